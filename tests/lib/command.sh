@@ -39,6 +39,9 @@ says_first() {
 	compared $got "$status" "${err%%$'\n'*}" "$text"
 }
 
+# usage_says TEXT COMMAND...: exit status 2, and the first line of standard error
+usage_says() { says_first 2 "$@"; }
+
 # prints TEXT COMMAND...: status 0, and standard output has the text
 prints() {
 	local text=$1 out

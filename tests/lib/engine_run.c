@@ -2,27 +2,16 @@
 #include "engine_run.h"
 #include "command.h"
 #include "random.h"
+#include "text.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <inttypes.h>
 
-__attribute__((format(printf, 2, 3))) static bool wrong(struct engine_net *net, const char *format,
-							...)
-{
-	va_list args;
-
-	/* The first is told. */
-	if (net->text[0])
-		return false;
-	va_start(args, format);
-	vsnprintf(net->text, sizeof(net->text), format, args);
-	va_end(args);
-	return false;
-}
+/* Keeps the first reason; false. */
+#define wrong(net, ...) text_reason((net)->text, sizeof((net)->text), __VA_ARGS__)
 
 bool engine_net_init(struct engine_net *net, const void *model, size_t size,
 		     const struct npuplan_graph *graph)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "int8_run.h"
 #include "random.h"
+#include "text.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,19 +12,8 @@
 /* Of a tensor that is none. */
 static int8_t nothing;
 
-__attribute__((format(printf, 2, 3))) static bool wrong(struct int8_net *net, const char *format,
-							...)
-{
-	va_list args;
-
-	/* The first is told. */
-	if (net->text[0])
-		return false;
-	va_start(args, format);
-	vsnprintf(net->text, sizeof(net->text), format, args);
-	va_end(args);
-	return false;
-}
+/* Keeps the first reason; false. */
+#define wrong(net, ...) text_reason((net)->text, sizeof((net)->text), __VA_ARGS__)
 
 /* ----------------------------------------------------------------------- all at once */
 

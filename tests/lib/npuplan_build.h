@@ -122,3 +122,85 @@ static inline struct npuplan_graph *build_chain(uint32_t flags)
 	build_step(graph, flags, b, NPUMEM_NONE, out);
 	return graph;
 }
+
+/*
+ * in (4) -> a (4), b (4); a -> c (6); b, c -> out (1): to make c, a and b stay, 14 bytes; each
+ * operator needs 12 at most.
+ */
+static inline struct npuplan_graph *build_diamond(void)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("diamond");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 6);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
+
+	build_op(graph, "make_a", in, NPUMEM_NONE, NPUMEM_NONE, a);
+	build_op(graph, "make_b", in, a, NPUMEM_NONE, b);
+	build_op(graph, "make_c", a, NPUMEM_NONE, NPUMEM_NONE, c);
+	build_op(graph, "join", b, c, NPUMEM_NONE, out);
+	return graph;
+}
+
+/* in (1) -> a (3) -> b (3) -> c (3); a, c -> out (1): what alignment costs, since a has to wait. */
+static inline struct npuplan_graph *build_aligned(void)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("aligned");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 3);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 3);
+	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 3);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
+
+	build_op(graph, "a", in, NPUMEM_NONE, NPUMEM_NONE, a);
+	build_op(graph, "b", a, NPUMEM_NONE, NPUMEM_NONE, b);
+	build_op(graph, "c", b, NPUMEM_NONE, NPUMEM_NONE, c);
+	build_op(graph, "out", a, c, NPUMEM_NONE, out);
+	return graph;
+}
+
+/* An empty graph whose shapes are batch, channels, rows, width. */
+static inline struct npuplan_graph *build_nchw(void)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("g");
+
+	graph->source_layout = NPUPLAN_NCHW;
+	return graph;
+}
+
+/* A plan of the graph, which must be there; the caller frees it. */
+static inline struct npuplan_plan *build_plan_of(const struct npuplan_graph *graph,
+						 const struct npuplan_options *options)
+{
+	struct npuplan_error error = { "" };
+	struct npuplan_plan *plan = NULL;
+
+	if (npuplan_plan(graph, options, &plan, &error))
+		fail_msg("%s, %s, budget %llu: %s", graph->name,
+			 options && options->planner ? options->planner : "default",
+			 options ? (unsigned long long)options->arena_budget : 0, error.text);
+	return plan;
+}
+
+/* Why there is no plan of the graph; @want is the errno. */
+static inline struct npuplan_error planning_error(const struct npuplan_graph *graph,
+						  const struct npuplan_options *options, int want)
+{
+	struct npuplan_error error = { "" };
+	struct npuplan_plan *plan = NULL;
+
+	assert_int_equal(npuplan_plan(graph, options, &plan, &error), want);
+	assert_null(plan);
+	return error;
+}
+
+/* There is no plan of the graph, for exactly the reason @text. */
+static inline void refuse_planning(const struct npuplan_graph *graph,
+				   const struct npuplan_options *options, int want,
+				   const char *text)
+{
+	struct npuplan_error error = planning_error(graph, options, want);
+
+	assert_string_equal(error.text, text);
+}

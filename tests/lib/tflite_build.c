@@ -2,6 +2,7 @@
 #include "tflite_build.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tflite/schema.h"
@@ -212,6 +213,23 @@ void tb_build(const struct tb_model *model, struct tb_file *file)
 		file->subgraph = item;
 		build_subgraph(model, file, item);
 	}
+}
+
+void *tb_exact(const struct tb_model *model, size_t *size)
+{
+	struct tb_file *file = malloc(sizeof(*file));
+	void *exact;
+
+	if (!file)
+		abort();
+	tb_build(model, file);
+	*size = file->size;
+	exact = malloc(file->size);
+	if (!exact)
+		abort();
+	memcpy(exact, file->bytes, file->size);
+	free(file);
+	return exact;
 }
 
 struct tb_model tb_valid(void)

@@ -87,5 +87,10 @@ struct tb_file {
 /* A conv2d (SAME, stride 2) of 1x8x8x3 to 1x4x4x2 and a softmax. */
 struct tb_model tb_valid(void);
 void tb_build(const struct tb_model *model, struct tb_file *file);
+/*
+ * The model's file in memory of exactly its size, so that sanitizers see reads beyond it; the
+ * caller frees it.
+ */
+void *tb_exact(const struct tb_model *model, size_t *size);
 void tb_put(struct tb_file *file, size_t at, uint64_t value, unsigned int bytes);
 uint64_t tb_get(const struct tb_file *file, size_t at, unsigned int bytes);

@@ -15,30 +15,15 @@
 #include <string.h>
 
 #include "auto.h"
+#include "cosma_case.h"
 #include "cosma_exhaustive.h"
 #include "cosma_plan.h"
-#include "property.h"
-
-/* What the case is, and what is wrong with it. */
-#define FAIL(graph, options, ...) (cosma_print_case(graph, options), fail(__VA_ARGS__))
 
 /* What the cases were like. */
 static struct {
 	unsigned long compared, spilled, apart, infeasible, resident, flagged, parameters, aligned,
 		too_large, planned, inplace, staged, yielded;
 } seen;
-
-static uint32_t add_tensor(struct npuplan_graph *graph, uint32_t kind, uint32_t most, bool align)
-{
-	struct npuplan_tensor tensor = {
-		.size = draw(1, most),
-		.align = align && !draw(0, 3) ? 2 : 1,
-		.kind = kind,
-		.id = graph->tensor_count,
-	};
-
-	return (uint32_t)npuplan_graph_add_tensor(graph, &tensor);
-}
 
 static struct npuplan_graph *random_graph(void)
 {
@@ -50,9 +35,9 @@ static struct npuplan_graph *random_graph(void)
 	bool inplace = draw(0, 2);
 
 	for (uint32_t t = 0; t < first; t++)
-		add_tensor(graph, NPUMEM_TENSOR_INPUT, most, align);
+		draw_tensor(graph, NPUMEM_TENSOR_INPUT, most, align);
 	for (uint32_t t = 0; t < params; t++)
-		add_tensor(graph, NPUMEM_TENSOR_PARAMETER, most, align);
+		draw_tensor(graph, NPUMEM_TENSOR_PARAMETER, most, align);
 	for (uint32_t v = 0; v < ops; v++) {
 		uint32_t inputs[3], outputs[2], made = graph->tensor_count;
 		struct npuplan_op op = {
@@ -68,11 +53,11 @@ static struct npuplan_graph *random_graph(void)
 			inputs[k] = draw(0, 2) ? draw(made > 4 ? made - 4 : 0, made - 1) :
 						 draw(0, made - 1);
 		for (uint32_t k = 0; k < op.output_count; k++)
-			outputs[k] = add_tensor(graph,
-						v + 1 == ops || !draw(0, 7) ?
-							NPUMEM_TENSOR_OUTPUT :
-							NPUMEM_TENSOR_INTERMEDIATE,
-						most, align);
+			outputs[k] = draw_tensor(graph,
+						 v + 1 == ops || !draw(0, 7) ?
+							 NPUMEM_TENSOR_OUTPUT :
+							 NPUMEM_TENSOR_INTERMEDIATE,
+						 most, align);
 		op.attrs.inplace = inplace && draw(0, 2);
 		/* Now and then one says so that cannot be. */
 		if (op.attrs.inplace && draw(0, 7))

@@ -15,12 +15,8 @@
 #include <unistd.h>
 
 #include "auto.h"
-#include "cosma_oracle.h"
+#include "cosma_case.h"
 #include "planners/cosma/ilp/solver.h"
-#include "property.h"
-
-/* What the case is, and what is wrong with it. */
-#define FAIL(graph, options, ...) (cosma_print_case(graph, options), fail(__VA_ARGS__))
 
 #ifdef NPUPLAN_HIGHS
 /* Seconds until a single program is given up, and the test fails. */
@@ -31,18 +27,6 @@ static struct {
 	unsigned long compared, spilled, apart, infeasible, letter, divided, files;
 	unsigned long resident, parameters, aligned, inplace, yielded, operators[15];
 } seen;
-
-static uint32_t add_tensor(struct npuplan_graph *graph, uint32_t kind, uint32_t most, bool align)
-{
-	struct npuplan_tensor tensor = {
-		.size = draw(1, most),
-		.align = align && !draw(0, 3) ? 2 : 1,
-		.kind = kind,
-		.id = graph->tensor_count,
-	};
-
-	return (uint32_t)npuplan_graph_add_tensor(graph, &tensor);
-}
 
 /*
  * As networks are: chains, with branches and skips. All but the small ones are narrow: a
@@ -55,9 +39,9 @@ static struct npuplan_graph *random_graph(uint32_t ops)
 	bool align = !draw(0, 6), shared = !draw(0, 2);
 
 	for (uint32_t t = 0; t <= !draw(0, 3); t++)
-		made[count++] = add_tensor(graph, NPUMEM_TENSOR_INPUT, most, align);
+		made[count++] = draw_tensor(graph, NPUMEM_TENSOR_INPUT, most, align);
 	if (shared)
-		parameter = add_tensor(graph, NPUMEM_TENSOR_PARAMETER, most, align);
+		parameter = draw_tensor(graph, NPUMEM_TENSOR_PARAMETER, most, align);
 	for (uint32_t v = 0; v < ops; v++) {
 		uint32_t inputs[4], outputs[2], back = (count < near ? count : near) - 1;
 		struct npuplan_op op = {
@@ -76,13 +60,13 @@ static struct npuplan_graph *random_graph(uint32_t ops)
 			inputs[op.input_count++] = parameter;
 		if (!draw(0, 7))
 			inputs[op.input_count++] =
-				add_tensor(graph, NPUMEM_TENSOR_PARAMETER, most, align);
+				draw_tensor(graph, NPUMEM_TENSOR_PARAMETER, most, align);
 		for (uint32_t k = 0; k < op.output_count; k++)
-			outputs[k] = add_tensor(graph,
-						v + 1 == ops || !draw(0, 9) ?
-							NPUMEM_TENSOR_OUTPUT :
-							NPUMEM_TENSOR_INTERMEDIATE,
-						most, align);
+			outputs[k] = draw_tensor(graph,
+						 v + 1 == ops || !draw(0, 9) ?
+							 NPUMEM_TENSOR_OUTPUT :
+							 NPUMEM_TENSOR_INTERMEDIATE,
+						 most, align);
 		for (uint32_t k = 0; k < op.output_count; k++)
 			made[count++] = outputs[k];
 		op.attrs.inplace = draw(0, 1);

@@ -16,12 +16,8 @@
 #include <string.h>
 
 #include "auto.h"
-#include "cosma_oracle.h"
+#include "cosma_case.h"
 #include "planners/cosma/recompute/recompute.h"
-#include "property.h"
-
-/* What the case is, and what is wrong with it. */
-#define FAIL(graph, options, ...) (cosma_print_case(graph, options), fail(__VA_ARGS__))
 
 #define SLOTS	  (1u << 20)
 #define MAX_COST  256

@@ -12,14 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "auto.h"
 #include "engine_run.h"
-#include "npuimport.h"
-#include "unit.h"
+#include "models.h"
 
-#define SKIPPED	   77
 #define SEED	   20261123
 #define INFERENCES 2
 
@@ -315,13 +312,8 @@ TEST(unknown_operator)
 
 int main(void)
 {
-	shared = getenv("NPUMEM_SHARED");
-	if (!shared)
-		shared = "../shared";
-	if (access(shared, R_OK)) {
-		fprintf(stderr,
-			"SKIPPED: %s is not there: no model was computed (set NPUMEM_SHARED)\n",
-			shared);
+	shared = shared_folder("no model was computed");
+	if (!shared) {
 		puts("1..0 # SKIP the shared folder is not there; set NPUMEM_SHARED");
 		return SKIPPED;
 	}

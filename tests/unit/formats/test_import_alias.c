@@ -186,15 +186,14 @@ static struct tb_model viewed(int32_t view)
 
 static struct npuplan_graph *read_model(const struct tb_model *model, struct npuimport_info *info)
 {
-	struct tb_file *file = malloc(sizeof(*file));
 	struct npuplan_error error = { 0 };
 	struct npuplan_graph *graph = NULL;
+	size_t size;
+	void *exact = tb_exact(model, &size);
 
-	assert_non_null(file);
-	tb_build(model, file);
-	if (npuimport_tflite(file->bytes, file->size, "x", NULL, &graph, info, &error))
+	if (npuimport_tflite(exact, size, "x", NULL, &graph, info, &error))
 		fail_msg("refused: %s", error.text);
-	free(file);
+	free(exact);
 	return graph;
 }
 
@@ -310,16 +309,14 @@ TEST(planned_views)
 
 static void refuse_model(const struct tb_model *model, const char *message)
 {
-	struct tb_file *file = malloc(sizeof(*file));
 	struct npuplan_error error = { 0 };
 	struct npuplan_graph *graph = NULL;
+	size_t size;
+	void *exact = tb_exact(model, &size);
 
-	assert_non_null(file);
-	tb_build(model, file);
-	assert_int_equal(npuimport_tflite(file->bytes, file->size, "x", NULL, &graph, NULL, &error),
-			 -EINVAL);
+	assert_int_equal(npuimport_tflite(exact, size, "x", NULL, &graph, NULL, &error), -EINVAL);
 	assert_string_equal(error.text, message);
-	free(file);
+	free(exact);
 }
 
 /* What was refused as long as views were operators still is. */

@@ -10,6 +10,7 @@
 
 #include "auto.h"
 #include "npuimport.h"
+#include "text.h"
 #include "unit.h"
 
 /* A convolution, an add, a pad; all kinds of tensors, all attributes. */
@@ -34,12 +35,9 @@ static const char valid[] =
 /* @find in the valid text replaced by @with; malloc'ed */
 static char *edit(const char *text, const char *find, const char *with)
 {
-	const char *at = strstr(text, find);
-	char *out;
+	char *out = text_edit(text, find, with);
 
-	assert_non_null(at);
-	assert_true(asprintf(&out, "%.*s%s%s", (int)(at - text), text, with, at + strlen(find)) >
-		    0);
+	assert_non_null(out);
 	return out;
 }
 

@@ -11,13 +11,9 @@
 
 #include <errno.h>
 #include <glob.h>
-#include <unistd.h>
 
 #include "auto.h"
-#include "npuimport.h"
-#include "unit.h"
-
-#define SKIPPED 77
+#include "models.h"
 
 static const char *shared;
 
@@ -159,13 +155,8 @@ TEST(details)
 
 int main(void)
 {
-	shared = getenv("NPUMEM_SHARED");
-	if (!shared)
-		shared = "../shared";
-	if (access(shared, R_OK)) {
-		fprintf(stderr,
-			"SKIPPED: %s is not there: no real model was read (set NPUMEM_SHARED)\n",
-			shared);
+	shared = shared_folder("no real model was read");
+	if (!shared) {
 		puts("1..0 # SKIP the shared folder is not there; set NPUMEM_SHARED");
 		return SKIPPED;
 	}

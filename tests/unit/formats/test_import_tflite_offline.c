@@ -8,13 +8,11 @@
 
 #include <errno.h>
 #include <glob.h>
-#include <unistd.h>
 
 #include "auto.h"
-#include "npuimport.h"
+#include "models.h"
 #include "tflite/reader.h"
 #include "tflite_build.h"
-#include "unit.h"
 
 /* tb_valid() has tensors in, w, b, c, out; this is an offline plan for it. */
 struct plan {
@@ -36,22 +34,6 @@ static struct tb_model with_plan(const struct plan *plan)
 	return model;
 }
 
-/* Of exactly the file's size, so that sanitizers see reads beyond it. */
-static void *build(const struct tb_model *model, size_t *size)
-{
-	struct tb_file *file = malloc(sizeof(*file));
-	void *exact;
-
-	assert_non_null(file);
-	tb_build(model, file);
-	*size = file->size;
-	exact = malloc(file->size);
-	assert_non_null(exact);
-	memcpy(exact, file->bytes, file->size);
-	free(file);
-	return exact;
-}
-
 static struct npuplan_graph *read_graph(const void *data, size_t size)
 {
 	const struct npuimport_options tolerant = { .strict = false };
@@ -69,7 +51,7 @@ static void refuse(const struct tb_model *model, int err, const char *message)
 	struct npuplan_graph *graph = NULL;
 	struct npuplan_error error = { 0 };
 	size_t size;
-	void *data = build(model, &size);
+	void *data = tb_exact(model, &size);
 
 	assert_int_equal(npuimport_tflite(data, size, "x", NULL, &graph, NULL, &error), err);
 	assert_string_equal(error.text, message);
@@ -83,7 +65,7 @@ TEST(read)
 {
 	struct tb_model model = with_plan(&valid_plan);
 	size_t size;
-	void *data = build(&model, &size);
+	void *data = tb_exact(&model, &size);
 	struct npuplan_graph *graph = read_graph(data, size);
 
 	assert_int_equal(graph->tensors[0].flags, NPUMEM_TENSOR_FLAG_FIXED);
@@ -97,7 +79,7 @@ TEST(read)
 	free(data);
 	/* Other metadata is nothing to us. */
 	model.metadata[1].name = "OfflineMemoryAllocation2";
-	data = build(&model, &size);
+	data = tb_exact(&model, &size);
 	graph = read_graph(data, size);
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
 		assert_int_equal(graph->tensors[i].flags, 0);
@@ -180,7 +162,7 @@ TEST(subgraphs)
 
 	/* The second one has no tensors. */
 	model.subgraphs = 2;
-	data = build(&model, &size);
+	data = tb_exact(&model, &size);
 	npuplan_graph_free(read_graph(data, size));
 	free(data);
 }
@@ -199,7 +181,7 @@ TEST(empty_tensor)
 	model.tensor_count = 6;
 	model.tensors[5] = (struct tb_tensor){ "none", TYPE_INT8, 1, { 0 }, 0, 0, 0 };
 	model.buffers[3] = (struct tb_buffer){ .size = sizeof(plan), .data = &plan };
-	data = build(&model, &size);
+	data = tb_exact(&model, &size);
 	graph = read_graph(data, size);
 	assert_int_equal(graph->tensor_count, 5);
 	free(data);
@@ -229,7 +211,7 @@ static void refuse_emit(const struct tb_model *model, const int32_t *at, uint32_
 {
 	struct npuplan_error error = { 0 };
 	size_t size, out_size;
-	void *data = build(model, &size), *out = NULL;
+	void *data = tb_exact(model, &size), *out = NULL;
 
 	assert_int_equal(npuimport_tflite_emit(data, size, at, count, &out, &out_size, &error),
 			 err);
@@ -292,7 +274,7 @@ TEST(add)
 
 	model.metadata_count = 1;
 	model.metadata[0] = (struct tb_metadata){ "min_runtime_version", 2 };
-	data = build(&model, &size);
+	data = tb_exact(&model, &size);
 	out = emit(data, size, offsets, 5, &out_size);
 	/* The old file stands at the end, as it was. */
 	assert_true(out_size > size && (out_size - size) % 64 == 0);
@@ -316,7 +298,7 @@ TEST(replace)
 	static const int32_t others[] = { 64, -1, -1, 0, 256 };
 	struct tb_model model = with_plan(&valid_plan);
 	size_t size, out_size;
-	void *data = build(&model, &size);
+	void *data = tb_exact(&model, &size);
 	void *out = emit(data, size, others, 5, &out_size);
 
 	assert_int_equal(out_size, size);
@@ -337,7 +319,7 @@ TEST(add_replace)
 	static const int32_t others[] = { 64, -1, -1, -1, 256 };
 	struct tb_model model = tb_valid();
 	size_t size, first_size, second_size;
-	void *data = build(&model, &size);
+	void *data = tb_exact(&model, &size);
 	void *first = emit(data, size, offsets, 5, &first_size);
 	void *second = emit(first, first_size, others, 5, &second_size);
 
@@ -359,10 +341,10 @@ TEST(data_behind)
 	void *bare;
 
 	model.buffers[1] = (struct tb_buffer){ .offset = 2, .offset_size = sizeof(weights) };
-	bare = build(&model, &size);
+	bare = tb_exact(&model, &size);
 	free(bare);
 	model.buffers[1].offset = size;
-	bare = build(&model, &size);
+	bare = tb_exact(&model, &size);
 	data = malloc(size + sizeof(weights));
 	assert_non_null(data);
 	memcpy(data, bare, size);
@@ -433,31 +415,25 @@ TEST(emit_unknown_field)
 TEST(emit_spoiled)
 {
 	struct tb_model model = with_plan(&valid_plan);
-	struct tb_file *file = malloc(sizeof(*file));
-	uint8_t *exact;
+	size_t size;
+	uint8_t *exact = tb_exact(&model, &size);
 
-	assert_non_null(file);
-	tb_build(&model, file);
-	exact = malloc(file->size);
-	assert_non_null(exact);
-	for (size_t at = 0; at < file->size; at++) {
+	for (size_t at = 0; at < size; at++) {
 		for (unsigned int value = 1; value < 256; value *= 3) {
 			struct npuplan_error error = { 0 };
 			void *out = NULL;
 			size_t out_size;
 
-			memcpy(exact, file->bytes, file->size);
 			exact[at] ^= (uint8_t)value;
-			if (npuimport_tflite_emit(exact, file->size, offsets, 5, &out, &out_size,
-						  &error))
+			if (npuimport_tflite_emit(exact, size, offsets, 5, &out, &out_size, &error))
 				assert_true(error.text[0]);
 			else
 				has_offsets(out, out_size, offsets);
 			free(out);
+			exact[at] ^= (uint8_t)value;
 		}
 	}
 	free(exact);
-	free(file);
 }
 
 /* ------------------------------------------------------------- real models */
@@ -490,20 +466,13 @@ static int32_t *spread(const struct npuplan_graph *graph, uint32_t count)
 
 TEST(real_models)
 {
-	const char *shared = getenv("NPUMEM_SHARED");
+	const char *shared = shared_folder("no real model was rewritten");
 	struct npuplan_error error = { 0 };
 	AUTO_TEXT char *pattern = NULL;
 	glob_t found;
 
 	if (!shared)
-		shared = "../shared";
-	if (access(shared, R_OK)) {
-		fprintf(stderr,
-			"SKIPPED: %s is not there: no real model was rewritten (set "
-			"NPUMEM_SHARED)\n",
-			shared);
 		skip();
-	}
 	assert_true(asprintf(&pattern, "%s/models/tflite/*.tflite", shared) > 0);
 	assert_int_equal(glob(pattern, 0, NULL, &found), 0);
 	assert_int_equal(found.gl_pathc, 11);

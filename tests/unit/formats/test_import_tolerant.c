@@ -14,6 +14,7 @@
 
 #include "auto.h"
 #include "npuimport.h"
+#include "text.h"
 #include "unit.h"
 
 /* A convolution, a pool, a join, an addition. */
@@ -148,12 +149,9 @@ static const struct doubt {
 
 static char *edit(const char *find, const char *with)
 {
-	const char *at = strstr(valid, find);
-	char *out;
+	char *out = text_edit(valid, find, with);
 
-	assert_non_null(at);
-	assert_true(asprintf(&out, "%.*s%s%s", (int)(at - valid), valid, with, at + strlen(find)) >
-		    0);
+	assert_non_null(out);
 	return out;
 }
 

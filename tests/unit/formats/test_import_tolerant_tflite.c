@@ -20,15 +20,14 @@ static int read_model(const struct tb_model *model, bool strict,
 		      struct npuplan_error *error)
 {
 	const struct npuimport_options options = { .strict = strict, .warnings = warnings };
-	struct tb_file *file = malloc(sizeof(*file));
+	size_t size;
+	void *exact = tb_exact(model, &size);
 	int err;
 
-	assert_non_null(file);
-	tb_build(model, file);
 	memset(warnings, 0, sizeof(*warnings));
 	memset(error, 0, sizeof(*error));
-	err = npuimport_tflite(file->bytes, file->size, "x", &options, graph, NULL, error);
-	free(file);
+	err = npuimport_tflite(exact, size, "x", &options, graph, NULL, error);
+	free(exact);
 	return err;
 }
 

@@ -13,22 +13,6 @@
  * in (4) -> a (4), b (4); a -> c (6); b, c -> out (1): to make c, a and b stay,
  * 14 bytes; each operator needs 12 at most.
  */
-static struct npuplan_graph *diamond(void)
-{
-	struct npuplan_graph *graph = npuplan_graph_new("diamond");
-	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
-	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 4);
-	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 4);
-	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 6);
-	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
-
-	build_op(graph, "make_a", in, NPUMEM_NONE, NPUMEM_NONE, a);
-	build_op(graph, "make_b", in, a, NPUMEM_NONE, b);
-	build_op(graph, "make_c", a, NPUMEM_NONE, NPUMEM_NONE, c);
-	build_op(graph, "join", b, c, NPUMEM_NONE, out);
-	return graph;
-}
-
 static void plan_ok(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		    struct npuplan_cosma_plan *plan)
 {
@@ -55,7 +39,7 @@ static void refused(const struct npuplan_graph *graph, const struct cosma_settin
 
 TEST(budgets)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = build_diamond();
 	struct cosma_settings options = { 0 };
 	struct npuplan_budgets budgets;
 
@@ -73,7 +57,7 @@ TEST(budgets)
 
 TEST(spill)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = build_diamond();
 	struct cosma_settings options = { .common.arena_budget = 14 };
 	struct npuplan_cosma_plan plan;
 
@@ -95,7 +79,7 @@ TEST(spill)
 
 TEST(infeasible)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = build_diamond();
 	struct cosma_settings options = { .common.arena_budget = 11 };
 	struct npuplan_cosma_plan plan;
 
@@ -113,7 +97,7 @@ TEST(infeasible)
 
 TEST(peak)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = build_diamond();
 	struct cosma_settings options = { .common.objective = NPUPLAN_OBJECTIVE_PEAK };
 	struct npuplan_cosma_plan plan;
 
@@ -223,19 +207,10 @@ TEST(fixed_order)
 /* The packing core must find more than room: 3 + 3 of 7 free bytes in two pieces. */
 TEST(addresses_cost)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("aligned");
-	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
-	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 3);
-	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 3);
-	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 3);
-	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
+	AUTO_GRAPH struct npuplan_graph *graph = build_aligned();
 	struct cosma_settings options = { .common.arena_budget = 10, .common.alignment = 4 };
 	struct npuplan_cosma_plan plan;
 
-	build_op(graph, "a", in, NPUMEM_NONE, NPUMEM_NONE, a);
-	build_op(graph, "b", a, NPUMEM_NONE, NPUMEM_NONE, b);
-	build_op(graph, "c", b, NPUMEM_NONE, NPUMEM_NONE, c);
-	build_op(graph, "out", a, c, NPUMEM_NONE, out);
 	/* Nine bytes fit in ten, but 0, 4 and 8 do not: a leaves while c is made. */
 	plan_ok(graph, &options, &plan);
 	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
@@ -251,7 +226,7 @@ TEST(addresses_cost)
 
 TEST(baselines)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = build_diamond();
 	struct cosma_settings options = { .common.arena_budget = 12 };
 	struct npuplan_cosma_plan plan;
 	struct cosma_oracle oracle;
@@ -505,7 +480,7 @@ TEST(shared_path)
 
 TEST(options_refused)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = build_diamond();
 	struct cosma_settings options = { .common.arena_budget = 14, .common.alignment = 3 };
 
 	refused(graph, &options, -EINVAL, "alignment 3 is not a power of two");
@@ -531,34 +506,34 @@ TEST(graphs_refused)
 	refused(graph, &options, -EINVAL, "no operators");
 	npuplan_graph_free(graph);
 
-	graph = diamond();
+	graph = build_diamond();
 	npuplan_graph_add_op(graph, &op);
 	refused(graph, &options, -EINVAL, "'operator 4' has no outputs");
 	npuplan_graph_free(graph);
 
-	graph = diamond();
+	graph = build_diamond();
 	build_op(graph, "again", 0, NPUMEM_NONE, NPUMEM_NONE, 1);
 	refused(graph, &options, -EINVAL, "'again' writes 'a', which was written before");
 	npuplan_graph_free(graph);
 
-	graph = diamond();
+	graph = build_diamond();
 	build_op(graph, "backwards", 1, NPUMEM_NONE, NPUMEM_NONE, 0);
 	refused(graph, &options, -EINVAL, "'backwards' writes 'in', which is never written");
 	npuplan_graph_free(graph);
 
-	graph = diamond();
+	graph = build_diamond();
 	build_tensor(graph, "nowhere", NPUMEM_TENSOR_INTERMEDIATE, 4);
 	build_tensor(graph, "more", NPUMEM_TENSOR_OUTPUT, 4);
 	build_op(graph, "reader", 5, NPUMEM_NONE, NPUMEM_NONE, 6);
 	refused(graph, &options, -EINVAL, "'reader' reads 'nowhere', which nothing writes");
 	npuplan_graph_free(graph);
 
-	graph = diamond();
+	graph = build_diamond();
 	graph->ops[0].inputs[0] = 3;
 	refused(graph, &options, -EINVAL, "'make_a' is on a cycle");
 	npuplan_graph_free(graph);
 
-	graph = diamond();
+	graph = build_diamond();
 	graph->tensors[1].size = 1ull << 58;
 	refused(graph, &options, -EINVAL, "exceed 2^60");
 	npuplan_graph_free(graph);
@@ -574,7 +549,7 @@ TEST(unsupported)
 		{ NPUMEM_TENSOR_FLAG_FIXED, "tensor 'a': cosma plans no fixed offsets" },
 	};
 	struct cosma_settings options = { .common.arena_budget = 100 };
-	AUTO_GRAPH struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = build_diamond();
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
 		graph->tensors[1].flags = flags[i].flag;

@@ -20,26 +20,6 @@ static struct npuplan_graph *chain(void)
 	return graph;
 }
 
-/*
- * in (4) -> a (4), b (4); a -> c (6); b, c -> out (1): to make c, a and b stay,
- * 14 bytes; each operator needs 12 at most.
- */
-static struct npuplan_graph *diamond(void)
-{
-	struct npuplan_graph *graph = npuplan_graph_new("diamond");
-	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
-	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 4);
-	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 4);
-	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 6);
-	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
-
-	build_op(graph, "make_a", in, NPUMEM_NONE, NPUMEM_NONE, a);
-	build_op(graph, "make_b", in, a, NPUMEM_NONE, b);
-	build_op(graph, "make_c", a, NPUMEM_NONE, NPUMEM_NONE, c);
-	build_op(graph, "join", b, c, NPUMEM_NONE, out);
-	return graph;
-}
-
 static char *text_of(const struct npuplan_graph *graph, const struct cosma_settings *options)
 {
 	struct npuplan_error error = { "" };
@@ -103,7 +83,7 @@ TEST(file_of_traffic)
 					     "\n eq10a_", "\n eq10d_", "\n eq11a_", "\n bytes_",
 					     "obj: + ",	  " L_" };
 	struct cosma_settings options = { .common.arena_budget = 14 };
-	AUTO_GRAPH struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = build_diamond();
 	char *text = text_of(graph, &options), *again = text_of(graph, &options);
 
 	for (size_t i = 0; i < sizeof(there) / sizeof(there[0]); i++)
@@ -125,7 +105,7 @@ TEST(file_refused)
 {
 	struct cosma_settings options = { .common.arena_budget = 11 };
 	struct npuplan_cosma_ilp_options divide = { .divide = 2 };
-	AUTO_GRAPH struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = build_diamond();
 	struct npuplan_error error = { "" };
 	char *text;
 	size_t size;
@@ -193,7 +173,7 @@ TEST(too_large)
 TEST(own_solver)
 {
 	struct cosma_settings options = { .common.arena_budget = 14 };
-	AUTO_GRAPH struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = build_diamond();
 	struct npuplan_cosma_plan plan;
 	struct npuplan_error error = { "" };
 	int err = npuplan_cosma_ilp(graph, &options, NULL, &plan, &error);
@@ -227,7 +207,7 @@ static void solve(const struct npuplan_graph *graph, const struct cosma_settings
 TEST(known_answers)
 {
 	struct cosma_settings options = { .common.arena_budget = 14 };
-	AUTO_GRAPH struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = build_diamond();
 	struct npuplan_cosma_plan plan;
 
 	solve(graph, &options, NULL, &plan);
@@ -258,19 +238,10 @@ TEST(known_answers)
 /* Nine bytes fit in ten, but addresses 0, 4 and 8 do not: a leaves while c is made. */
 TEST(addresses_cost)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("aligned");
-	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
-	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 3);
-	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 3);
-	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 3);
-	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
+	AUTO_GRAPH struct npuplan_graph *graph = build_aligned();
 	struct cosma_settings options = { .common.arena_budget = 10, .common.alignment = 4 };
 	struct npuplan_cosma_plan plan;
 
-	build_op(graph, "a", in, NPUMEM_NONE, NPUMEM_NONE, a);
-	build_op(graph, "b", a, NPUMEM_NONE, NPUMEM_NONE, b);
-	build_op(graph, "c", b, NPUMEM_NONE, NPUMEM_NONE, c);
-	build_op(graph, "out", a, c, NPUMEM_NONE, out);
 	solve(graph, &options, NULL, &plan);
 	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(plan.lower_bound, 6);
@@ -315,7 +286,7 @@ TEST(divide)
 {
 	struct npuplan_cosma_ilp_options divide = { .divide = 2 };
 	struct cosma_settings options = { .common.arena_budget = 14 };
-	AUTO_GRAPH struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = build_diamond();
 	struct npuplan_cosma_plan plan;
 	struct npuplan_error error;
 

@@ -11,7 +11,7 @@
 
 #include "planners/cosma/cosma.h"
 #include "cosma_oracle.h"
-#include "npuimport.h"
+#include "models.h"
 
 static struct npuplan_cosma_plan solved(const struct npuplan_graph *graph,
 					const struct cosma_settings *options)
@@ -239,12 +239,9 @@ static struct npuplan_plan *planned(const struct npuplan_graph *graph, const cha
 		.arena_budget = budget,
 		.schedule = schedule,
 	};
+	struct npuplan_plan *plan = build_plan_of(graph, &options);
 	struct npuplan_error error = { "" };
-	struct npuplan_plan *plan = NULL;
 
-	if (npuplan_plan(graph, &options, &plan, &error))
-		fail_msg("%s, %s within %llu: %s", graph->name, planner, (unsigned long long)budget,
-			 error.text);
 	if (npuplan_verify_plan(graph, plan, NULL, &error))
 		fail_msg("%s, %s: %s", graph->name, planner, error.text);
 	return plan;
@@ -329,8 +326,8 @@ static uint32_t check_folder(const char *folder, const char *end, uint32_t bands
 
 TEST(networks)
 {
-	assert_in_range(check_folder(getenv("NPUMEM_GRAPHS"), ".json", 0), 8, 1000);
-	assert_in_range(check_folder(getenv("NPUMEM_GRAPHS"), ".fused.json", 4), 4, 1000);
+	assert_in_range(check_folder(models_folder(), ".json", 0), 8, 1000);
+	assert_in_range(check_folder(models_folder(), ".fused.json", 4), 4, 1000);
 }
 
 /* All that there are beside the project, where there are any. */

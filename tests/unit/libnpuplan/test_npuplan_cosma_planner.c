@@ -9,23 +9,6 @@
 #include "npuplan_build.h"
 #include "random.h"
 
-/* in (4) -> a (4), b (4); a -> c (6); b, c -> out (1): M_R 12, M_P 14. */
-static struct npuplan_graph *diamond(void)
-{
-	struct npuplan_graph *graph = npuplan_graph_new("diamond");
-	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
-	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 4);
-	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 4);
-	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 6);
-	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
-
-	build_op(graph, "make_a", in, NPUMEM_NONE, NPUMEM_NONE, a);
-	build_op(graph, "make_b", in, a, NPUMEM_NONE, b);
-	build_op(graph, "make_c", a, NPUMEM_NONE, NPUMEM_NONE, c);
-	build_op(graph, "join", b, c, NPUMEM_NONE, out);
-	return graph;
-}
-
 static void tile(struct npuplan_graph *graph, uint32_t bands, uint32_t inputs)
 {
 	const struct npuplan_tiling tiling = { .bands = bands, .inputs = inputs };
@@ -37,7 +20,7 @@ static void tile(struct npuplan_graph *graph, uint32_t bands, uint32_t inputs)
 
 static struct npuplan_graph *tiled_diamond(void)
 {
-	struct npuplan_graph *graph = diamond();
+	struct npuplan_graph *graph = build_diamond();
 
 	tile(graph, 1, NPUPLAN_INPUTS_HOST);
 	return graph;
@@ -46,27 +29,14 @@ static struct npuplan_graph *tiled_diamond(void)
 static struct npuplan_plan *planned(const struct npuplan_graph *graph,
 				    const struct npuplan_options *options)
 {
+	struct npuplan_plan *plan = build_plan_of(graph, options);
 	struct npuplan_error error;
-	struct npuplan_plan *plan = NULL;
 
-	if (npuplan_plan(graph, options, &plan, &error))
-		fail_msg("%s", error.text);
 	if (npuplan_verify_plan(graph, plan, NULL, &error))
 		fail_msg("%s", error.text);
 	if (options->arena_budget)
 		assert_in_range(plan->info.arena_size, 1, options->arena_budget);
 	return plan;
-}
-
-static void refused(const struct npuplan_graph *graph, const struct npuplan_options *options,
-		    int err, const char *text)
-{
-	struct npuplan_plan *plan = NULL;
-	struct npuplan_error error = { "" };
-
-	assert_int_equal(npuplan_plan(graph, options, &plan, &error), err);
-	assert_string_equal(error.text, text);
-	assert_null(plan);
 }
 
 static uint64_t traffic(const struct npuplan_plan *plan)
@@ -170,8 +140,8 @@ TEST(too_many_pairs)
 	uint64_t needed;
 	uint32_t step;
 
-	refused(graph, &options, -E2BIG,
-		"of 24001 tensors more than 67108864 pairs live at the same time");
+	refuse_planning(graph, &options, -E2BIG,
+			"of 24001 tensors more than 67108864 pairs live at the same time");
 	assert_int_equal(npuplan_needed_find(graph, NULL, &needed, &step, NULL), 0);
 	assert_int_equal(needed, 12);
 	options = (struct npuplan_options){ .planner = "greedy" };
@@ -247,7 +217,7 @@ TEST(infeasible_aligned)
 TEST(resident)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
-	struct npuplan_graph *graph = diamond();
+	struct npuplan_graph *graph = build_diamond();
 	struct npuplan_plan *plan;
 
 	tile(graph, 1, NPUPLAN_INPUTS_RESIDENT);
@@ -264,8 +234,8 @@ TEST(resident)
 	build_tensor(graph, "y", NPUMEM_TENSOR_INPUT, 9);
 	build_step(graph, 0, 0, 1, build_tensor(graph, "z", NPUMEM_TENSOR_OUTPUT, 1));
 	options.arena_budget = 17;
-	refused(graph, &options, -ENOSPC,
-		"infeasible: step 0 needs 19 bytes (19 B), the budget is 17 (17 B)");
+	refuse_planning(graph, &options, -ENOSPC,
+			"infeasible: step 0 needs 19 bytes (19 B), the budget is 17 (17 B)");
 	npuplan_graph_free(graph);
 }
 
@@ -290,7 +260,7 @@ TEST(blob)
 TEST(external)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 11 };
-	AUTO_GRAPH struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = build_diamond();
 	struct npuplan_budgets budgets;
 	AUTO_PLAN struct npuplan_plan *plan = NULL;
 	uint32_t at[4] = { 0 };
@@ -386,7 +356,8 @@ TEST(peak)
 	assert_int_equal(traffic(plan), 0);
 	npuplan_plan_free(plan);
 	options.arena_budget = 13;
-	refused(graph, &options, -ENOSPC,
+	refuse_planning(
+		graph, &options, -ENOSPC,
 		"without spilling 14 bytes are needed, the budget is 13, the lower bound 14");
 	/* Any budget: the same. */
 	options = (struct npuplan_options){ .planner = "cosma" };
@@ -417,7 +388,7 @@ TEST(schedules_and_baselines)
 TEST(json)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
-	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond(), *again = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond(), *again = build_diamond();
 	AUTO_PLAN struct npuplan_plan *plan = planned(graph, &options), *read = NULL;
 	struct npuplan_tiling tiling;
 	size_t sizes[2];
@@ -479,30 +450,32 @@ TEST(bad_options)
 	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond();
 
 	options.deadline_seconds = -1;
-	refused(graph, &options, -EINVAL, "a deadline of -1 seconds makes no sense");
+	refuse_planning(graph, &options, -EINVAL, "a deadline of -1 seconds makes no sense");
 	options.deadline_seconds = INFINITY;
-	refused(graph, &options, -EINVAL, "a deadline of inf seconds makes no sense");
+	refuse_planning(graph, &options, -EINVAL, "a deadline of inf seconds makes no sense");
 	options.deadline_seconds = 0;
 	options.objective = 3;
-	refused(graph, &options, -EINVAL, "objective 3, schedule 0: there is none such");
+	refuse_planning(graph, &options, -EINVAL, "objective 3, schedule 0: there is none such");
 	options.objective = 0;
 	options.schedule = 3;
-	refused(graph, &options, -EINVAL, "objective 0, schedule 3: there is none such");
+	refuse_planning(graph, &options, -EINVAL, "objective 0, schedule 3: there is none such");
 	options.schedule = 0;
 	options.arena_budget = UINT64_MAX;
-	refused(graph, &options, -EINVAL, "a budget of 18446744073709551615 bytes is too large");
+	refuse_planning(graph, &options, -EINVAL,
+			"a budget of 18446744073709551615 bytes is too large");
 	options.arena_budget = 12;
 	options.planner = "cosma-belady";
 	options.objective = NPUPLAN_OBJECTIVE_PEAK;
-	refused(graph, &options, -EOPNOTSUPP, "the baselines have no objective but the traffic");
+	refuse_planning(graph, &options, -EOPNOTSUPP,
+			"the baselines have no objective but the traffic");
 	graph->tensors[0].flags = 0;
 	options.planner = "greedy";
-	refused(graph, &options, -EOPNOTSUPP,
-		"planner greedy plans for the smallest arena; cosma has other objectives");
+	refuse_planning(graph, &options, -EOPNOTSUPP,
+			"planner greedy plans for the smallest arena; cosma has other objectives");
 	options.objective = NPUPLAN_OBJECTIVE_OWN;
 	options.schedule = NPUPLAN_SCHEDULE_LEAST_PEAK;
-	refused(graph, &options, -EOPNOTSUPP,
-		"planner greedy leaves the steps in their order; cosma has others");
+	refuse_planning(graph, &options, -EOPNOTSUPP,
+			"planner greedy leaves the steps in their order; cosma has others");
 }
 
 TEST(bad_graphs)
@@ -511,14 +484,14 @@ TEST(bad_graphs)
 	struct npuplan_graph *graph = tiled_diamond();
 
 	graph->tensors[1].flags = NPUMEM_TENSOR_FLAG_FIXED;
-	refused(graph, &options, -EOPNOTSUPP, "a: cosma plans no fixed offsets");
+	refuse_planning(graph, &options, -EOPNOTSUPP, "a: cosma plans no fixed offsets");
 	graph->tensors[1].flags = 0;
 	graph->tensors[0].kind = NPUMEM_TENSOR_PARAMETER;
 	graph->tensors[0].flags = 0;
-	refused(graph, &options, -EOPNOTSUPP,
-		"in: cosma loads parameters from host memory, and this one is not there");
+	refuse_planning(graph, &options, -EOPNOTSUPP,
+			"in: cosma loads parameters from host memory, and this one is not there");
 	graph->tensors[0].kind = NPUMEM_TENSOR_STATE;
-	refused(graph, &options, -EOPNOTSUPP, "in: cosma plans no state");
+	refuse_planning(graph, &options, -EOPNOTSUPP, "in: cosma plans no state");
 	npuplan_graph_free(graph);
 
 	graph = npuplan_graph_new("reader");
@@ -528,7 +501,7 @@ TEST(bad_graphs)
 	graph->accesses[1].mode = NPUMEM_ACCESS_READ;
 	graph->tensors[1].kind = NPUMEM_TENSOR_INPUT;
 	graph->tensors[1].flags = NPUMEM_TENSOR_FLAG_HOST;
-	refused(graph, &options, -EINVAL, "'step 0' has no outputs");
+	refuse_planning(graph, &options, -EINVAL, "'step 0' has no outputs");
 	npuplan_graph_free(graph);
 
 	/* What a step reads, a later one writes: no order is possible. */
@@ -545,7 +518,8 @@ TEST(bad_graphs)
 	build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1ull << 59);
 	build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1ull << 60);
 	build_step(graph, 0, 0, NPUMEM_NONE, 1);
-	refused(graph, &options, -EINVAL, "sizes up to tensor 0, times their uses, exceed 2^60");
+	refuse_planning(graph, &options, -EINVAL,
+			"sizes up to tensor 0, times their uses, exceed 2^60");
 	npuplan_graph_free(graph);
 }
 
@@ -563,5 +537,6 @@ TEST(too_many_steps)
 		build_step(graph, 0, last, NPUMEM_NONE, next);
 		last = next;
 	}
-	refused(graph, &options, -E2BIG, "graph long has 65537 steps, cosma plans at most 65536");
+	refuse_planning(graph, &options, -E2BIG,
+			"graph long has 65537 steps, cosma plans at most 65536");
 }

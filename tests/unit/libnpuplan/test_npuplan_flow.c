@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "flow_run.h"
-#include "npuimport.h"
+#include "models.h"
 
 #define ALIGN 64
 
@@ -43,16 +43,8 @@ static const char *const others[] = { "while_swap", "loop_views" };
 
 static struct npuplan_graph *import(const char *name)
 {
-	struct npuplan_graph *graph;
-	struct npuplan_error error;
-	char *path;
-	int err;
+	struct npuplan_graph *graph = import_model(name);
 
-	assert_true(asprintf(&path, "%s/%s.json", getenv("NPUMEM_GRAPHS"), name) > 0);
-	err = npuimport_file(path, NULL, &graph, NULL, &error);
-	free(path);
-	if (err)
-		fail_msg("%s", error.text);
 	assert_int_equal(npuplan_graph_tile_whole(graph, true, NULL), 0);
 	return graph;
 }
@@ -61,12 +53,8 @@ static struct npuplan_plan *planned(const struct npuplan_graph *graph, const cha
 				    uint32_t alignment)
 {
 	struct npuplan_options options = { .planner = planner, .alignment = alignment };
-	struct npuplan_error error;
-	struct npuplan_plan *plan;
 
-	if (npuplan_plan(graph, &options, &plan, &error))
-		fail_msg("%s, %s: %s", graph->name, planner ? planner : "default", error.text);
-	return plan;
+	return build_plan_of(graph, &options);
 }
 
 static void play(const struct npuplan_graph *graph, const struct npuplan_plan *plan)

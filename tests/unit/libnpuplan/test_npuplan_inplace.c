@@ -355,13 +355,7 @@ TEST(permit)
 
 static void refused(const struct npuplan_graph *graph, uint64_t budget, int want, const char *text)
 {
-	struct npuplan_options options = { .arena_budget = budget };
-	struct npuplan_plan *plan = NULL;
-	struct npuplan_error error = { "" };
-
-	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), want);
-	assert_null(plan);
-	assert_string_equal(error.text, text);
+	refuse_planning(graph, &(struct npuplan_options){ .arena_budget = budget }, want, text);
 }
 
 TEST(fixed)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Plan JSON: the text by the byte, round trips, and every refusal. */
 #include "npuplan_build.h"
+#include "text.h"
 
 #include <errno.h>
 
@@ -39,14 +40,6 @@ __attribute__((noinline)) static char *json_of(const struct npuplan_graph *graph
 	return text;
 }
 
-static struct npuplan_plan *planned(const struct npuplan_graph *graph)
-{
-	struct npuplan_plan *plan;
-
-	assert_int_equal(npuplan_plan(graph, NULL, &plan, NULL), 0);
-	return plan;
-}
-
 static const char whole_text[] =
 	"{\n"
 	"\"graph\": \"model\",\n"
@@ -74,7 +67,7 @@ static const char whole_text[] =
 TEST(text)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = model(1);
-	AUTO_PLAN struct npuplan_plan *plan = planned(graph);
+	AUTO_PLAN struct npuplan_plan *plan = build_plan_of(graph, NULL);
 	AUTO_TEXT char *text = json_of(graph, plan);
 
 	assert_string_equal(text, whole_text);
@@ -84,7 +77,7 @@ TEST(text)
 TEST(bands_text)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = model(2);
-	AUTO_PLAN struct npuplan_plan *plan = planned(graph);
+	AUTO_PLAN struct npuplan_plan *plan = build_plan_of(graph, NULL);
 	AUTO_TEXT char *text = json_of(graph, plan);
 
 	assert_non_null(strstr(text, "\"tiling\": {\"bands\":2,\"parameters\":false}"));
@@ -122,7 +115,7 @@ TEST(round_trip)
 {
 	for (uint32_t bands = 1; bands < 5; bands++) {
 		AUTO_GRAPH struct npuplan_graph *graph = model(bands);
-		AUTO_PLAN struct npuplan_plan *plan = planned(graph);
+		AUTO_PLAN struct npuplan_plan *plan = build_plan_of(graph, NULL);
 
 		round_trip(graph, plan);
 	}
@@ -132,7 +125,7 @@ TEST(round_trip)
 TEST(round_trip_of_blob_graph)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
-	AUTO_PLAN struct npuplan_plan *plan = planned(graph);
+	AUTO_PLAN struct npuplan_plan *plan = build_plan_of(graph, NULL);
 	char *text = json_of(graph, plan);
 
 	assert_non_null(strstr(text, "{\"step\":2}"));
@@ -145,7 +138,7 @@ TEST(round_trip_of_blob_graph)
 TEST(round_trip_of_pieces)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = model(1);
-	AUTO_PLAN struct npuplan_plan *plan = planned(graph);
+	AUTO_PLAN struct npuplan_plan *plan = build_plan_of(graph, NULL);
 	struct npumem_placement *p = plan->placements;
 	struct npumem_position *positions = calloc(NPUMEM_POSITION_STORE + 1, sizeof(*positions));
 	char *text;
@@ -225,14 +218,11 @@ TEST(transfer_defaults)
 static void refused(uint32_t bands, const char *from, const char *to, int want, const char *why)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = model(bands);
-	struct npuplan_plan *plan = planned(graph), *read = NULL;
+	struct npuplan_plan *plan = build_plan_of(graph, NULL), *read = NULL;
 	struct npuplan_error error = { "" };
-	AUTO_TEXT char *text = json_of(graph, plan), *changed = NULL;
-	const char *at = strstr(text, from);
+	AUTO_TEXT char *text = json_of(graph, plan), *changed = text_edit(text, from, to);
 
-	assert_non_null(at);
-	assert_true(asprintf(&changed, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from)) >
-		    0);
+	assert_non_null(changed);
 	assert_int_equal(npuplan_plan_from_json(graph, changed, strlen(changed), &read, &error),
 			 want);
 	assert_null(read);
@@ -284,7 +274,7 @@ TEST(refused_fields)
 TEST(digest)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = model(1), *other = model(1);
-	struct npuplan_plan *plan = planned(graph), *read = NULL;
+	struct npuplan_plan *plan = build_plan_of(graph, NULL), *read = NULL;
 	uint8_t digest[NPUPLAN_DIGEST_SIZE], again[NPUPLAN_DIGEST_SIZE];
 	struct npuplan_error error = { "" };
 	char *text = json_of(graph, plan), *old, *line;
@@ -480,7 +470,7 @@ static struct npuplan_graph *tiled_as(const struct npuplan_tiling *tiling,
 	if (tiling && npuplan_graph_tile(graph, tiling, &error))
 		fail_msg("%s", error.text);
 	if (plan)
-		*plan = planned(graph);
+		*plan = build_plan_of(graph, NULL);
 	return graph;
 }
 
@@ -608,7 +598,7 @@ TEST(tilings_refused)
 TEST(writer_refusals)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = model(1);
-	AUTO_PLAN struct npuplan_plan *plan = planned(graph);
+	AUTO_PLAN struct npuplan_plan *plan = build_plan_of(graph, NULL);
 	struct npuplan_error error;
 	char *text = NULL;
 
@@ -646,7 +636,7 @@ TEST(writer_refusals)
 TEST(mutated)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = model(2);
-	struct npuplan_plan *plan = planned(graph), *read;
+	struct npuplan_plan *plan = build_plan_of(graph, NULL), *read;
 	struct npuplan_error error;
 	AUTO_TEXT char *text = json_of(graph, plan);
 	size_t size = strlen(text);

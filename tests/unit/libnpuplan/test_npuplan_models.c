@@ -2,7 +2,7 @@
 /* Real networks (tests/graphs), in whole operators, in bands and in tiles: plans and bounds. */
 #include "npuplan_build.h"
 
-#include "npuimport.h"
+#include "models.h"
 
 static const struct {
 	const char *name;
@@ -20,30 +20,9 @@ static const struct {
 	{ "transformer_coarse_dropout", 3112960, 3112960 },
 };
 
-static struct npuplan_graph *import(const char *name)
-{
-	struct npuplan_graph *graph;
-	struct npuplan_error error;
-	char *path;
-	int err;
-
-	assert_true(asprintf(&path, "%s/%s.json", getenv("NPUMEM_GRAPHS"), name) > 0);
-	err = npuimport_file(path, NULL, &graph, NULL, &error);
-	free(path);
-	if (err)
-		fail_msg("%s", error.text);
-	return graph;
-}
-
 static struct npuplan_plan *planned(const struct npuplan_graph *graph, const char *planner)
 {
-	struct npuplan_options options = { .planner = planner };
-	struct npuplan_error error;
-	struct npuplan_plan *plan;
-
-	if (npuplan_plan(graph, &options, &plan, &error))
-		fail_msg("%s: %s", graph->name, error.text);
-	return plan;
+	return build_plan_of(graph, &(struct npuplan_options){ .planner = planner });
 }
 
 /* NNC, the exact search and auto reach every bound. */
@@ -52,7 +31,7 @@ TEST(whole)
 	static const char *const planners[] = { "nnc", "exact", "auto" };
 
 	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
-		AUTO_GRAPH struct npuplan_graph *graph = import(models[i].name);
+		AUTO_GRAPH struct npuplan_graph *graph = import_model(models[i].name);
 		struct npuplan_plan *plan;
 
 		assert_int_equal(npuplan_graph_tile_whole(graph, false, NULL), 0);
@@ -73,7 +52,7 @@ TEST(whole)
 TEST(bands)
 {
 	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
-		AUTO_GRAPH struct npuplan_graph *graph = import(models[i].name);
+		AUTO_GRAPH struct npuplan_graph *graph = import_model(models[i].name);
 		AUTO_PLAN struct npuplan_plan *plan = NULL, *read = NULL;
 		struct npuplan_error error;
 		AUTO_TEXT char *text = NULL, *again = NULL;
@@ -103,8 +82,8 @@ TEST(tiler)
 
 	for (size_t i = 0; i < 3 * sizeof(names) / sizeof(names[0]); i++) {
 		struct npuplan_tiling tiling = { .onchip = UINT64_C(262144) << i % 3 };
-		AUTO_GRAPH struct npuplan_graph *graph = import(names[i / 3]),
-						*again = import(names[i / 3]);
+		AUTO_GRAPH struct npuplan_graph *graph = import_model(names[i / 3]),
+						*again = import_model(names[i / 3]);
 		struct npuplan_tile_report *reports;
 		struct npuplan_error error = { "" };
 		AUTO_PLAN struct npuplan_plan *plan = NULL;
@@ -127,7 +106,7 @@ TEST(tiler)
 /* With parameters the arena holds them all, besides the rest. */
 TEST(parameters)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = import("mobilenet_v2.fused");
+	AUTO_GRAPH struct npuplan_graph *graph = import_model("mobilenet_v2.fused");
 	AUTO_PLAN struct npuplan_plan *plan = NULL;
 	uint64_t weights = 0;
 
@@ -145,7 +124,7 @@ TEST(tiles_of_rows)
 {
 	static const char *const planners[] = { "taa", "auto" };
 	struct npuplan_tiling tiling = { .rows = 4, .with_parameters = true };
-	AUTO_GRAPH struct npuplan_graph *graph = import("inception_v3.fused");
+	AUTO_GRAPH struct npuplan_graph *graph = import_model("inception_v3.fused");
 	struct npuplan_error error = { "" };
 	struct npuplan_plan *plan, *greedy;
 
@@ -172,7 +151,7 @@ TEST(tiny_limits)
 		{ .planner = "auto", .work_limit = 100 },
 	};
 	struct npuplan_tiling tiling = { .rows = 1 };
-	AUTO_GRAPH struct npuplan_graph *graph = import("mobilenet_v1.fused");
+	AUTO_GRAPH struct npuplan_graph *graph = import_model("mobilenet_v1.fused");
 	struct npuplan_error error = { "" };
 	struct npuplan_plan *plan;
 

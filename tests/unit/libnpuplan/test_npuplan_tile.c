@@ -52,14 +52,6 @@ static uint32_t rows_tensor(struct npuplan_graph *graph, uint32_t kind, int64_t 
 	return build_spatial(graph, "t", kind, 1, 2, rows, 3);
 }
 
-static struct npuplan_graph *new_graph(void)
-{
-	struct npuplan_graph *graph = npuplan_graph_new("g");
-
-	graph->source_layout = NPUPLAN_NCHW;
-	return graph;
-}
-
 static void tile(struct npuplan_graph *graph, uint32_t bands)
 {
 	struct npuplan_error error;
@@ -71,7 +63,7 @@ static void tile(struct npuplan_graph *graph, uint32_t bands)
 
 TEST(whole)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
 	uint32_t weights = build_tensor(graph, "w", NPUMEM_TENSOR_PARAMETER, 9);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
@@ -95,7 +87,7 @@ TEST(whole)
 
 TEST(whole_with_parameters)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
 	uint32_t weights = build_tensor(graph, "w", NPUMEM_TENSOR_PARAMETER, 9);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
@@ -110,7 +102,7 @@ TEST(whole_with_parameters)
 /* x + x reads x once; a state that is read and written is updated. */
 TEST(merged_accesses)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
 	uint32_t cell = build_tensor(graph, "cell", NPUMEM_TENSOR_STATE, 4);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 4);
@@ -126,7 +118,7 @@ TEST(merged_accesses)
 
 TEST(refusals)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	struct npuplan_error error;
 	uint32_t weights, none = NPUMEM_NONE;
 	struct npuplan_op op = { .name = (char *)(uintptr_t)"constant", .input_count = 1 };
@@ -151,7 +143,7 @@ TEST(refusals)
 /* 2^20 accesses are the verifier's limit: 101 a band pass it in band 10382. */
 TEST(too_many)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t out = rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 12000), inputs[100];
 	struct npuplan_op op = {
 		.name = (char *)(uintptr_t)"mingle",
@@ -173,7 +165,7 @@ TEST(too_many)
 /* 3x3 convolution of 8 rows in 2 bands; its weights are left out. */
 TEST(conv)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 8);
 	uint32_t weights = build_spatial(graph, "w", NPUMEM_TENSOR_PARAMETER, 2, 2, 3, 3);
 	uint32_t out = rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 8);
@@ -194,7 +186,7 @@ TEST(conv)
 /* A window that its importer could not tell (spatial 0) reads all of its input. */
 TEST(conv_unknown_window)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 8);
 	uint32_t out = rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 8);
 
@@ -207,7 +199,7 @@ TEST(conv_unknown_window)
 /* Fewer rows than bands: one band a row. */
 TEST(few_rows)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 3);
 	uint32_t out = rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 3);
 
@@ -220,7 +212,7 @@ TEST(few_rows)
 /* The same rows of operands of as many rows; one row is broadcast to all. */
 TEST(elementwise)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t a = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 6);
 	uint32_t b = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 1);
 	uint32_t c = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 7);
@@ -236,7 +228,7 @@ TEST(elementwise)
 
 TEST(concat)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t a = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 4);
 	uint32_t b = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 4);
 	uint32_t wide = build_spatial(graph, "wide", NPUMEM_TENSOR_OUTPUT, 1, 4, 4, 3);
@@ -261,7 +253,7 @@ TEST(concat)
 
 TEST(pad_and_softmax)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 4);
 	uint32_t padded = rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 8);
 	uint32_t channels = rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 4);
@@ -284,7 +276,7 @@ TEST(pad_and_softmax)
 /* Whole inputs, bands of the output; and outputs that have no rows in one step. */
 TEST(whole_inputs)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 4);
 	uint32_t out = rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 4);
 	uint32_t flat = build_tensor(graph, "flat", NPUMEM_TENSOR_OUTPUT, 10);
@@ -302,7 +294,7 @@ TEST(whole_inputs)
 /* Two outputs of unlike rows cannot share bands. */
 TEST(unlike_outputs)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 4);
 	uint32_t outputs[2] = { rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 4),
 				rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 2) };
@@ -323,7 +315,7 @@ TEST(unlike_outputs)
 /* One band is whole operators. */
 TEST(one_band)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 4);
 	uint32_t out = rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 4);
 
@@ -381,7 +373,7 @@ TEST(bands_against_brute_force)
 
 	print_message("# seed %u\n", SEED);
 	for (int round = 0; round < 3000; round++) {
-		struct npuplan_graph *graph = new_graph();
+		struct npuplan_graph *graph = build_nchw();
 		int64_t in_rows = random_range(&random, 1, 20);
 		int32_t kernel = random_range(&random, 1, 7), stride = random_range(&random, 1, 4);
 		int32_t dilation = random_range(&random, 1, 3), pad = random_range(&random, 0, 4);

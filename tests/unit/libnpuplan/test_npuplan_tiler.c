@@ -51,15 +51,6 @@ static void assert_part(const struct npuplan_graph *graph, uint32_t step, uint32
 #define WRITES(GRAPH, STEP, TENSOR, ...) \
 	assert_part(GRAPH, STEP, TENSOR, NPUMEM_ACCESS_WRITE, __VA_ARGS__)
 
-/* Shapes are 1 x channels x rows x width. */
-static struct npuplan_graph *new_graph(void)
-{
-	struct npuplan_graph *graph = npuplan_graph_new("g");
-
-	graph->source_layout = NPUPLAN_NCHW;
-	return graph;
-}
-
 static uint32_t image(struct npuplan_graph *graph, const char *name, uint32_t kind,
 		      int64_t channels, int64_t rows, int64_t width)
 {
@@ -110,7 +101,7 @@ static void tile(struct npuplan_graph *graph, enum npuplan_layout layout, uint32
 /* 3x3 convolution of 8 rows and 64 channels, 3 places wide, to 64 channels. */
 static struct npuplan_graph *conv(uint32_t *in, uint32_t *weights, uint32_t *out)
 {
-	struct npuplan_graph *graph = new_graph();
+	struct npuplan_graph *graph = build_nchw();
 
 	*in = image(graph, "in", NPUMEM_TENSOR_INPUT, 64, 8, 3);
 	*weights = build_spatial(graph, "w", NPUMEM_TENSOR_PARAMETER, 64, 64, 3, 3);
@@ -167,7 +158,7 @@ TEST(order)
 /* Groups of 2 inputs for 4 outputs: a tile reads the channels of its groups. */
 TEST(groups)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t in = image(graph, "in", NPUMEM_TENSOR_INPUT, 6, 4, 3);
 	uint32_t out = image(graph, "out", NPUMEM_TENSOR_OUTPUT, 12, 4, 3);
 	struct npuplan_op *op = build_op(graph, "conv2d", in, NPUMEM_NONE, NPUMEM_NONE, out);
@@ -185,7 +176,7 @@ TEST(groups)
 /* In NC/32HWC32 whole blocks are read: channels 0..31 of 48 for output channels 0..31. */
 TEST(blocks)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t a = image(graph, "a", NPUMEM_TENSOR_INPUT, 48, 4, 3);
 	uint32_t b = image(graph, "b", NPUMEM_TENSOR_INPUT, 48, 4, 3);
 	uint32_t wide = image(graph, "wide", NPUMEM_TENSOR_OUTPUT, 96, 4, 3);
@@ -209,7 +200,7 @@ TEST(blocks)
 
 TEST(elementwise)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t a = image(graph, "a", NPUMEM_TENSOR_INPUT, 8, 6, 3);
 	uint32_t scale = image(graph, "scale", NPUMEM_TENSOR_INPUT, 8, 1, 1);
 	uint32_t mask = image(graph, "mask", NPUMEM_TENSOR_INPUT, 1, 6, 3);
@@ -234,7 +225,7 @@ TEST(elementwise)
 
 TEST(rows_and_channels_of_others)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t in = image(graph, "in", NPUMEM_TENSOR_INPUT, 8, 4, 4);
 	uint32_t mean = image(graph, "mean", NPUMEM_TENSOR_OUTPUT, 8, 1, 1);
 	uint32_t large = image(graph, "large", NPUMEM_TENSOR_OUTPUT, 8, 8, 8);
@@ -272,7 +263,7 @@ TEST(rows_and_channels_of_others)
 
 TEST(matrices)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t x = MATRIX(graph, "x", INPUT, 2, 3, 8);
 	uint32_t weights = MATRIX(graph, "weights", PARAMETER, 8, 6);
 	uint32_t bias = MATRIX(graph, "bias", PARAMETER, 6);
@@ -373,7 +364,7 @@ TEST(refused_tilings)
 	refused(graph, &one, -EINVAL, "operator conv2d: its tiling is said twice, or not in order");
 	npuplan_graph_free(graph);
 
-	graph = new_graph();
+	graph = build_nchw();
 	in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
 	build_op(graph, "reshape", in, NPUMEM_NONE, NPUMEM_NONE,
 		 build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 4));
@@ -417,7 +408,7 @@ TEST(too_little_on_chip)
 		fail_msg("%s", error.text);
 	npuplan_graph_free(graph);
 
-	graph = new_graph();
+	graph = build_nchw();
 	in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 6);
 	build_op(graph, "reshape", in, NPUMEM_NONE, NPUMEM_NONE,
 		 build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 5));
@@ -430,7 +421,7 @@ TEST(too_little_on_chip)
 
 static struct npuplan_graph *tall(int64_t rows)
 {
-	struct npuplan_graph *graph = new_graph();
+	struct npuplan_graph *graph = build_nchw();
 	uint32_t in = image(graph, "in", NPUMEM_TENSOR_INPUT, 2, rows, 3);
 
 	build_op(graph, "relu", in, NPUMEM_NONE, NPUMEM_NONE,
@@ -461,7 +452,7 @@ TEST(many_rows)
 TEST(many_kinds)
 {
 	struct npuplan_tiling tiling = { .onchip = 300, .layout = NPUPLAN_NCHW };
-	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
 	uint32_t inputs[40], out;
 	struct npuplan_op op = {
 		.name = (char *)(uintptr_t)"cat",
@@ -487,7 +478,7 @@ TEST(many_kinds)
 TEST(double_buffer)
 {
 	struct npuplan_tiling tiling = { .onchip = 2 * 2 * 24, .double_buffer = true };
-	struct npuplan_graph *graph = new_graph();
+	struct npuplan_graph *graph = build_nchw();
 	uint32_t in = image(graph, "in", NPUMEM_TENSOR_INPUT, 8, 6, 3);
 	struct npuplan_error error = { "" };
 
@@ -500,7 +491,7 @@ TEST(double_buffer)
 	assert_int_equal(graph->tiling.ops[0].rows, 1);
 	npuplan_graph_free(graph);
 
-	graph = new_graph();
+	graph = build_nchw();
 	in = image(graph, "in", NPUMEM_TENSOR_INPUT, 8, 6, 3);
 	build_op(graph, "relu", in, NPUMEM_NONE, NPUMEM_NONE,
 		 image(graph, "out", NPUMEM_TENSOR_OUTPUT, 8, 6, 3));
@@ -536,7 +527,7 @@ TEST(chosen_order)
 	assert_int_equal(reports[0].onchip, 1536 + 32 * 64 * 9 + 8 * 3 * 32);
 	free(reports);
 	npuplan_graph_free(graph);
-	graph = new_graph();
+	graph = build_nchw();
 	assert_int_equal(npuplan_tiling_report(graph, &reports, &error), -EINVAL);
 	assert_string_equal(error.text, "graph g is not tiled, or not known how");
 	npuplan_graph_free(graph);
@@ -580,7 +571,7 @@ static uint64_t least_cost(const struct npuplan_graph *graph, const struct npupl
 static struct npuplan_graph *random_op(uint64_t *random)
 {
 	static const char *const types[] = { "conv2d", "maxpool", "relu", "cat" };
-	struct npuplan_graph *graph = new_graph();
+	struct npuplan_graph *graph = build_nchw();
 	uint32_t type = random_range(random, 0, 3), stride = random_range(random, 1, 2);
 	int64_t rows = random_range(random, 1, 9), width = random_range(random, 1, 20);
 	int64_t channels = random_range(random, 1, 50), outputs = channels;

@@ -431,17 +431,6 @@ TEST(limits)
 	npuplan_front_free(front);
 }
 
-static void refused(const struct npuplan_graph *graph, const struct npuplan_options *options,
-		    int err, const char *text)
-{
-	struct npuplan_plan *plan = NULL;
-	struct npuplan_error error = { "" };
-
-	assert_int_equal(npuplan_plan(graph, options, &plan, &error), err);
-	assert_string_equal(error.text, text);
-	assert_null(plan);
-}
-
 TEST(refused)
 {
 	static const int32_t kernels[] = { 1, 3, 0 };
@@ -451,16 +440,18 @@ TEST(refused)
 	struct npuplan_plan *plan;
 	struct npuplan_error error = { "" };
 
-	refused(graph, &options, -EINVAL, "graph chain has no steps: tile it first");
+	refuse_planning(graph, &options, -EINVAL, "graph chain has no steps: tile it first");
 	assert_int_equal(npuplan_front_find(graph, &options, &front, &error), -EINVAL);
 	assert_string_equal(error.text, "graph chain has no steps: tile it first");
 
 	tile(graph);
 	options.arena_budget = 20;
-	refused(graph, &options, -ENOSPC,
+	refuse_planning(
+		graph, &options, -ENOSPC,
 		"needs 21 bytes, budget 20, lower bound 21; that is the order of tiles with the lowest peak");
 	options.traffic_factor = 1;
-	refused(graph, &options, -ENOSPC,
+	refuse_planning(
+		graph, &options, -ENOSPC,
 		"needs 21 bytes, budget 20, lower bound 21; that is the order of tiles with the lowest peak within the traffic factor");
 	options.traffic_factor = 0;
 	options.arena_budget = 21;
@@ -485,7 +476,8 @@ TEST(refused)
 		graph->tensors[out].fixed_offset = 4 * i;
 		build_step(graph, 0, NPUMEM_NONE, NPUMEM_NONE, out);
 	}
-	refused(graph, &options, -EINVAL,
+	refuse_planning(
+		graph, &options, -EINVAL,
 		"fixed offsets collide: two tensors of two would share bytes that live at once");
 	npuplan_graph_free(graph);
 }
@@ -501,9 +493,11 @@ TEST(flow_refused)
 	build_step(graph, 0, 2, NPUMEM_NONE, build_tensor(graph, "more", NPUMEM_TENSOR_OUTPUT, 3));
 	assert_int_equal(npuplan_graph_add_edge(graph, 0, 1, NULL, 0), 0);
 	assert_int_equal(npuplan_graph_add_edge(graph, 1, NPUMEM_NONE, NULL, 0), 1);
-	refused(graph, &options, -EOPNOTSUPP, "chain: this planner plans no loops and branches");
+	refuse_planning(graph, &options, -EOPNOTSUPP,
+			"chain: this planner plans no loops and branches");
 	options.planner = "tile-scheduled-rings";
-	refused(graph, &options, -EOPNOTSUPP, "chain: this planner plans no loops and branches");
+	refuse_planning(graph, &options, -EOPNOTSUPP,
+			"chain: this planner plans no loops and branches");
 	assert_int_equal(npuplan_front_find(graph, &options, &front, &error), -EOPNOTSUPP);
 	assert_string_equal(error.text, "chain: this planner plans no loops and branches");
 }

@@ -11,17 +11,6 @@ ctl=$(realpath "$1") graphs=$(realpath "$2")
 # shellcheck source=tests/lib/command.sh
 . "$(dirname "$0")/../../lib/command.sh"
 
-# usage_says TEXT COMMAND...: exit status 2, and the first line
-usage_says() {
-	local text=$1 got err
-	shift
-	err=$("$@" 2>&1 >/dev/null </dev/null)
-	got=$?
-	[ $got = 2 ] && [ "${err%%$'\n'*}" = "$text" ] && return
-	echo "status $got: $err"
-	return 1
-}
-
 round_trip() { # graph bands
 	"$ctl" plan --bands "$2" "$1" -o plan.json &&
 		"$ctl" plan --bands "$2" "$1" -o again.json --blob plan.bin --graph-blob graph.bin &&

@@ -14,7 +14,6 @@ ctl=$(realpath "$1") graphs=$(realpath "$2")
 unset COLUMNS
 export TERM=xterm
 
-usage_says() { says_first 2 "$@"; } # TEXT COMMAND...: exit status 2, and the first line
 
 cp "$graphs/squeezenet1_1.fused.json" net.json
 "$ctl" plan net.json -o plan.json --blob plan.bin >/dev/null || exit 1

@@ -12,7 +12,7 @@ graph=$graphs/squeezenet1_1.fused.json
 # shellcheck source=tests/lib/command.sh
 . "$(dirname "$0")/../../lib/command.sh"
 
-usage_says() { # words, command...
+usage_has() { # words, command...
 	words=$1
 	shift
 	"$@" >usage 2>&1
@@ -56,7 +56,7 @@ engines() {
 
 check 'plans to draw' plans
 check 'engine of a planner' engines
-check 'engine without planner' usage_says '--engine is of a planner: --planner is needed' \
+check 'engine without planner' usage_has '--engine is of a planner: --planner is needed' \
 	"$ctl" plan --engine paper "$graph"
 check 'page of one plan' "$ctl" show --graph "$graph" --html one.html taa.json
 check 'page of one plan: well-formed, all boxes' has_boxes one.html taa.json
@@ -171,11 +171,11 @@ check 'text of tiles in whole tensors' text "$graph" --planner taa --bands 16
 check 'peak of a plan with transfers' peak "$graphs/densenet121.fused.json" --planner cosma \
 	--budget MR
 check 'a mark for each transfer' marks
-check 'three plans' usage_says 'only two PLANs can be shown side by side' \
+check 'three plans' usage_has 'only two PLANs can be shown side by side' \
 	"$ctl" show --graph "$graph" --html x.html taa.json shared.json whole.json
-check 'two plans as text' usage_says 'two PLANs need --html or --svg' \
+check 'two plans as text' usage_has 'two PLANs need --html or --svg' \
 	"$ctl" show --graph "$graph" taa.json shared.json
-check 'two files of one name' usage_says '--html x and --svg x are the same file' \
+check 'two files of one name' usage_has '--html x and --svg x are the same file' \
 	"$ctl" show --graph "$graph" --html x --svg x taa.json
 
 # How much of a screenshot is each of the colours that the picture's boxes have: all of
