@@ -6,18 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+void add_tensor(struct build *b, uint32_t kind, const char *name)
+{
+	build_whole(b, build_tensor(b, kind, 8, name));
+}
+
+void add_step(struct build *b, const char *name, uint32_t read, uint32_t other, uint32_t write)
+{
+	build_step(b, 0, name);
+	build_access(b, read, NPUMEM_ACCESS_READ);
+	if (other != NPUMEM_NONE)
+		build_access(b, other, NPUMEM_ACCESS_READ);
+	build_access(b, write, NPUMEM_ACCESS_WRITE);
+}
+
 void chain(struct build *b)
 {
 	build_init(b);
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INPUT, 8, "x"));
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, 8, "a"));
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_OUTPUT, 8, "y"));
-	build_step(b, 0, "copy");
-	build_access(b, X, NPUMEM_ACCESS_READ);
-	build_access(b, A, NPUMEM_ACCESS_WRITE);
-	build_step(b, 0, "mix");
-	build_access(b, A, NPUMEM_ACCESS_READ);
-	build_access(b, Y, NPUMEM_ACCESS_WRITE);
+	add_tensor(b, NPUMEM_TENSOR_INPUT, "x");
+	add_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, "a");
+	add_tensor(b, NPUMEM_TENSOR_OUTPUT, "y");
+	add_step(b, "copy", X, NPUMEM_NONE, A);
+	add_step(b, "mix", A, NPUMEM_NONE, Y);
 	build_finish(b);
 	build_place(b, X, 0);
 	build_place(b, A, 8);
@@ -27,21 +37,15 @@ void chain(struct build *b)
 void loop(struct build *b)
 {
 	build_init(b);
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INPUT, 8, "x"));
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, 8, "h"));
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, 8, "t"));
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_OUTPUT, 8, "y"));
-	build_step(b, 0, "init");
-	build_access(b, LX, NPUMEM_ACCESS_READ);
-	build_access(b, LH, NPUMEM_ACCESS_WRITE);
+	add_tensor(b, NPUMEM_TENSOR_INPUT, "x");
+	add_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, "h");
+	add_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, "t");
+	add_tensor(b, NPUMEM_TENSOR_OUTPUT, "y");
+	add_step(b, "init", LX, NPUMEM_NONE, LH);
 	build_block(b, "head");
-	build_step(b, 0, "body");
-	build_access(b, LH, NPUMEM_ACCESS_READ);
-	build_access(b, LT, NPUMEM_ACCESS_WRITE);
+	add_step(b, "body", LH, NPUMEM_NONE, LT);
 	build_block(b, "body");
-	build_step(b, 0, "out");
-	build_access(b, LH, NPUMEM_ACCESS_READ);
-	build_access(b, LY, NPUMEM_ACCESS_WRITE);
+	add_step(b, "out", LH, NPUMEM_NONE, LY);
 	build_block(b, "tail");
 	build_edge(b, 0, 1);
 	build_edge(b, 1, 1);

@@ -37,6 +37,11 @@ enum { INTO, A_TO_B, A_OUT, B_TO_A, B_OUT, EXIT_A, EXIT_B };
  */
 void loop(struct build *b);
 
+/* Adds a tensor of 8 bytes and a tile of all of it, which has the tensor's number. */
+void add_tensor(struct build *b, uint32_t kind, const char *name);
+/* Adds a step that reads tile @read, and @other unless it is NPUMEM_NONE, and writes tile @write. */
+void add_step(struct build *b, const char *name, uint32_t read, uint32_t other, uint32_t write);
+
 /* Both blobs are accepted; the plan and its graph are left for free_plan(). */
 struct npuv_plan *accept_plan(struct build *b);
 void free_plan(struct npuv_plan *plan);

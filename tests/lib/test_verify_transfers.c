@@ -53,20 +53,6 @@ uint32_t stay(struct build *b, uint32_t tensor, uint32_t from, uint32_t to, uint
 				  build_region(0, build_tensor_at(b, tensor)->size));
 }
 
-void add_step(struct build *b, const char *name, uint32_t read, uint32_t other, uint32_t write)
-{
-	build_step(b, 0, name);
-	build_access(b, read, NPUMEM_ACCESS_READ);
-	if (other != NPUMEM_NONE)
-		build_access(b, other, NPUMEM_ACCESS_READ);
-	build_access(b, write, NPUMEM_ACCESS_WRITE);
-}
-
-void add_tensor(struct build *b, uint32_t kind, const char *name)
-{
-	build_whole(b, build_tensor(b, kind, 8, name));
-}
-
 void spilled_graph(struct build *b)
 {
 	build_init(b);

@@ -29,10 +29,6 @@ uint32_t move(struct build *b, uint32_t kind, uint32_t tensor, uint32_t placemen
 uint32_t drop(struct build *b, uint32_t tensor, uint64_t first, uint64_t length);
 /* All of a tensor is placed from a position to another one. */
 uint32_t stay(struct build *b, uint32_t tensor, uint32_t from, uint32_t to, uint64_t offset);
-/* A tensor of 8 bytes and a tile of all of it, which has its number. */
-void add_tensor(struct build *b, uint32_t kind, const char *name);
-/* A step that reads one or two whole tensors, and writes one. */
-void add_step(struct build *b, const char *name, uint32_t read, uint32_t other, uint32_t write);
 
 /* The graph of spilled(), with a schedule of nothing. */
 void spilled_graph(struct build *b);

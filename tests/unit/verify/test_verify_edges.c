@@ -218,28 +218,18 @@ enum { PX, PW, PA, PC, PD, PY };
 static void pass(struct build *b)
 {
 	build_init(b);
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INPUT, 8, "x"));
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_PARAMETER, 8, "w"));
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, 8, "a"));
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, 8, "c"));
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, 8, "d"));
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_OUTPUT, 8, "y"));
-	build_step(b, 0, "load");
-	build_access(b, PX, NPUMEM_ACCESS_READ);
-	build_access(b, PW, NPUMEM_ACCESS_READ);
-	build_access(b, PA, NPUMEM_ACCESS_WRITE);
+	add_tensor(b, NPUMEM_TENSOR_INPUT, "x");
+	add_tensor(b, NPUMEM_TENSOR_PARAMETER, "w");
+	add_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, "a");
+	add_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, "c");
+	add_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, "d");
+	add_tensor(b, NPUMEM_TENSOR_OUTPUT, "y");
+	add_step(b, "load", PX, PW, PA);
 	build_block(b, "head");
-	build_step(b, 0, "work");
-	build_access(b, PA, NPUMEM_ACCESS_READ);
-	build_access(b, PC, NPUMEM_ACCESS_WRITE);
-	build_step(b, 0, "more");
-	build_access(b, PC, NPUMEM_ACCESS_READ);
-	build_access(b, PD, NPUMEM_ACCESS_WRITE);
+	add_step(b, "work", PA, NPUMEM_NONE, PC);
+	add_step(b, "more", PC, NPUMEM_NONE, PD);
 	build_block(b, "middle");
-	build_step(b, 0, "end");
-	build_access(b, PX, NPUMEM_ACCESS_READ);
-	build_access(b, PD, NPUMEM_ACCESS_READ);
-	build_access(b, PY, NPUMEM_ACCESS_WRITE);
+	add_step(b, "end", PX, PD, PY);
 	build_block(b, "tail");
 	build_edge(b, 0, 1);
 	build_edge(b, 1, 2);
@@ -458,11 +448,11 @@ TEST(state)
 static void twins(struct build *b)
 {
 	build_init(b);
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INPUT, 8, "h"));
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, 8, "u"));
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, 8, "w"));
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_OUTPUT, 8, "p"));
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_OUTPUT, 8, "q"));
+	add_tensor(b, NPUMEM_TENSOR_INPUT, "h");
+	add_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, "u");
+	add_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, "w");
+	add_tensor(b, NPUMEM_TENSOR_OUTPUT, "p");
+	add_tensor(b, NPUMEM_TENSOR_OUTPUT, "q");
 	build_block(b, "head");
 	build_step(b, NPUMEM_STEP_STAGED, "first");
 	build_access(b, 1, NPUMEM_ACCESS_READ);
@@ -569,11 +559,9 @@ TEST(state_in_parts)
 	struct build b;
 
 	build_init(&b);
-	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_STATE, 8, "s"));
-	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_OUTPUT, 8, "y"));
-	build_step(&b, 0, "use");
-	build_access(&b, 0, NPUMEM_ACCESS_READ);
-	build_access(&b, 1, NPUMEM_ACCESS_WRITE);
+	add_tensor(&b, NPUMEM_TENSOR_STATE, "s");
+	add_tensor(&b, NPUMEM_TENSOR_OUTPUT, "y");
+	add_step(&b, "use", 0, NPUMEM_NONE, 1);
 	build_block(&b, "head");
 	build_step(&b, 0, "renew");
 	build_access(&b, 0, NPUMEM_ACCESS_WRITE);
@@ -616,9 +604,7 @@ TEST(half)
 	build_step(&b, 0, "high");
 	build_access(&b, 1, NPUMEM_ACCESS_WRITE);
 	build_block(&b, "head");
-	build_step(&b, 0, "out");
-	build_access(&b, 1, NPUMEM_ACCESS_READ);
-	build_access(&b, 2, NPUMEM_ACCESS_WRITE);
+	add_step(&b, "out", 1, NPUMEM_NONE, 2);
 	build_block(&b, "tail");
 	build_edge(&b, 0, 1);
 	build_edge(&b, 1, NPUMEM_NONE);

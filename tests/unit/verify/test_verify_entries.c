@@ -155,14 +155,12 @@ TEST(entries)
 static void two_steps(struct build *b)
 {
 	build_init(b);
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INPUT, 8, "x"));
-	build_whole(b, build_tensor(b, NPUMEM_TENSOR_OUTPUT, 8, "y"));
+	add_tensor(b, NPUMEM_TENSOR_INPUT, "x");
+	add_tensor(b, NPUMEM_TENSOR_OUTPUT, "y");
 	build_block(b, "head");
 	build_step(b, 0, "look");
 	build_access(b, 0, NPUMEM_ACCESS_READ);
-	build_step(b, 0, "copy");
-	build_access(b, 0, NPUMEM_ACCESS_READ);
-	build_access(b, 1, NPUMEM_ACCESS_WRITE);
+	add_step(b, "copy", 0, NPUMEM_NONE, 1);
 	build_block(b, "tail");
 	build_edge(b, 0, 1);
 	build_edge(b, 1, NPUMEM_NONE);

@@ -197,14 +197,12 @@ TEST(twins)
 	struct build b;
 
 	build_init(&b);
-	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_INPUT, 8, "h"));
-	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, 8, "u"));
-	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_OUTPUT, 8, "w"));
-	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_OUTPUT, 8, "p"));
+	add_tensor(&b, NPUMEM_TENSOR_INPUT, "h");
+	add_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, "u");
+	add_tensor(&b, NPUMEM_TENSOR_OUTPUT, "w");
+	add_tensor(&b, NPUMEM_TENSOR_OUTPUT, "p");
 	build_block(&b, "head");
-	build_step(&b, 0, "relu");
-	build_access(&b, 1, NPUMEM_ACCESS_READ);
-	build_access(&b, 3, NPUMEM_ACCESS_WRITE);
+	add_step(&b, "relu", 1, NPUMEM_NONE, 3);
 	build_access_at(&b, 1)->inplace = 0;
 	build_block(&b, "tail");
 	build_edge(&b, 0, 1);

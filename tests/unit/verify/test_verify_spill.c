@@ -105,7 +105,7 @@ TEST(loaded)
 	accept(&b);
 	/* Nobody reads it. */
 	chain(&b);
-	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_INPUT, 8, "w"));
+	add_tensor(&b, NPUMEM_TENSOR_INPUT, "w");
 	build_tensor_at(&b, 3)->flags = NPUMEM_TENSOR_FLAG_HOST;
 	accept(&b);
 

@@ -88,7 +88,7 @@ TEST(v2_tensors)
 		    "V2 order: position 3, fill of tensor 4 'c': an alias is moved with the "
 		    "tensor that it is an alias of");
 	spilled(&b);
-	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, 8, "e"));
+	add_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, "e");
 	build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	build_position_at(&b, FILL_A)->index = 4;
 	refuse_plan(&b, EINVAL, V2,
@@ -330,7 +330,7 @@ TEST(v5_host)
 		    "exit");
 	/* Two tensors that begin at the same bytes. */
 	host_input(&b, NPUMEM_TENSOR_INPUT);
-	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_PARAMETER, 8, "w"));
+	add_tensor(&b, NPUMEM_TENSOR_PARAMETER, "w");
 	build_tensor_at(&b, 3)->flags = NPUMEM_TENSOR_FLAG_HOST;
 	stay(&b, 3, 3, 3, 24);
 	move(&b, LOAD, 3, 3, 0, 8, 4);
@@ -381,9 +381,7 @@ TEST(order)
 	add_tensor(&b, NPUMEM_TENSOR_OUTPUT, "y");
 	build_step(&b, 0, "first");
 	build_access(&b, 0, NPUMEM_ACCESS_WRITE);
-	build_step(&b, 0, "read");
-	build_access(&b, 0, NPUMEM_ACCESS_READ);
-	build_access(&b, 1, NPUMEM_ACCESS_WRITE);
+	add_step(&b, "read", 0, NPUMEM_NONE, 1);
 	build_step(&b, 0, "more");
 	build_access(&b, 0, NPUMEM_ACCESS_UPDATE);
 	begin_schedule(&b);
