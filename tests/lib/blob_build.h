@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Graphs and plans for tests, as arrays of the uapi's records: a test builds a
- * valid one in a few lines, spoils what it likes, and writes the blobs.
- * Whatever a test asks for is written, nothing is checked. Lack of memory aborts.
+ * Builds graphs and plans for tests, as arrays of the uapi's records. A test builds a valid one in
+ * a few lines, spoils what it likes, and writes the blobs. Nothing is checked: whatever a test asks
+ * for is written. Lack of memory aborts the program.
  */
 #pragma once
 
@@ -40,7 +40,7 @@ struct build_blob {
 
 void build_init(struct build *b);
 void build_free(struct build *b);
-/* Append n records, zeroed. */
+/* Appends n records that are zero; returns the first. */
 void *build_add(struct build_array *array, uint32_t n);
 
 #define BUILD_AT(b, member, type, i) (&((struct type *)(b)->member.data)[i])
@@ -58,22 +58,22 @@ void *build_add(struct build_array *array, uint32_t n);
 #define build_plan_edge_at(b, i)     BUILD_AT(b, plan_edges, npumem_plan_edge, i)
 #define build_view_at(b, i)	     BUILD_AT(b, views, npumem_view, i)
 
-/* length bytes from offset on, in one chunk */
+/* A region of @length bytes from @offset on, in one chunk. */
 struct npumem_region build_region(uint64_t offset, uint64_t length);
-/* count chunks of length bytes, stride bytes apart */
+/* A region of @count chunks of @length bytes, @stride bytes apart. */
 struct npumem_region build_strided(uint64_t offset, uint64_t length, uint32_t count,
 				   uint64_t stride);
 
-/* Append a record; returns its index. A name may be NULL. align is 1. */
+/* Each of these appends a record and returns its index. A name may be NULL; alignment is 1. */
 uint32_t build_tensor(struct build *b, uint32_t kind, uint64_t size, const char *name);
 uint32_t build_tile(struct build *b, uint32_t tensor, struct npumem_region region);
 uint32_t build_whole(struct build *b, uint32_t tensor);
 uint32_t build_step(struct build *b, uint32_t flags, const char *name);
-/* Access of the last step. */
+/* Appends an access to the last step. */
 uint32_t build_access(struct build *b, uint32_t tile, uint32_t mode);
-/* One block of all steps, and a schedule of them in their order. After the steps. */
+/* Makes one block of all steps, and a schedule of them in their order; called after the steps. */
 void build_finish(struct build *b);
-/* After build_finish(): over the whole schedule; the arena grows to hold it. */
+/* After build_finish(): places a tensor over the whole schedule; the arena grows to hold it. */
 uint32_t build_place(struct build *b, uint32_t tensor, uint64_t offset);
 uint32_t build_place_region(struct build *b, uint32_t tensor, uint32_t from, uint32_t to,
 			    uint64_t offset, struct npumem_region region);
@@ -85,16 +85,16 @@ uint32_t build_place_region(struct build *b, uint32_t tensor, uint32_t from, uin
 uint32_t build_block(struct build *b, const char *name);
 uint32_t build_edge(struct build *b, uint32_t from, uint32_t to);
 uint32_t build_carry(struct build *b, uint32_t from, uint32_t to);
-/* An instance of a block, with its steps in their order and no entries. */
+/* Adds an instance of a block, with its steps in their order and no entries. */
 uint32_t build_instance(struct build *b, uint32_t block);
-/* Over the last instance. */
+/* Places a tensor over the last instance. */
 uint32_t build_place_here(struct build *b, uint32_t tensor, uint64_t offset);
-/* The same, and all of it is in the entry state; returns the placement. */
+/* The same, and all of the tensor is in the entry state; returns the placement. */
 uint32_t build_enter(struct build *b, uint32_t tensor, uint64_t offset);
 uint32_t build_plan_edge(struct build *b, uint32_t from, uint32_t to, uint32_t edge);
 
 struct build_blob build_graph(const struct build *b);
 struct build_blob build_plan(const struct build *b);
 
-/* Entry of the section table, NULL if there is none of the kind. */
+/* The blob's entry in its section table; NULL if there is none of that kind. */
 struct npumem_blob_section *build_section(struct build_blob blob, uint32_t kind);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The least traffic of a small graph by trying everything: every order, every set
- * of tensors to throw out before every operator, and every address. No bounds, no
- * dominance, no laziness; only states that were seen before are not seen again.
+ * Finds the least traffic of a small graph by trying everything: every order, every set of tensors
+ * to evict before every operator, and every address. It has no bounds and no dominance; it only
+ * does not look twice at one state.
  */
 #pragma once
 
@@ -22,5 +22,5 @@
 uint64_t exhaustive_traffic(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			    bool addresses);
 
-/* Least peak footprint of any order, nothing thrown out. */
+/* The least peak of any order in which nothing is evicted. */
 uint64_t exhaustive_peak(const struct npuplan_graph *graph, const struct cosma_settings *options);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Executes plans of npuplan_plan() with planner cosma, of graphs of whole operators:
- * as plans of npuplan_cosma(), and host memory byte by byte.
+ * Executes plans that npuplan_plan() made with planner cosma of graphs of whole operators: as plans
+ * of npuplan_cosma(), and with host memory byte by byte.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a case has: features, and how often each two of them were in one case that
- * was accepted, and in one that was refused.
+ * Features of random cases of the verifier. Each two features have to meet in one case, so they are
+ * counted in pairs: in cases that were accepted, and in cases that were refused.
  */
 #pragma once
 
@@ -42,10 +42,11 @@ struct feature_pairs {
 	uint64_t refused[FEATURES][FEATURES];
 };
 
-/* Bits (1 << feature) that a case has. */
+/* The features of a case, as bits (1 << feature). */
 uint32_t features_of(const struct build *b);
+/* Counts a case with these features. */
 void features_count(struct feature_pairs *pairs, uint32_t has, bool accepted);
-/* The two that were seen least, on the rarer side: bits. turn breaks ties. */
+/* The two features, as bits, that met least often; @turn breaks ties. */
 uint32_t features_rare(const struct feature_pairs *pairs, uint64_t turn);
-/* Print the table; how many pairs that can exist are missing on either side. */
+/* Prints the table; returns how many pairs that can exist never met, accepted or refused. */
 uint32_t features_print(const struct feature_pairs *pairs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Small graphs for the tests of libnpuplan. */
+/* Builds small graphs for the tests of libnpuplan, plans them, and compares refusals. */
 #pragma once
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static inline uint32_t build_tensor(struct npuplan_graph *graph, const char *nam
 	return index;
 }
 
-/* Four dimensions of one-byte elements, in the graph's source layout. */
+/* Adds a tensor of four dimensions with elements of one byte, in the graph's source layout. */
 static inline uint32_t build_spatial(struct npuplan_graph *graph, const char *name, uint32_t kind,
 				     int64_t a, int64_t b, int64_t c, int64_t d)
 {
@@ -47,7 +47,7 @@ static inline uint32_t build_spatial(struct npuplan_graph *graph, const char *na
 	return index;
 }
 
-/* Operator of up to three inputs (NPUMEM_NONE: no more) and one output. */
+/* Adds an operator of up to three inputs (NPUMEM_NONE: no more) and one output. */
 static inline struct npuplan_op *build_op(struct npuplan_graph *graph, const char *type,
 					  uint32_t in0, uint32_t in1, uint32_t in2, uint32_t out)
 {
@@ -70,7 +70,7 @@ static inline struct npuplan_op *build_op(struct npuplan_graph *graph, const cha
 	return &graph->ops[index];
 }
 
-/* The same window in both dimensions. */
+/* Gives an operator the same window in both dimensions. */
 static inline void build_window(struct npuplan_op *op, int32_t kernel, int32_t stride,
 				int32_t dilation, int32_t pad)
 {
@@ -84,7 +84,7 @@ static inline void build_window(struct npuplan_op *op, int32_t kernel, int32_t s
 	}
 }
 
-/* Step of whole-tensor accesses: reads of @in0, @in1, write of @out. */
+/* Adds a step that reads all of @in0 and @in1 (or NPUMEM_NONE) and writes all of @out. */
 static inline void build_step(struct npuplan_graph *graph, uint32_t flags, uint32_t in0,
 			      uint32_t in1, uint32_t out)
 {

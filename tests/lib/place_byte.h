@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a plan puts a byte of a tensor, straight from the words of npumem_plan.h. */
+/* Finds where a plan puts a byte of a tensor, written from the words of npumem_plan.h alone. */
 #pragma once
 
 #include "npuplan.h"
 
-/* Arena byte of a tensor's byte in a placement's piece; false if that does not hold it. */
+/* Sets *arena to where a placement puts a tensor's byte; false if it does not hold that byte. */
 static inline bool place_byte_in(const struct npumem_placement *p, uint64_t byte, uint64_t *arena)
 {
 	const struct npumem_region *r = &p->region;
@@ -24,7 +24,7 @@ static inline bool place_byte_in(const struct npumem_placement *p, uint64_t byte
 	return false;
 }
 
-/* How many placements hold a byte at a position of a plan of one block; where the last is. */
+/* How many placements of a plan of one block hold a byte at a position; *arena: in the last. */
 static inline uint32_t place_byte(const struct npuplan_plan *plan, uint32_t tensor, uint64_t byte,
 				  uint32_t position, uint64_t *arena)
 {
@@ -39,7 +39,7 @@ static inline uint32_t place_byte(const struct npuplan_plan *plan, uint32_t tens
 	return found;
 }
 
-/* First byte of the arena above all that a placement reaches. */
+/* The first byte of the arena above all bytes of a placement. */
 static inline uint64_t place_end(const struct npumem_placement *p)
 {
 	const struct npumem_region *r = &p->region;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random small graphs with plans, mostly valid, and ways to spoil them.
+ * Draws random small graphs with plans, most of them valid, and spoils them.
  */
 #pragma once
 
@@ -19,38 +19,38 @@ struct rng {
 };
 
 uint64_t rng_next(struct rng *r);
-/* Uniform in [0, n). */
+/* The next number below n, all of them equally likely. */
 uint32_t rng_below(struct rng *r, uint32_t n);
-/* True in percent of the cases. */
+/* True in so many percent of the calls. */
 int rng_chance(struct rng *r, uint32_t percent);
-/* The same, but mostly true if a feature is wished for. */
+/* The same, but mostly true if @r->wish has the feature. */
 int rng_wish(struct rng *r, uint32_t feature, uint32_t percent);
 
-/* A case within the oracle's limits: one block, or several. */
+/* Draws a case of one block or of several, within the oracle's limits. */
 void random_case(struct rng *r, struct build *b);
 /*
- * Tensors of sorts that are rare, with steps of their own, which are added to the
- * block in the making; see random_extra.c.
+ * Adds tensors of rare kinds, with steps of their own, to the block that is being drawn; see
+ * random_extra.c.
  */
 void random_extra(struct rng *r, struct build *b, bool flat);
-/* Place them in an instance of that block, once its positions are there. */
+/* Places these tensors in an instance of that block, whose positions must be there. */
 void random_place_extra(struct rng *r, struct build *b, uint32_t instance);
-/* Is a tensor one that random_place_extra() places? */
+/* True if random_place_extra() places the tensor. */
 bool random_is_extra(const struct rng *r, uint32_t tensor);
-/* Placements of no use, and in another order. */
+/* Adds placements that no step needs, and changes the order of all. */
 void random_disorder(struct rng *r, struct build *b);
-/* Several blocks: branches, loops, unrolled as needed; see random_flow.c. */
+/* Draws a case of several blocks: branches, and loops unrolled as needed; see random_flow.c. */
 void random_flow(struct rng *r, struct build *b);
-/* A plan with transfers for a graph of one block that has its schedule; random_transfer.c. */
+/* Draws a plan with transfers for a graph of one block that has its schedule. */
 void random_transfers(struct rng *r, struct build *b);
-/* Change some field of a transfer, or of what begins in host memory. */
+/* Changes a field of a transfer, or of a tensor that begins in host memory. */
 void mutate_transfer(struct rng *r, struct build *b);
-/* Any region of a tensor: all, a range, or strided in one to three dimensions. */
+/* Draws a region of a tensor: all of it, a range, or one with up to three strides. */
 struct npumem_region random_region(struct rng *r, uint32_t size);
-/* Lowest or some address apart from the placements alive at the same time. */
+/* The lowest address, or another one, that no placement of the same positions overlaps. */
 uint64_t random_place(struct rng *r, const struct build *b, uint32_t from, uint32_t to,
 		      uint64_t extent, uint32_t align);
-/* Change some field of some record so that the case stays within them. */
+/* Changes a field of a record; the case stays within the oracle's limits. */
 void mutate_case(struct rng *r, struct build *b);
-/* Change some bytes of a blob. */
+/* Changes some bytes of a blob. */
 void mutate_bytes(struct rng *r, struct build_blob *blob);

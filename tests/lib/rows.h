@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of a tensor that have all of its channels. */
+/* Converts between rows of a tensor, with all of their channels, and regions. */
 #pragma once
 
 #include "graph/shape.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the verifier's unit tests share: a small valid graph and plan to spoil,
- * and checks of the whole refusal: errno, rule, log line.
+ * The verifier's unit tests spoil one of these small valid graphs and plans, and compare the whole
+ * refusal: errno, rule, log line.
  */
 #pragma once
 
@@ -19,9 +19,7 @@ enum { COPY, MIX };
  */
 void chain(struct build *b);
 
-/*
- * A loop: tensors and steps, instances and plan edges of loop().
- */
+/* Tensors, steps, instances and edges of the plan of loop(). */
 enum { LX, LH, LT, LY };
 enum { INIT, BODY, OUT };
 enum { HEAD0, BODY_A, BODY_B, TAIL_A, TAIL_B };
@@ -42,20 +40,20 @@ void add_tensor(struct build *b, uint32_t kind, const char *name);
 /* Adds a step that reads tile @read, and @other unless it is NPUMEM_NONE, and writes tile @write. */
 void add_step(struct build *b, const char *name, uint32_t read, uint32_t other, uint32_t write);
 
-/* Both blobs are accepted; the plan and its graph are left for free_plan(). */
+/* The verifier accepts both blobs; the caller frees plan and graph by free_plan(). */
 struct npuv_plan *accept_plan(struct build *b);
 void free_plan(struct npuv_plan *plan);
 
-/* The blob is refused with just this; blobs are freed. text without newline. */
+/* The verifier refuses the blob with exactly this; @text has no newline. Frees the blob. */
 struct npumem_verdict refuse_graph_blob(struct build_blob blob, int err, uint32_t rule,
 					const char *text);
 struct npumem_verdict refuse_plan_blob(const struct build *b, struct build_blob blob, int err,
 				       uint32_t rule, const char *text);
-/* The same with the blobs of a build, which is freed. */
+/* The same of the blobs of a build, which is freed, too. */
 struct npumem_verdict refuse_graph(struct build *b, int err, uint32_t rule, const char *text);
 struct npumem_verdict refuse_plan(struct build *b, int err, uint32_t rule, const char *text);
 
-/* Make struct build b a chain, spoil it by statements: the graph or plan is refused. */
+/* Makes struct build b a chain and spoils it by statements: its graph or plan is refused. */
 #define REFUSE_GRAPH(spoil, err, rule, text)       \
 	do {                                       \
 		chain(&b);                         \

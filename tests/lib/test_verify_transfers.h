@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tests of transfers share: schedules with transfers, a small valid plan
- * to spoil, and runs of them.
+ * The verifier's tests of transfers build schedules with transfers by these calls, spoil a small
+ * valid plan, and run plans.
  */
 #pragma once
 
@@ -19,34 +19,34 @@ enum { MAKE_A, MAKE_B, JOIN };
 enum { X_AT_0, A_AT_8, B_AT_8, A_AT_0, Y_AT_16 };
 enum { DO_A, SPILL_A, DO_B, FILL_A, DO_Y };
 
-/* build_finish(), and a schedule of nothing to be filled with step() and move(). */
+/* Calls build_finish(), and leaves an empty schedule that step(), move() and drop() fill. */
 void begin_schedule(struct build *b);
-/* Both return the position. A step of the graph: */
+/* Adds a step of the graph to the schedule; returns its position, as move() and drop() do. */
 uint32_t step(struct build *b, uint32_t index);
-/* Bytes [first, first + length) of a tensor, which are at host in host memory. */
+/* Moves bytes [first, first + length) of a tensor; their copy is at @host in host memory. */
 uint32_t move(struct build *b, uint32_t kind, uint32_t tensor, uint32_t placement, uint64_t first,
 	      uint64_t length, uint64_t host);
 uint32_t drop(struct build *b, uint32_t tensor, uint64_t first, uint64_t length);
-/* All of a tensor is placed from a position to another one. */
+/* Places all of a tensor from one position to another. */
 uint32_t stay(struct build *b, uint32_t tensor, uint32_t from, uint32_t to, uint64_t offset);
 
-/* The graph of spilled(), with a schedule of nothing. */
+/* Builds the graph of spilled(), with an empty schedule. */
 void spilled_graph(struct build *b);
 /*
  * x --make_a--> a, x --make_b--> b, (a, b) --join--> y, 8 bytes each. While b is
  * made, a is in host memory; it comes back to where x was.
  */
 void spilled(struct build *b);
-/* chain() with an x that is loaded first. */
+/* Builds chain() with an x of that kind that begins in host memory and is loaded. */
 void host_input(struct build *b, uint32_t kind);
-/* An output is written, stored, updated, and then moved. */
+/* Builds an output that is written, stored, updated, and then moved by a transfer of @kind. */
 void accumulator(struct build *b, uint32_t kind);
 
-/* Plan and states of a build, which is freed. */
+/* Makes the plan of a build, which is freed, and its states; free_states() frees both. */
 struct npuv_states *states_of(struct build *b);
 void free_states(struct npuv_states *states);
-/* A position goes, or is refused by a rule. */
+/* The position is accepted; stop(): it is refused by that rule. */
 void go(struct npuv_states *states, uint32_t position);
 struct npumem_verdict stop(struct npuv_states *states, uint32_t position, uint32_t rule);
-/* Accepted, and lets all of its positions go in their order, twice. The build is freed. */
+/* The plan is accepted, and so are all of its positions in their order, twice. Frees the build. */
 void accept(struct build *b);

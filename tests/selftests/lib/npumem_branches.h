@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The model of npumem_submit and npumem_fence.
+ * A model of two branches that join, for the tests npumem_submit and npumem_fence.
  */
 #pragma once
 

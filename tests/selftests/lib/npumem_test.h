@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the npumem kselftests share: the device, ioctls with their errno, BOs,
- * fences. Nothing here retries or hides an error: the tests are about errors.
+ * Calls that all kselftests of npumem use: the device, ioctls with their errno, BOs, fences,
+ * knobs, modules. None retries or hides an error, since the tests are about errors.
  */
 #pragma once
 

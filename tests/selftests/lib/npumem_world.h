@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a model to a run: one call a stage, for tests that are about the next.
+ * Makes graph, plan and run of a model, one call for each stage, for tests of the stage after it.
  */
 #pragma once
 
@@ -32,7 +32,7 @@ struct world {
 int world_graph(int fd, const struct blob *blob, uint32_t *handle);
 int world_plan(int fd, uint32_t graph, const struct blob *blob, uint32_t *handle);
 int world_open(struct world *w, int fd, const struct model *m);
-/* Give back everything but the file. */
+/* Gives back everything but the file. */
 void world_close(struct world *w);
 
 int world_destroy(int fd, unsigned long request, uint32_t handle);
@@ -44,22 +44,23 @@ int world_bind(const struct world *w, uint32_t tensor, uint32_t bo, uint64_t off
 /* Binds all external tensors of model_external() but @but (NPUMEM_NONE: all) to one BO. */
 int world_bind_external(const struct world *w, uint32_t bo, const uint64_t *offsets, uint32_t but);
 
-/* Gives a job a command of engine "sim"; NPUMEM_SIM_NOP: none. */
+/* Gives a job a command of engine "sim"; with NPUMEM_SIM_NOP it has none. */
 void world_command(struct drm_npumem_job *job, uint32_t op, uint64_t value);
 /* A job of one position, with such a command. */
 struct drm_npumem_job world_job(const struct world *w, uint32_t position, uint32_t op,
 				uint64_t value);
-/* Submit without fences; args is filled, and so holds the verdict. */
+/* Submits without fences; fills @args, which then has the verdict. */
 int world_submit(const struct world *w, const struct drm_npumem_job *jobs, uint32_t count,
 		 struct drm_npumem_submit *args);
 /* A job that crosses an edge of the plan. */
 struct drm_npumem_job world_edge(uint32_t plan_edge);
-/* One position, one operator, no questions. */
+/* Submits a job of one position with that operator. */
 int world_step(struct world *w, uint32_t position, uint32_t op, uint64_t value);
 /* Submits one job of positions @first to @first + @count - 1, each with operator "mix". */
 int world_mix(const struct world *w, uint32_t first, uint32_t count, uint64_t key,
 	      struct drm_npumem_submit *args);
-int world_wait(struct world *w); /* until the arena is idle */
+/* Waits until the arena is idle. */
+int world_wait(struct world *w);
 
 /*
  * reference_step() - what a step must do, computed without an arena
@@ -69,6 +70,6 @@ void reference_step(const struct model *m, uint8_t *const *tensors, uint32_t ste
 		    uint64_t value);
 /* All steps of the model in their order, each with operator "mix". */
 void reference_mix(const struct model *m, uint8_t *const *tensors, uint64_t key);
-/* Zeroed memory for all tensors of a model; reference_free() it. */
+/* Zeroed memory for all tensors of a model; reference_free() gives it back. */
 uint8_t **reference_new(const struct model *m);
 void reference_free(const struct model *m, uint8_t **tensors);
