@@ -27,6 +27,15 @@ static void stop(struct run *r)
 	free_plan(r->plan);
 }
 
+/* start() of what @build makes. */
+static struct run start_of(void (*build)(struct build *b))
+{
+	struct build b;
+
+	build(&b);
+	return start(&b);
+}
+
 static void goes(struct run *r, uint32_t position)
 {
 	assert_int_equal(npuv_states_submit(r->states, position, &r->verdict), 0);
@@ -54,11 +63,8 @@ static void tight(struct build *b)
 
 TEST(plan_order)
 {
-	struct build b;
-	struct run r;
+	struct run r = start_of(tight);
 
-	tight(&b);
-	r = start(&b);
 	goes(&r, 0);
 	goes(&r, 1);
 	/* And again, after a reset. */
@@ -70,11 +76,8 @@ TEST(plan_order)
 
 TEST(read_of_empty)
 {
-	struct build b;
-	struct run r;
+	struct run r = start_of(tight);
 
-	tight(&b);
-	r = start(&b);
 	stays(&r, 1, NPUMEM_RULE_ENFORCE_READ);
 	assert_int_equal(r.verdict.step, MIX);
 	assert_int_equal(r.verdict.tile, A);
@@ -91,11 +94,8 @@ TEST(read_of_empty)
 
 TEST(read_of_retired)
 {
-	struct build b;
-	struct run r;
+	struct run r = start_of(tight);
 
-	tight(&b);
-	r = start(&b);
 	goes(&r, 0);
 	/* x is retired now, and y is to take its bytes. */
 	stays(&r, 0, NPUMEM_RULE_ENFORCE_READ);
@@ -159,11 +159,8 @@ static void two_readers(struct build *b)
 
 TEST(write_over_live)
 {
-	struct build b;
-	struct run r;
+	struct run r = start_of(two_readers);
 
-	two_readers(&b);
-	r = start(&b);
 	goes(&r, 0);
 	stays(&r, 2, NPUMEM_RULE_ENFORCE_WRITE);
 	assert_int_equal(r.verdict.step, 2);
@@ -205,11 +202,8 @@ TEST(write_over_empty)
 /* An order that is not the plan's own, but as good. */
 TEST(other_order)
 {
-	struct build b;
-	struct run r;
+	struct run r = start_of(two_readers);
 
-	two_readers(&b);
-	r = start(&b);
 	goes(&r, 1);
 	stays(&r, 2, NPUMEM_RULE_ENFORCE_READ);
 	goes(&r, 0);
@@ -220,11 +214,8 @@ TEST(other_order)
 TEST(undo)
 {
 	uint32_t fresh[8], count;
-	struct build b;
-	struct run r;
+	struct run r = start_of(two_readers);
 
-	two_readers(&b);
-	r = start(&b);
 	count = r.plan->graph->cell_count;
 	assert_true(count <= 8);
 	memcpy(fresh, r.states->cells, count * sizeof(*fresh));
