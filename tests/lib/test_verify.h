@@ -37,7 +37,7 @@ void loop(struct build *b);
 
 /* Adds a tensor of 8 bytes and a tile of all of it, which has the tensor's number. */
 void add_tensor(struct build *b, uint32_t kind, const char *name);
-/* Adds a step that reads tile @read, and @other unless it is NPUMEM_NONE, and writes tile @write. */
+/* Adds a step that reads tile @read, and @other (or NPUMEM_NONE), and writes tile @write. */
 void add_step(struct build *b, const char *name, uint32_t read, uint32_t other, uint32_t write);
 
 /* The verifier accepts both blobs; the caller frees plan and graph by free_plan(). */

@@ -19,7 +19,7 @@ static inline char *text_edit(const char *text, const char *find, const char *wi
 	return out;
 }
 
-/* Keeps a reason in @text unless an earlier one is there; returns false, for the caller to do so. */
+/* Keeps a reason in @text unless an earlier one is there; false, for the caller to return. */
 __attribute__((format(printf, 3, 4))) static inline bool text_reason(char *text, size_t size,
 								     const char *format, ...)
 {
