@@ -44,8 +44,11 @@ bool npuplan_effort_tell(struct npuplan_effort *effort, uint64_t top, uint64_t l
 		.work = work,
 	};
 
-	if (!effort || effort->stopped || !effort->progress)
-		return effort && effort->stopped;
+	if (!effort)
+		return false;
+	effort->told_at = work;
+	if (effort->stopped || !effort->progress)
+		return effort->stopped;
 	progress.traffic = effort->traffic;
 	progress.gap = gap(effort, top, lower_bound);
 	progress.seconds = npuplan_effort_seconds(effort);
@@ -59,4 +62,27 @@ bool npuplan_effort_over(struct npuplan_effort *effort, uint64_t top, uint64_t l
 	if (effort && work >= effort->work_limit)
 		return true;
 	return npuplan_effort_late(effort) || npuplan_effort_tell(effort, top, lower_bound, work);
+}
+
+void npuplan_effort_share(struct npuplan_effort *effort, uint64_t work, uint64_t units, double part)
+{
+	double now = npuplan_now();
+
+	effort->share_work = units ? work + units : UINT64_MAX;
+	effort->share_deadline = effort->deadline ? now + part * (effort->deadline - now) : 0;
+}
+
+bool npuplan_effort_share_over(struct npuplan_effort *effort, uint64_t top, uint64_t lower_bound,
+			       uint64_t work)
+{
+	if (work >= effort->work_limit)
+		effort->stopped = true;
+	if (effort->stopped || work >= effort->share_work)
+		return true;
+	if (work - effort->told_at < NPUPLAN_EFFORT_LOOK)
+		return false;
+	effort->stopped = npuplan_effort_over(effort, top, lower_bound, work);
+	if (effort->share_deadline && npuplan_now() >= effort->share_deadline)
+		effort->share_work = work;
+	return effort->stopped || work >= effort->share_work;
 }

@@ -7,7 +7,8 @@
  * of the library; every part of the call asks it; a NULL effort never ends. A part that starts
  * another search with an effort of its own passes on what is left of its limits by
  * npuplan_effort_left() and npuplan_effort_work_left(), and hears of that search's progress by a
- * struct npuplan_member.
+ * struct npuplan_member. Searches that take turns under one effort are each given a share of what
+ * is left (npuplan_effort_share()).
  *
  * The limit of memory is heap.h's: allocations fail. COSMA alone counts the bytes of its searches
  * by itself (planners/cosma/model/run.h): at the limit they leave states out, and keep what they
@@ -28,8 +29,12 @@
  * @work_limit: deterministic work units; UINT64_MAX: no limit
  * @started: seconds of npuplan_now()
  * @deadline: the same; 0 for none
- * @stopped: the caller has ended the call, which is final: it is not told more
+ * @stopped: the caller, or a limit, has ended the call, which is final: nobody is told more
  * @traffic: what is told is bytes of traffic, not of an arena
+ * @share_work: work units at which the share of the search that runs now ends, though the call
+ *	goes on; UINT64_MAX: with the call
+ * @share_deadline: the same in seconds of npuplan_now(); 0: with the call
+ * @told_at: work units when npuplan_effort_tell() was called last
  */
 struct npuplan_effort {
 	int (*progress)(void *context, const struct npuplan_pack_progress *progress);
@@ -39,6 +44,9 @@ struct npuplan_effort {
 	double deadline;
 	bool stopped;
 	bool traffic;
+	uint64_t share_work;
+	double share_deadline;
+	uint64_t told_at;
 };
 
 /* npuplan_effort_begin() - an effort that begins now
@@ -58,6 +66,7 @@ npuplan_effort_begin(uint64_t work_limit, double deadline_seconds,
 		.work_limit = work_limit,
 		.started = now,
 		.deadline = deadline_seconds ? now + deadline_seconds : 0,
+		.share_work = UINT64_MAX,
 	};
 }
 
@@ -108,6 +117,26 @@ bool npuplan_effort_tell(struct npuplan_effort *effort, uint64_t top, uint64_t l
  */
 bool npuplan_effort_over(struct npuplan_effort *effort, uint64_t top, uint64_t lower_bound,
 			 uint64_t work);
+
+/* npuplan_effort_share() - what the search that runs next may take of what is left
+ * @work: units so far
+ * @units: of work, for the search; 0: all that are left
+ * @part: of the time that is left, 0..1
+ *
+ * The next share takes the place of this one. With (effort, work, 0, 1) it is all that is left.
+ */
+void npuplan_effort_share(struct npuplan_effort *effort, uint64_t work, uint64_t units,
+			  double part);
+
+/* npuplan_effort_share_over() - whether a search with a share is to end: with it, or with the call
+ *
+ * Arguments as npuplan_effort_tell()'s. This may be asked for each unit of work: it looks at the
+ * clock, and tells the caller, only every NPUPLAN_EFFORT_LOOK units. Where the call is to end, it
+ * is stopped.
+ */
+#define NPUPLAN_EFFORT_LOOK 200000
+bool npuplan_effort_share_over(struct npuplan_effort *effort, uint64_t top, uint64_t lower_bound,
+			       uint64_t work);
 
 /**
  * struct npuplan_until - when to give up, for a function that knows no more of the call

@@ -52,7 +52,8 @@ struct npuplan_cosma_takeover {
  *	input; NULL: those whose attributes say so, the first input to the first output
  * @staged: per operator: it is done with its inputs before it stores, so that its outputs
  *	may lie where inputs lie that leave with it; NULL: none
- * @started: seconds of npuplan_now() that progress counts from; 0 = the call itself
+ * @started: seconds of npuplan_now() that progress and the plan's @seconds count from; 0: those
+ *	at which the call begins
  */
 struct cosma_settings {
 	struct npuplan_options common;

@@ -19,6 +19,7 @@
 /*
  * struct planning - one call
  * @own: what @options are where the caller's may be of another size
+ * @effort: of the call; @own_effort where that did not begin with npuplan_plan()
  * @order: of all steps, if a schedule is asked for that is not the graph's own
  * @banked: what is asked of two banks; its plan has been taken over as @found
  * @loose: there may be plans of a kind that is not searched, so that nothing is proved
@@ -34,7 +35,8 @@ struct planning {
 	struct npuplan_cosma_plan found;
 	struct npuplan_banked banked;
 	uint32_t *order;
-	double started;
+	struct npuplan_effort *effort;
+	struct npuplan_effort own_effort;
 	bool loose;
 };
 
@@ -52,7 +54,7 @@ static void ask_of_units(struct planning *planning)
 		.takeovers = units->takeovers,
 		.takeover_count = units->takeover_count,
 		.staged = units->staged,
-		.started = planning->started,
+		.started = planning->effort->started,
 		/* Stays that share bytes are not divided between banks. */
 		.out_of_place = options->banks,
 	};
@@ -75,7 +77,6 @@ static int find_order(struct planning *planning)
 	struct cosma_settings asked = planning->asked;
 	struct npuplan_cosma_plan found;
 	uint32_t count = 0;
-	double left;
 	int err;
 
 	asked.common.objective = NPUPLAN_OBJECTIVE_PEAK;
@@ -93,10 +94,7 @@ static int find_order(struct planning *planning)
 	if (!planning->order)
 		return npuplan_fail(planning->error, -ENOMEM, "out of memory");
 	planning->asked.order = planning->order;
-	/* What is left of the deadline. */
-	left = planning->started + planning->options->deadline_seconds - npuplan_now();
-	if (planning->options->deadline_seconds > 0)
-		planning->asked.common.deadline_seconds = left > 1e-6 ? left : 1e-6;
+	planning->asked.common.deadline_seconds = npuplan_effort_left(planning->effort);
 	return 0;
 }
 
@@ -304,7 +302,7 @@ int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_
 		.options = problem->options,
 		.planner = argument,
 		.error = error,
-		.started = problem->effort->started,
+		.effort = problem->effort,
 	};
 	int err = cosma_units_init(&planning.units, problem->graph, cells,
 				   problem->options->alignment, error);
@@ -328,7 +326,9 @@ static int planning_read(struct planning *planning, const struct npuplan_options
 	int err = npuplan_take_options(&planning->own, given, given_size, planning->error);
 
 	planning->options = &planning->own;
-	planning->started = npuplan_now();
+	planning->own_effort =
+		npuplan_effort_begin(UINT64_MAX, planning->own.deadline_seconds, NULL, NULL);
+	planning->effort = &planning->own_effort;
 	if (!err)
 		err = npuplan_checked_init(&checked, planning->graph, planning->error);
 	if (err)

@@ -239,7 +239,7 @@ static int take_back(struct divide *divide, struct cosma_schedule *schedule)
 
 	for (uint32_t x = 0; x < model->tensor_count && !err; x++)
 		for (uint32_t k = model->consumers.first[x];
-		     k < model->consumers.first[x + 1] && !err && !solve->run.stopped; k++) {
+		     k < model->consumers.first[x + 1] && !err && !solve->run.effort.stopped; k++) {
 			if (!schedule->away[k])
 				continue;
 			schedule->away[k] = false;

@@ -111,7 +111,7 @@ static void tell(int type, const char *message, const HighsCallbackDataOut *out,
 		telling->told = now;
 		cosma_run_report(run);
 	}
-	in->user_interrupt = run->stopped;
+	in->user_interrupt = run->effort.stopped;
 }
 
 static bool set_options(void *highs, const struct cosma_run *run)

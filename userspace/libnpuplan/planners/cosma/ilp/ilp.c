@@ -132,7 +132,7 @@ int ilp_plan(const struct npuplan_graph *graph, const struct cosma_settings *opt
 	if (!err && solve.found)
 		err = cosma_steps(graph, &solve.best, &solve.stays, plan);
 	plan->work = solve.run.work;
-	plan->seconds = npuplan_now() - solve.run.began;
+	plan->seconds = npuplan_effort_seconds(&solve.run.effort);
 	cosma_solve_fini(&solve);
 	if (!err)
 		return 0;

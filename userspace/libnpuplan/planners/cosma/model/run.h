@@ -7,43 +7,31 @@
 
 /*
  * struct cosma_run - one call
- * @effort: limit of work, deadline, and the caller
- * @began: seconds of npuplan_now()
+ * @effort: limit of work, deadline, the caller, and the share of what runs now
  * @work: units so far; @memory: bytes held now; @peak_memory: the most
  * @incumbent: cost of the best plan; UINT64_MAX if there is none yet
  * @lower_bound: proved
- * @slice_work, @slice_deadline: where the part that runs now has to stop, though
- *	the call goes on; UINT64_MAX and 0 for nowhere
- * @stopped: by limit, deadline or cancellation
  * @refused: memory, for some part of the search
  */
 struct cosma_run {
 	const struct cosma_settings *options;
 	struct npuplan_effort effort;
-	double began;
 	uint64_t work;
 	uint64_t memory;
 	uint64_t memory_limit;
 	uint64_t peak_memory;
 	uint64_t incumbent;
 	uint64_t lower_bound;
-	uint64_t told_at;
-	uint64_t slice_work;
-	double slice_deadline;
-	bool stopped;
 	bool refused;
 };
 
 void cosma_run_start(struct cosma_run *run, const struct cosma_settings *options);
 /* Whether to stop now. Looks at the clock, and reports, now and then. */
 bool cosma_run_over(struct cosma_run *run);
-/* cosma_run_slice() - a part of what is left, for what runs next
- * @work: units, at most; 0 = all
- * @share: of the time that is left, 0..1
- *
- * Ended by the next one, or by cosma_run_slice(run, 0, 1).
+/* npuplan_effort_share() of the run's effort: what runs next may take so many units of work, and
+ * such a part of the time that is left.
  */
-void cosma_run_slice(struct cosma_run *run, uint64_t work, double share);
+void cosma_run_share(struct cosma_run *run, uint64_t units, double part);
 /* Report at once. */
 void cosma_run_report(struct cosma_run *run);
 /*

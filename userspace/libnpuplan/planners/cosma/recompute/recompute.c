@@ -24,17 +24,15 @@ struct candidate {
 /*
  * struct climbing - the best so far, and what is tried beside it
  * @graph: of the best plan
- * @first_work: what the first plan took, of @work units so far
+ * @effort: of all plans together; @work units so far, of which the first plan took @first_work
  */
 struct climbing {
 	const struct cosma_settings *options;
 	struct npuplan_recomputation *best;
 	const struct npuplan_graph *graph;
-	uint64_t work_limit;
+	struct npuplan_effort effort;
 	uint64_t work;
 	uint64_t first_work;
-	double started;
-	bool stopped;
 };
 
 static uint64_t elements(const struct npuplan_tensor *tensor)
@@ -195,10 +193,9 @@ static int tell(void *context, const struct npuplan_pack_progress *now)
 	progress.lower_bound = 0;
 	progress.gap = climb->best->answer.traffic ? 1 : 0;
 	progress.work = climb->work + now->work;
-	progress.seconds = npuplan_now() - climb->started;
-	climb->stopped |=
-		climb->options->common.progress(climb->options->common.context, &progress) != 0;
-	return climb->stopped;
+	progress.seconds = npuplan_effort_seconds(&climb->effort);
+	climb->effort.stopped |= climb->effort.progress(climb->effort.context, &progress) != 0;
+	return climb->effort.stopped;
 }
 
 static int make_plan(struct climbing *climb, const struct npuplan_graph *graph, uint64_t work_limit,
@@ -212,30 +209,25 @@ static int make_plan(struct climbing *climb, const struct npuplan_graph *graph, 
 		options.common.progress = tell;
 		options.common.context = climb;
 	}
-	if (options.common.deadline_seconds > 0) {
-		options.common.deadline_seconds -= npuplan_now() - climb->started;
-		if (options.common.deadline_seconds < 1e-6)
-			options.common.deadline_seconds = 1e-6;
-	}
+	/* What is no deadline is for npuplan_cosma() to refuse. */
+	if (options.common.deadline_seconds > 0)
+		options.common.deadline_seconds = npuplan_effort_left(&climb->effort);
 	err = npuplan_cosma(graph, &options, plan, error);
 	climb->work += plan->work;
 	return err;
 }
 
-static bool over(struct climbing *climb)
+static bool over(const struct climbing *climb)
 {
-	double deadline = climb->options->common.deadline_seconds;
-
-	if (deadline > 0 && npuplan_now() - climb->started >= deadline)
-		climb->stopped = true;
-	return climb->stopped || climb->work >= climb->work_limit;
+	return npuplan_effort_ended(&climb->effort) || climb->work >= climb->effort.work_limit;
 }
 
 static uint64_t try_limit(const struct climbing *climb)
 {
 	uint64_t limit = TRY_FACTOR * climb->first_work + TRY_WORK;
+	uint64_t left = climb->effort.work_limit - climb->work;
 
-	return limit < climb->work_limit - climb->work ? limit : climb->work_limit - climb->work;
+	return limit < left ? limit : left;
 }
 
 /** struct found - best candidate of a round */
@@ -376,8 +368,10 @@ int npuplan_cosma_recompute(const struct npuplan_graph *graph, const struct cosm
 		.options = options,
 		.best = out,
 		.graph = graph,
-		.work_limit = options->common.work_limit ? options->common.work_limit : ALL_WORK,
-		.started = npuplan_now(),
+		.effort = npuplan_effort_begin(
+			options->common.work_limit ? options->common.work_limit : ALL_WORK,
+			options->common.deadline_seconds, options->common.progress,
+			options->common.context),
 	};
 	struct npuplan_recompute *answer = &out->answer;
 	int err;
@@ -387,7 +381,7 @@ int npuplan_cosma_recompute(const struct npuplan_graph *graph, const struct cosm
 		return npuplan_fail(error, -EINVAL,
 				    "operators run again for less traffic only, in the graph's "
 				    "order or a free one");
-	err = make_plan(&climb, graph, climb.work_limit, &out->plan, error);
+	err = make_plan(&climb, graph, climb.effort.work_limit, &out->plan, error);
 	if (err)
 		return err;
 	answer->traffic = answer->traffic_without = out->plan.spill + out->plan.fill;

@@ -128,8 +128,8 @@ static int finish(struct cosma_solve *solve, int err, struct npuplan_cosma_plan 
 		err = cosma_steps(solve->graph, &solve->best, &solve->stays, plan);
 	plan->work = solve->run.work;
 	plan->memory = solve->run.peak_memory;
-	plan->memory_ended = solve->run.refused && !solve->run.stopped;
-	plan->seconds = npuplan_now() - solve->run.began;
+	plan->memory_ended = solve->run.refused && !solve->run.effort.stopped;
+	plan->seconds = npuplan_effort_seconds(&solve->run.effort);
 	cosma_solve_fini(solve);
 	if (!err)
 		return 0;

@@ -77,7 +77,7 @@ static int attempt_order(struct segment *segment)
 	int64_t bound = segment->bound;
 	int outcome;
 
-	cosma_run_slice(&segment->solve->run, WINDOW_WORK, 0.3);
+	cosma_run_share(&segment->solve->run, WINDOW_WORK, 0.3);
 	segment->query.fixed = true;
 	outcome = attempt(segment);
 	segment->query.fixed = false;
@@ -100,9 +100,9 @@ static int plan_by_windows(struct segment *segment)
 	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]) && outcome >= 0; i++) {
 		int err;
 
-		if (segment->solve->run.stopped || segment->query.upper <= segment->bound)
+		if (segment->solve->run.effort.stopped || segment->query.upper <= segment->bound)
 			break;
-		cosma_run_slice(&segment->solve->run, WINDOW_WORK, 0.3);
+		cosma_run_share(&segment->solve->run, WINDOW_WORK, 0.3);
 		err = cosma_windows_cut(model, widths[i], 2 * widths[i], window, &count);
 		outcome = err ? err : attempt(segment);
 	}
@@ -124,9 +124,9 @@ static int bound_by_windows(struct segment *segment)
 	for (uint32_t width = 10; width <= 80 && width < model->op_count && !err; width *= 2) {
 		int64_t bound = 0;
 
-		if (segment->solve->run.stopped)
+		if (segment->solve->run.effort.stopped)
 			break;
-		cosma_run_slice(&segment->solve->run, 0, 0.3);
+		cosma_run_share(&segment->solve->run, 0, 0.3);
 		err = cosma_windows_cut(model, width, 2 * width, window, &count);
 		err = err ? err : cosma_windows_bound(&query, count, &segment->solve->run, &bound);
 		segment->bound = bound > segment->bound ? bound : segment->bound;
@@ -144,19 +144,19 @@ static int solve_segment(struct segment *segment)
 	bool divide = segment->query.model->op_count >= WINDOW_LEAST;
 	int outcome, err = 0;
 
-	cosma_run_slice(run, divide ? FIRST_WORK : 0, 0.3);
+	cosma_run_share(run, divide ? FIRST_WORK : 0, 0.3);
 	outcome = attempt(segment);
 	if (outcome == COSMA_STOPPED && divide) {
 		err = segment->query.fixed ? 0 : attempt_order(segment);
 		err = err ? err : plan_by_windows(segment);
-		if (!err && segment->query.upper > segment->bound && !run->stopped) {
-			cosma_run_slice(run, 0, 0.7);
+		if (!err && segment->query.upper > segment->bound && !run->effort.stopped) {
+			cosma_run_share(run, 0, 0.7);
 			outcome = attempt(segment);
 		}
 		if (!err && outcome == COSMA_STOPPED)
 			err = bound_by_windows(segment);
 	}
-	cosma_run_slice(run, 0, 1);
+	cosma_run_share(run, 0, 1);
 	if (err || outcome < 0)
 		return err ? err : outcome;
 	/* Nothing is below the upper bound: what gave it is the best. */
