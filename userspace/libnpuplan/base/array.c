@@ -19,32 +19,42 @@ static int resize(void *array, size_t bytes)
 	return 0;
 }
 
-int npuplan_grow(void *array, uint32_t count, size_t size)
+/* Elements that an array of so many has room for: the next power of two. */
+static uint64_t room_of(uint64_t count)
 {
+	return count > 1 ? 1ull << (64 - __builtin_clzll(count - 1)) : count;
+}
+
+/* Make room for @more behind @count. */
+static int grow(void *array, uint32_t count, size_t size, uint32_t more)
+{
+	uint64_t room = room_of((uint64_t)count + more);
 	size_t bytes;
 
-	if (count & (count - 1))
+	if (!more || (count && room == room_of(count)))
 		return 0;
-	if (count >= 1u << 31 ||
-	    __builtin_mul_overflow(count ? 2 * (size_t)count : 1, size, &bytes))
+	if (room > 1u << 31 || __builtin_mul_overflow(room, size, &bytes))
 		return -E2BIG;
 	return resize(array, bytes);
+}
+
+int npuplan_grow(void *array, uint32_t count, size_t size)
+{
+	return grow(array, count, size, 1);
 }
 
 int npuplan_append_sized(void *array, uint32_t *count, size_t size, const void *records,
 			 uint32_t more)
 {
-	int err = 0;
+	int err = grow(array, *count, size, more);
 	char *items;
 
-	for (uint32_t i = 0; i < more && !err; i++) {
-		err = npuplan_grow(array, *count + i, size);
-		memcpy(&items, array, sizeof(items));
-		if (!err)
-			memcpy(items + (*count + i) * size, (const char *)records + i * size, size);
-	}
-	*count += err ? 0 : more;
-	return err;
+	if (err || !more)
+		return err;
+	memcpy(&items, array, sizeof(items));
+	memcpy(items + *count * size, records, more * size);
+	*count += more;
+	return 0;
 }
 
 int npuplan_reserve(void *array, uint32_t *capacity, size_t count, size_t size)

@@ -10,9 +10,7 @@
  * struct npuplan_member. Searches that take turns under one effort are each given a share of what
  * is left (npuplan_effort_share()).
  *
- * The limit of memory is heap.h's: allocations fail. COSMA alone counts the bytes of its searches
- * by itself (planners/cosma/model/run.h): at the limit they leave states out, and keep what they
- * have found.
+ * The limit of memory is heap.h's: allocations fail.
  */
 #pragma once
 

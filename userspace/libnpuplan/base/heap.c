@@ -30,6 +30,8 @@ static void *count(void *block, size_t freed)
 		return block;
 	in_use->held -= freed < in_use->held ? freed : in_use->held;
 	in_use->held += malloc_usable_size(block);
+	if (in_use->held > in_use->most)
+		in_use->most = in_use->held;
 	return block;
 }
 

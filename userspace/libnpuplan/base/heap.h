@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory with a limit. What a packing allocates goes through these, which are malloc()
- * and its kin but for one thing: while a heap is in use in this thread, bytes are
+ * Memory with a limit. What a packing or a search allocates goes through these, which are
+ * malloc() and its kin but for one thing: while a heap is in use in this thread, bytes are
  * counted, and what would be more than its limit is refused, as if memory had ended.
  */
 #pragma once
@@ -14,11 +14,13 @@
 /**
  * struct npuplan_heap - bytes of one search
  * @held: now
+ * @most: that were held at once
  * @limit: that may be held
  * @refused: once more were asked for
  */
 struct npuplan_heap {
 	uint64_t held;
+	uint64_t most;
 	uint64_t limit;
 	bool refused;
 };

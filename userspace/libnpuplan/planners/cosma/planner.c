@@ -86,7 +86,8 @@ static int find_order(struct planning *planning)
 	err = npuplan_cosma(planning->units.graph, &asked, &found, planning->error);
 	if (err)
 		return err;
-	planning->order = malloc((planning->graph->step_count + (size_t)1) * sizeof(uint32_t));
+	planning->order =
+		npuplan_malloc((planning->graph->step_count + (size_t)1) * sizeof(uint32_t));
 	for (uint32_t i = 0; i < found.position_count && planning->order; i++)
 		if (found.positions[i].kind == NPUMEM_POSITION_STEP)
 			planning->order[count++] = found.positions[i].index;
@@ -291,7 +292,7 @@ static void planning_fini(struct planning *planning)
 {
 	npuplan_cosma_plan_free(&planning->found);
 	cosma_units_fini(&planning->units);
-	free(planning->order);
+	npuplan_free(planning->order);
 }
 
 int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_graph *cells,

@@ -272,7 +272,7 @@ static bool touches(const struct npuplan_graph *graph, const struct npumem_posit
 static int read_stays(struct cosma_banking *banking, const struct npuplan_graph *graph,
 		      const struct npuplan_cosma_plan *plan)
 {
-	banking->stays = calloc((size_t)plan->placement_count + 1, sizeof(*banking->stays));
+	banking->stays = npuplan_calloc((size_t)plan->placement_count + 1, sizeof(*banking->stays));
 	if (!banking->stays)
 		return -ENOMEM;
 	banking->count = plan->placement_count;
@@ -332,7 +332,7 @@ static int divide_plan(const struct npuplan_graph *graph, const struct cosma_set
 	out->microseconds = 0;
 	for (int b = 0; b < NPUPLAN_BANKS; b++)
 		out->microseconds += (double)out->accessed[b] / (double)banks[b].bandwidth;
-	free(banking.stays);
+	npuplan_free(banking.stays);
 	npuplan_pool_free(&pool);
 	return err;
 }

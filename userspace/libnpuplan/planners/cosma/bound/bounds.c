@@ -72,11 +72,11 @@ struct cosma_scratch {
 void cosma_bounds_fini(struct cosma_bounds *bounds)
 {
 	for (uint32_t i = 0; i < bounds->critical_count; i++)
-		free(bounds->critical[i].member);
-	free(bounds->critical);
-	free(bounds->of_adder.item);
+		npuplan_free(bounds->critical[i].member);
+	npuplan_free(bounds->critical);
+	npuplan_free(bounds->of_adder.item);
 	if (bounds->scratch)
-		free(bounds->scratch->item);
+		npuplan_free(bounds->scratch->item);
 	npuplan_pool_free(&bounds->pool);
 	memset(bounds, 0, sizeof(*bounds));
 }
@@ -168,10 +168,7 @@ static bool is_used(const struct cosma_downset *downset, const struct cosma_memb
 
 static int add_item(struct cosma_scratch *scratch, uint32_t *count, struct downset_item item)
 {
-	if (npuplan_grow(&scratch->item, *count, sizeof(*scratch->item)))
-		return -ENOMEM;
-	scratch->item[(*count)++] = item;
-	return 0;
+	return npuplan_append(&scratch->item, count, &item, 1);
 }
 
 /* @gone: out: bytes that nobody has to keep any more */
@@ -244,13 +241,13 @@ static void sort_critical(struct cosma_downset_bound *bound, const struct cosma_
 
 /* Everything in one block, so that one free() ends it. */
 static int store(struct cosma_downset *downset, const struct cosma_scratch *scratch,
-		 const struct cosma_downset_bound *made, uint32_t items, uint64_t *bytes)
+		 const struct cosma_downset_bound *made, uint32_t items)
 {
 	size_t size = sizeof(*made) + items * sizeof(*made->item) +
 		      made->group_count * sizeof(*made->floor) +
 		      made->critical_count * sizeof(*made->critical) +
 		      (made->group_count + 1) * sizeof(*made->first);
-	struct cosma_downset_bound *bound = malloc(size);
+	struct cosma_downset_bound *bound = npuplan_malloc(size);
 
 	if (!bound)
 		return -ENOMEM;
@@ -263,11 +260,10 @@ static int store(struct cosma_downset *downset, const struct cosma_scratch *scra
 		memcpy(bound->item, scratch->item, items * sizeof(*bound->item));
 	sort_critical(bound, scratch);
 	downset->bound = bound;
-	*bytes += size;
 	return 0;
 }
 
-static int prepare(struct cosma_bounds *bounds, struct cosma_downset *downset, uint64_t *bytes)
+static int prepare(struct cosma_bounds *bounds, struct cosma_downset *downset)
 {
 	struct cosma_scratch *scratch = bounds->scratch;
 	struct cosma_downset_bound made = { 0 };
@@ -318,7 +314,7 @@ static int prepare(struct cosma_bounds *bounds, struct cosma_downset *downset, u
 	for (uint32_t i = 0; i < downset->live_count; i++)
 		scratch->at[downset->live[i]] = NPUMEM_NONE;
 	bounds->work += bounds->critical_count + items;
-	return err ? err : store(downset, scratch, &made, items, bytes);
+	return err ? err : store(downset, scratch, &made, items);
 }
 
 /* ------------------------------------------------------------------- a state */
@@ -400,11 +396,11 @@ static int64_t ask_group(struct cosma_bounds *bounds, const struct cosma_downset
 }
 
 int cosma_bounds_of(struct cosma_bounds *bounds, struct cosma_downset *downset,
-		    const uint64_t *masks, int64_t *out, uint64_t *bytes)
+		    const uint64_t *masks, int64_t *out)
 {
 	int64_t sum, alone;
 	uint32_t taken;
-	int err = downset->bound ? 0 : prepare(bounds, downset, bytes);
+	int err = downset->bound ? 0 : prepare(bounds, downset);
 
 	if (err)
 		return err;

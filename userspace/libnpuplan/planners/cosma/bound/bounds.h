@@ -59,7 +59,6 @@ struct cosma_critical {
 /* struct cosma_bounds
  * @of_adder: critical operators by tensor: those it must be kept over if it is on chip before
  * @charged: per tensor: some group counts it
- * @bytes: that all of this takes
  */
 struct cosma_bounds {
 	const struct cosma_model *model;
@@ -72,7 +71,6 @@ struct cosma_bounds {
 	struct cosma_scratch *scratch;
 	struct npuplan_pool pool;
 	uint64_t work;
-	uint64_t bytes;
 };
 
 int cosma_bounds_init(struct cosma_bounds *bounds, const struct cosma_model *model, int64_t budget);
@@ -82,7 +80,7 @@ void cosma_bounds_fini(struct cosma_bounds *bounds);
  * @masks: of a state at @downset
  * @bound: out; COSMA_NEVER if no plan continues the state
  *
- * -ENOMEM. Adds what the downset now holds to @bytes.
+ * -ENOMEM
  */
 int cosma_bounds_of(struct cosma_bounds *bounds, struct cosma_downset *downset,
-		    const uint64_t *masks, int64_t *bound, uint64_t *bytes);
+		    const uint64_t *masks, int64_t *bound);

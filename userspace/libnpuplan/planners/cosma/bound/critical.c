@@ -113,22 +113,15 @@ static void add_up(struct finding *finding)
 static int keep(struct finding *finding, uint32_t v, int64_t excess)
 {
 	struct cosma_bounds *bounds = finding->bounds;
-	struct cosma_critical *critical;
-	size_t room = (size_t)finding->count[v] + 1;
-
-	if (npuplan_grow(&bounds->critical, bounds->critical_count, sizeof(*bounds->critical)))
-		return -ENOMEM;
-	critical = &bounds->critical[bounds->critical_count];
-	*critical = (struct cosma_critical){
+	struct cosma_critical critical = {
 		.op = v,
 		.group = NPUMEM_NONE,
-		.member = malloc(room * sizeof(*critical->member)),
 		.excess = excess,
 	};
-	finding->number[v] = bounds->critical_count++;
+
+	finding->number[v] = bounds->critical_count;
 	npuplan_set_add(finding->critical, v);
-	bounds->bytes += sizeof(*critical) + room * sizeof(*critical->member);
-	return critical->member ? 0 : -ENOMEM;
+	return npuplan_append(&bounds->critical, &bounds->critical_count, &critical, 1);
 }
 
 static int choose(struct finding *finding)
@@ -148,7 +141,6 @@ static int choose(struct finding *finding)
 		pairs += more;
 		err = keep(finding, v, excess);
 	}
-	bounds->bytes += pairs * sizeof(uint32_t);
 	return err;
 }
 
@@ -159,12 +151,13 @@ static int list_pairs(struct finding *finding)
 	const struct cosma_model *model = bounds->model;
 	struct cosma_list *of_adder = &bounds->of_adder;
 	uint32_t adders = 0;
+	int err = 0;
 
 	of_adder->first = npuplan_pool_take(&bounds->pool, (size_t)model->tensor_count + 1,
 					    sizeof(*of_adder->first));
 	if (!of_adder->first)
 		return -ENOMEM;
-	for (uint32_t x = 0; x < model->tensor_count && bounds->critical_count; x++) {
+	for (uint32_t x = 0; x < model->tensor_count && bounds->critical_count && !err; x++) {
 		cosma_relations(model, x, finding->members, finding->adders);
 		for (uint32_t w = 0; w < model->words; w++) {
 			finding->members[w] &= finding->critical[w];
@@ -172,21 +165,23 @@ static int list_pairs(struct finding *finding)
 		}
 		npuplan_set_for_each(v, finding->members, model->words) {
 			struct cosma_critical *critical = &bounds->critical[finding->number[v]];
-
-			critical->member[critical->member_count++] = (struct cosma_member){
+			struct cosma_member member = {
 				.tensor = x,
 				.first = NPUMEM_NONE,
 				.bytes = model->size[x],
 			};
+
+			err = err ? err :
+				    npuplan_append(&critical->member, &critical->member_count,
+						   &member, 1);
 		}
-		npuplan_set_for_each(v, finding->adders, model->words) {
-			if (npuplan_grow(&of_adder->item, adders, sizeof(uint32_t)))
-				return -ENOMEM;
-			of_adder->item[adders++] = finding->number[v];
-		}
+		npuplan_set_for_each(v, finding->adders, model->words)
+			err = err ? err :
+				    npuplan_append(&of_adder->item, &adders, &finding->number[v],
+						   1);
 		of_adder->first[x + 1] = adders;
 	}
-	return 0;
+	return err;
 }
 
 int cosma_critical_find(struct cosma_bounds *bounds)

@@ -167,25 +167,18 @@ static bool may_charge(const uint32_t *tensor, uint32_t count, uint32_t x, uint3
 	return true;
 }
 
-static int add(struct cosma_bounds *bounds, struct cosma_critical *critical, uint32_t x,
-	       const struct cosma_route *path, bool charge)
+static int add(struct cosma_critical *critical, uint32_t x, const struct cosma_route *path,
+	       bool charge)
 {
-	uint32_t count = critical->member_count;
-	struct cosma_member *member = realloc(critical->member, (count + 1) * sizeof(*member));
-
-	if (!member)
-		return -ENOMEM;
-	member[count] = (struct cosma_member){
+	struct cosma_member member = {
 		.tensor = x,
 		.first = path->first,
 		.bytes = path->width,
 		.unit = charge ? 2 : 1,
 	};
-	critical->member = member;
-	critical->member_count++;
+
 	critical->excess += path->width;
-	bounds->bytes += sizeof(*member);
-	return 0;
+	return npuplan_append(&critical->member, &critical->member_count, &member, 1);
 }
 
 int cosma_critical_defer(struct cosma_bounds *bounds)
@@ -224,7 +217,7 @@ int cosma_critical_defer(struct cosma_bounds *bounds)
 			count = list_path(model, &reach, &path, x, tensor);
 			if (!is_disjoint(tensor, count, on_path, i))
 				continue;
-			err = add(bounds, critical, x, &path,
+			err = add(critical, x, &path,
 				  may_charge(tensor, count, x, claimed, grouped));
 		}
 	}

@@ -151,7 +151,7 @@ static int solve_part(struct divide *divide, struct cosma_model *part, uint32_t 
 		ilp_read_schedule(&encoding, answer.value, &schedule);
 		err = append(divide, &encoding, answer.value, &schedule);
 	}
-	free(answer.value);
+	npuplan_free(answer.value);
 	ilp_encoding_fini(&encoding);
 	cosma_schedule_fini(&schedule);
 	return err;

@@ -427,7 +427,7 @@ static void add_equations(struct ilp_encoding *encoding, bool peak)
 void ilp_encoding_fini(struct ilp_encoding *encoding)
 {
 	ilp_fini(&encoding->program);
-	free_all(encoding->tensor, encoding->op, encoding->cell);
+	npuplan_free_all(encoding->tensor, encoding->op, encoding->cell);
 	memset(encoding, 0, sizeof(*encoding));
 }
 

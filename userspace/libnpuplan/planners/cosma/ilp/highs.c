@@ -156,7 +156,7 @@ static int read_answer(void *highs, const struct ilp_program *program, struct co
 		return -EIO;
 	if (answer->status == ILP_UNKNOWN)
 		return 0;
-	answer->value = malloc(((size_t)program->column_count + 1) * sizeof(double));
+	answer->value = npuplan_malloc(((size_t)program->column_count + 1) * sizeof(double));
 	if (!answer->value)
 		return -ENOMEM;
 	return Highs_getSolution(highs, answer->value, NULL, NULL, NULL) == kHighsStatusOk ? 0 :
@@ -187,7 +187,7 @@ static int solve(const struct ilp_program *program, bool whole, struct cosma_run
 	npuplan_pool_free(&arrays.pool);
 	Highs_destroy(highs);
 	if (err) {
-		free(answer->value);
+		npuplan_free(answer->value);
 		answer->value = NULL;
 	}
 	return err;

@@ -68,7 +68,7 @@ static int solve_whole(struct cosma_solve *solve, const struct npuplan_cosma_ilp
 	if (!err && answer.value)
 		err = offer(solve, &encoding, answer.value);
 	if (!err)
-		free(answer.value);
+		npuplan_free(answer.value);
 	ilp_encoding_fini(&encoding);
 	return err;
 }

@@ -46,7 +46,7 @@ static int find_range(struct ilp_encoding *encoding)
 	const uint32_t *rank = encoding->solve->rank;
 
 	encoding->steps = model->op_count + 1;
-	encoding->op = calloc(encoding->steps, sizeof(*encoding->op));
+	encoding->op = npuplan_calloc(encoding->steps, sizeof(*encoding->op));
 	if (!encoding->op)
 		return -ENOMEM;
 	for (uint32_t v = 0; v < model->op_count; v++) {
@@ -193,7 +193,7 @@ int ilp_make_columns(struct ilp_encoding *encoding)
 {
 	size_t count = (size_t)encoding->tensor_count * encoding->steps;
 
-	encoding->cell = malloc((count + 1) * sizeof(*encoding->cell));
+	encoding->cell = npuplan_malloc((count + 1) * sizeof(*encoding->cell));
 	if (!encoding->cell)
 		return -ENOMEM;
 	/* All of them ILP_NONE. */

@@ -77,6 +77,6 @@ int ilp_end(struct ilp_program *program)
 
 void ilp_fini(struct ilp_program *program)
 {
-	free_all(program->column, program->row, program->term);
+	npuplan_free_all(program->column, program->row, program->term);
 	memset(program, 0, sizeof(*program));
 }

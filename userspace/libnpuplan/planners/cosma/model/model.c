@@ -52,7 +52,7 @@ bool cosma_is_own_parameter(const struct cosma_model *model, const struct npupla
 void cosma_model_fini(struct cosma_model *model)
 {
 	npuplan_pool_free(&model->pool);
-	free(model->before.item);
+	npuplan_free(model->before.item);
 	memset(model, 0, sizeof(*model));
 }
 
@@ -110,14 +110,6 @@ static int model_alloc(struct cosma_model *model, uint32_t ops, uint32_t tensors
 	list_take(&model->outputs, pool, ops, outputs);
 	model->before.first = npuplan_pool_take(pool, (size_t)ops + 1, sizeof(uint32_t));
 	return pool->failed ? -ENOMEM : 0;
-}
-
-uint64_t cosma_model_bytes(const struct cosma_model *model)
-{
-	uint64_t edges = model->inputs.first[model->op_count];
-
-	return (uint64_t)model->op_count * model->words * sizeof(*model->ancestors) +
-	       (model->op_count + model->tensor_count + edges) * 8 * sizeof(uint64_t);
 }
 
 /* Bytes while it loads, and while it stores and all have left that may. */

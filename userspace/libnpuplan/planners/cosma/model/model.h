@@ -145,8 +145,5 @@ int cosma_model_part(struct cosma_model *part, const struct cosma_model *whole, 
 
 void cosma_model_fini(struct cosma_model *model);
 
-/* Bytes it takes, but for what a few more bytes an operator are. */
-uint64_t cosma_model_bytes(const struct cosma_model *model);
-
 /* chains.c: fills closing, follower and leader. */
 void cosma_model_chains(struct cosma_model *model);

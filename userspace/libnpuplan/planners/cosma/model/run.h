@@ -8,24 +8,38 @@
 /*
  * struct cosma_run - one call
  * @effort: limit of work, deadline, the caller, and the share of what runs now
- * @work: units so far; @memory: bytes held now; @peak_memory: the most
+ * @heap: what the call allocates, from cosma_run_start() on
+ * @outer: the heap that was in use before
+ * @work: units so far
  * @incumbent: cost of the best plan; UINT64_MAX if there is none yet
  * @lower_bound: proved
- * @refused: memory, for some part of the search
  */
 struct cosma_run {
 	const struct cosma_settings *options;
 	struct npuplan_effort effort;
+	struct npuplan_heap heap;
+	struct npuplan_heap *outer;
 	uint64_t work;
-	uint64_t memory;
-	uint64_t memory_limit;
-	uint64_t peak_memory;
 	uint64_t incumbent;
 	uint64_t lower_bound;
-	bool refused;
 };
 
+/*
+ * cosma_run_start() - begin a call: what is allocated in this thread is counted until
+ * cosma_run_end(). There is no limit of memory yet, so that there is a plan to have
+ */
 void cosma_run_start(struct cosma_run *run, const struct cosma_settings *options);
+void cosma_run_end(struct cosma_run *run);
+/* The limit of memory that was asked for holds from now on, or no longer. */
+void cosma_run_limit_memory(struct cosma_run *run, bool limited);
+/*
+ * Whether an error says that the limit of memory is reached: a search then ends as if a limit of
+ * work were, with what it has found.
+ */
+static inline bool cosma_run_refused(const struct cosma_run *run, int err)
+{
+	return err == -ENOMEM && run->heap.refused;
+}
 /* Whether to stop now. Looks at the clock, and reports, now and then. */
 bool cosma_run_over(struct cosma_run *run);
 /* npuplan_effort_share() of the run's effort: what runs next may take so many units of work, and
@@ -34,13 +48,3 @@ bool cosma_run_over(struct cosma_run *run);
 void cosma_run_share(struct cosma_run *run, uint64_t units, double part);
 /* Report at once. */
 void cosma_run_report(struct cosma_run *run);
-/*
- * cosma_grown() - bytes that an array of @count items has been allocated, if its room began with
- * @first items and was doubled as often as needed; npuplan_grow() begins with 1
- */
-uint64_t cosma_grown(uint64_t count, uint64_t first, size_t size);
-/* cosma_run_hold() - bytes that are held from now on; negative: no longer
- *
- * False, and nothing changes, if that were more than the limit.
- */
-bool cosma_run_hold(struct cosma_run *run, int64_t bytes);

@@ -149,7 +149,7 @@ void cosma_schedule_cost(const struct cosma_schedule *schedule, int64_t *spill, 
 
 void cosma_stays_fini(struct cosma_stays *stays)
 {
-	free(stays->stay);
+	npuplan_free(stays->stay);
 	memset(stays, 0, sizeof(*stays));
 }
 

@@ -310,8 +310,8 @@ static int add_op(const struct reading *reading, uint32_t s)
 	op.output_count = unique(op.outputs, op.output_count);
 	if (!err)
 		err = npuplan_graph_add_op(reading->units->graph, &op);
-	free(op.inputs);
-	free(op.outputs);
+	npuplan_free(op.inputs);
+	npuplan_free(op.outputs);
 	return err < 0 ? (int)err : 0;
 }
 
@@ -332,9 +332,9 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 
 	memset(units, 0, sizeof(*units));
 	units->graph = npuplan_graph_new(graph->name);
-	units->staged = calloc((size_t)graph->step_count + 1, sizeof(*units->staged));
+	units->staged = npuplan_calloc((size_t)graph->step_count + 1, sizeof(*units->staged));
 	/* Never NULL: that would be what operators' attributes say. */
-	units->takeovers = malloc(sizeof(*units->takeovers));
+	units->takeovers = npuplan_malloc(sizeof(*units->takeovers));
 	err = -ENOMEM;
 	if (units->graph && units->staged && units->takeovers && !pool.failed)
 		err = check_tensors(&reading);
@@ -360,6 +360,6 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 void cosma_units_fini(struct cosma_units *units)
 {
 	npuplan_graph_free(units->graph);
-	free_all(units->unit, units->fragment, units->takeovers, units->staged);
+	npuplan_free_all(units->unit, units->fragment, units->takeovers, units->staged);
 	memset(units, 0, sizeof(*units));
 }

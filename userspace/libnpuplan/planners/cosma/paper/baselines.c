@@ -430,8 +430,8 @@ int cosma_linear(const struct npuplan_graph *graph, struct cosma_schedule *sched
 		.budget = budget,
 		.alignment = alignment ? alignment : 1,
 		.parameter = model->tensor_count,
-		.next = malloc(((size_t)model->tensor_count + 1) * sizeof(uint32_t)),
-		.host = calloc((size_t)model->tensor_count + 1, sizeof(bool)),
+		.next = npuplan_malloc(((size_t)model->tensor_count + 1) * sizeof(uint32_t)),
+		.host = npuplan_calloc((size_t)model->tensor_count + 1, sizeof(bool)),
 	};
 	int err = linear.next && linear.host ? 0 : -ENOMEM;
 
@@ -448,6 +448,6 @@ int cosma_linear(const struct npuplan_graph *graph, struct cosma_schedule *sched
 		err = run(&linear, schedule->order[p]);
 	if (!err)
 		err = collect(&linear, stays);
-	free_all(linear.block, linear.placed, linear.next, linear.host);
+	npuplan_free_all(linear.block, linear.placed, linear.next, linear.host);
 	return err;
 }

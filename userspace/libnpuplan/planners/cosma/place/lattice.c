@@ -157,8 +157,8 @@ static int list_instants(struct lattice *lattice)
 static void lattice_fini(struct lattice *lattice)
 {
 	npuplan_pool_free(&lattice->pool);
-	free(lattice->other.item);
-	free(lattice->there.item);
+	npuplan_free(lattice->other.item);
+	npuplan_free(lattice->there.item);
 }
 
 static int lattice_init(struct lattice *lattice, int64_t unit)

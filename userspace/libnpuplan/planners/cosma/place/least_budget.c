@@ -58,12 +58,12 @@ static int measure(const struct working_set *set, uint32_t alignment, uint64_t *
 		.alignment = alignment,
 	};
 	struct npuplan_pack_options options = { .work_limit = PACK_WORK };
-	uint64_t *offsets = malloc(((size_t)set->count + 1) * sizeof(*offsets));
+	uint64_t *offsets = npuplan_malloc(((size_t)set->count + 1) * sizeof(*offsets));
 	struct npuplan_pack_result result;
 	int err = offsets ? npuplan_pack_exactly(&problem, &options, offsets, &result, NULL) :
 			    -ENOMEM;
 
-	free(offsets);
+	npuplan_free(offsets);
 	/* The bound is what is known: an upper one would refuse what may fit. */
 	if (!err)
 		*bytes = result.status == NPUPLAN_PACK_OPTIMAL ? result.top : result.lower_bound;
@@ -165,6 +165,6 @@ int cosma_least_budget(const struct npuplan_graph *graph, const struct cosma_mod
 		*budget = bytes;
 		*op = v == NPUMEM_NONE ? v : model->op_of[v];
 	}
-	free(set.item);
+	npuplan_free(set.item);
 	return err;
 }

@@ -218,7 +218,7 @@ int cosma_steps(const struct npuplan_graph *graph, const struct cosma_schedule *
 
 	by_instant(&writing.begin, &pool, stays, instants, false);
 	by_instant(&writing.end, &pool, stays, instants, true);
-	plan->placements = calloc((size_t)stays->count + 1, sizeof(*plan->placements));
+	plan->placements = npuplan_calloc((size_t)stays->count + 1, sizeof(*plan->placements));
 	plan->placement_count = stays->count;
 	if (!plan->placements || pool.failed)
 		err = -ENOMEM;
@@ -232,7 +232,7 @@ int cosma_steps(const struct npuplan_graph *graph, const struct cosma_schedule *
 
 void npuplan_cosma_plan_free(struct npuplan_cosma_plan *plan)
 {
-	free(plan->positions);
-	free(plan->placements);
+	npuplan_free(plan->positions);
+	npuplan_free(plan->placements);
 	memset(plan, 0, sizeof(*plan));
 }

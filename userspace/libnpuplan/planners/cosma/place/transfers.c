@@ -47,7 +47,7 @@ static int number_positions(struct writing *writing)
 		writing->first[i + 1] = (uint32_t)count;
 	}
 	writing->plan->position_count = (uint32_t)count;
-	writing->plan->positions = calloc(count + 1, sizeof(*writing->plan->positions));
+	writing->plan->positions = npuplan_calloc(count + 1, sizeof(*writing->plan->positions));
 	return writing->plan->positions ? 0 : -ENOMEM;
 }
 
@@ -222,7 +222,7 @@ static int write_plan(struct writing *writing, struct npuplan_error *error)
 	if (!err)
 		find_copies(writing);
 	err = err ? err : place_copies(writing, error);
-	plan->blocks = calloc(1, sizeof(*plan->blocks));
+	plan->blocks = npuplan_calloc(1, sizeof(*plan->blocks));
 	if (!err && !plan->blocks)
 		err = -ENOMEM;
 	if (err)
@@ -248,7 +248,7 @@ int cosma_transfers(const struct cosma_units *units, const struct npuplan_cosma_
 	struct writing writing = {
 		.units = units,
 		.found = found,
-		.plan = calloc(1, sizeof(*writing.plan)),
+		.plan = npuplan_calloc(1, sizeof(*writing.plan)),
 		.first = npuplan_pool_take(&pool, found->position_count + (size_t)1,
 					   sizeof(uint32_t)),
 		.placement = npuplan_pool_take(&pool, found->placement_count, sizeof(uint32_t)),

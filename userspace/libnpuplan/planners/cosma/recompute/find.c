@@ -74,7 +74,7 @@ int npuplan_recompute_find_sized(const struct npuplan_graph *graph,
 void npuplan_recompute_fini(struct npuplan_recompute *recompute)
 {
 	for (uint32_t i = 0; i < recompute->clone_count; i++)
-		free(recompute->clones[i].readers);
-	free(recompute->clones);
+		npuplan_free(recompute->clones[i].readers);
+	npuplan_free(recompute->clones);
 	memset(recompute, 0, sizeof(*recompute));
 }

@@ -73,7 +73,7 @@ static uint64_t operations_of(const struct npuplan_graph *graph, uint32_t op)
 static void candidate_fini(struct candidate *candidate)
 {
 	for (uint32_t i = 0; i < candidate->count; i++)
-		free(candidate->clones[i].readers);
+		npuplan_free(candidate->clones[i].readers);
 	memset(candidate, 0, sizeof(*candidate));
 }
 
@@ -167,7 +167,7 @@ static int make_candidate(const struct climbing *climb, uint32_t position, bool 
 				continue;
 			of[candidate->count] = from;
 			clone->op = graph->ops[from].id;
-			clone->readers = malloc(sizeof(*clone->readers));
+			clone->readers = npuplan_malloc(sizeof(*clone->readers));
 			if (!clone->readers)
 				err = -ENOMEM;
 			else

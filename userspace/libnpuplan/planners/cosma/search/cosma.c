@@ -32,6 +32,19 @@ static int solve_linear(struct cosma_solve *solve, const struct cosma_schedule *
 	return err == -ENOSPC ? 0 : err;
 }
 
+/* Addresses of the best schedule without them, or a plan near it. The limit of memory may come. */
+static int place_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule,
+			 uint32_t *status)
+{
+	int err = cosma_solve_place(solve, schedule, PLACE_WORK, status);
+
+	if (!err && !cosma_is_placed(*status)) {
+		err = solve_linear(solve, schedule);
+		err = err ? err : cosma_repair(solve, schedule);
+	}
+	return cosma_run_refused(&solve->run, err) ? 0 : err;
+}
+
 /*
  * First a plan to have, then the least traffic without addresses, and addresses for
  * that. If there are none, something near it, and the search with addresses.
@@ -48,19 +61,16 @@ static int solve_traffic(struct cosma_solve *solve, struct npuplan_cosma_plan *p
 		return err;
 	cosma_solve_order(solve, &schedule);
 	err = solve_linear(solve, &schedule);
+	cosma_run_limit_memory(run, true);
 	if (!err && run->incumbent)
 		outcome = cosma_relaxed(solve, &schedule, &level);
 	plan->relaxed_bound = (uint64_t)level;
 	run->lower_bound = (uint64_t)level;
-	if (!err && (outcome == COSMA_SOLVED || outcome == COSMA_FOUND)) {
-		err = cosma_solve_place(solve, &schedule, PLACE_WORK, &status);
-		if (!err && !cosma_is_placed(status)) {
-			err = solve_linear(solve, &schedule);
-			err = err ? err : cosma_repair(solve, &schedule);
-		}
-	}
+	if (!err && (outcome == COSMA_SOLVED || outcome == COSMA_FOUND))
+		err = place_relaxed(solve, &schedule, &status);
 	if (!err && outcome == COSMA_SOLVED && run->incumbent > (uint64_t)level)
 		outcome = cosma_exact(solve, &schedule, status, EXACT_WORK, &level);
+	cosma_run_limit_memory(run, false);
 	if (!err && outcome < 0)
 		err = outcome;
 	run->lower_bound = (uint64_t)level;
@@ -76,8 +86,11 @@ static int solve_traffic(struct cosma_solve *solve, struct npuplan_cosma_plan *p
 /* The order of least peak as the best one; if it is not proved the order that was given. */
 static int find_least_peak(struct cosma_solve *solve, bool fixed, int64_t *peak, int64_t *bound)
 {
-	int outcome = cosma_least_peak(solve, fixed, &solve->best, peak, bound);
+	int outcome;
 
+	cosma_run_limit_memory(&solve->run, true);
+	outcome = cosma_least_peak(solve, fixed, &solve->best, peak, bound);
+	cosma_run_limit_memory(&solve->run, false);
 	if (outcome == COSMA_STOPPED) {
 		cosma_solve_order(solve, &solve->best);
 		cosma_schedule_order(&solve->best);
@@ -124,11 +137,12 @@ static int begin(struct cosma_solve *solve, const struct npuplan_graph *graph,
 static int finish(struct cosma_solve *solve, int err, struct npuplan_cosma_plan *plan,
 		  struct npuplan_error *error)
 {
+	/* The plan is the caller's. */
+	plan->memory = solve->run.heap.most;
 	if (!err && solve->found)
 		err = cosma_steps(solve->graph, &solve->best, &solve->stays, plan);
 	plan->work = solve->run.work;
-	plan->memory = solve->run.peak_memory;
-	plan->memory_ended = solve->run.refused && !solve->run.effort.stopped;
+	plan->memory_ended = solve->run.heap.refused && !solve->run.effort.stopped;
 	plan->seconds = npuplan_effort_seconds(&solve->run.effort);
 	cosma_solve_fini(solve);
 	if (!err)

@@ -51,8 +51,6 @@ struct failed {
  * @schedule: the order so far, and who leaves before which position:
  *	@left[first_left[p]..first_left[p + 1])
  * @level: cost allowed; @next: least cost that was cut off
- * @held: bytes that the search holds, without the downsets', @base of them from the start on
- * @told: bytes that it has told the run of
  * @back: position to go back to after a conflict
  * @complete: nothing was left out
  */
@@ -78,10 +76,6 @@ struct exact {
 	uint32_t failed_count;
 	uint32_t failed_room;
 	uint32_t left_room;
-	uint64_t work_end;
-	uint64_t held;
-	uint64_t base;
-	uint64_t told;
 	int64_t level;
 	int64_t next;
 	uint32_t back;
@@ -93,14 +87,8 @@ struct exact {
 /* Whether a limit is reached, so that what is still to be looked at is left out. */
 static bool is_over(struct exact *exact)
 {
-	struct cosma_run *run = &exact->solve->run;
-	uint64_t now = exact->held + exact->downsets.bytes;
-	bool over = true;
+	bool over = cosma_run_over(&exact->solve->run);
 
-	if (cosma_run_hold(run, (int64_t)(now - exact->told))) {
-		exact->told = now;
-		over = run->work >= exact->work_end || cosma_run_over(run);
-	}
 	exact->complete &= !over;
 	return over;
 }
@@ -128,11 +116,10 @@ static void forget_failed(struct exact *exact)
 {
 	for (uint32_t i = 0; i < exact->failed_room; i++)
 		npuplan_free(exact->failed[i].masks);
-	free(exact->failed);
+	npuplan_free(exact->failed);
 	exact->failed = NULL;
 	exact->failed_room = 0;
 	exact->failed_count = 0;
-	exact->held = exact->base;
 }
 
 static int grow_failed(struct exact *exact)
@@ -142,7 +129,7 @@ static int grow_failed(struct exact *exact)
 
 	if (room && 2 * exact->failed_count < room)
 		return 0;
-	grown = calloc(room ? 2 * (size_t)room : 256, sizeof(*grown));
+	grown = npuplan_calloc(room ? 2 * (size_t)room : 256, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	exact->failed = grown;
@@ -150,14 +137,13 @@ static int grow_failed(struct exact *exact)
 	for (uint32_t i = 0; i < room; i++)
 		if (old[i].masks)
 			*find_failed(exact, &old[i]) = old[i];
-	free(old);
+	npuplan_free(old);
 	return 0;
 }
 
 /* Keeps a failed state; of a new one it takes over @masks. */
 static int note_failed(struct exact *exact, const struct failed *state, uint64_t **masks)
 {
-	uint32_t words = 2 * exact->downsets.downset[state->downset].words;
 	struct failed *failed;
 
 	if (grow_failed(exact))
@@ -170,7 +156,6 @@ static int note_failed(struct exact *exact, const struct failed *state, uint64_t
 	*failed = *state;
 	*masks = NULL;
 	exact->failed_count++;
-	exact->held += sizeof(*failed) * 2 + words * sizeof(*failed->masks);
 	return 0;
 }
 
@@ -266,7 +251,6 @@ static int learn(struct exact *exact, struct cosma_stays *stays, bool proved)
 {
 	struct interval interval = { .stays = stays };
 	int err = narrow(exact, &interval, false);
-	uint64_t bytes;
 
 	err = err ? err : try_interval(exact, &interval, interval.first, interval.last);
 	if (!err && !interval.infeasible && !interval.fits)
@@ -281,9 +265,6 @@ static int learn(struct exact *exact, struct cosma_stays *stays, bool proved)
 		return err;
 	}
 	exact->back = interval.last;
-	bytes = cosma_nogood_bytes(&exact->history, interval.last - interval.first + 1);
-	exact->held += bytes;
-	exact->base += bytes;
 	return cosma_nogoods_add(&exact->nogoods, &exact->history, interval.first, interval.last);
 }
 
@@ -437,8 +418,7 @@ static int advance(struct exact *exact, uint32_t p, uint32_t v, const uint32_t *
 		return err;
 	downset = &exact->downsets.downset[downset_id];
 	cosma_board_pack(board, downset, exact->packed);
-	err = cosma_bounds_of(&exact->bounds, downset, exact->packed, &bound,
-			      &exact->downsets.bytes);
+	err = cosma_bounds_of(&exact->bounds, downset, exact->packed, &bound);
 	run->work += exact->bounds.work - before;
 	if (err || bound == COSMA_NEVER)
 		return err;
@@ -635,15 +615,11 @@ int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *relaxed,
 		.relaxed = relaxed,
 		.relaxed_status = relaxed_status,
 		.level = *level,
-		.work_end = solve->run.work + work_limit,
-		.base = ((uint64_t)model->op_count + 2) *
-			(model->op_count * sizeof(uint32_t) +
-			 (model->words + 2 * (model->tensor_count / 64 + 4)) * 16),
 		.complete = true,
 	};
 	int outcome;
 
-	exact.held = exact.base;
+	cosma_run_share(&solve->run, work_limit, 1);
 	/* It calls itself once an operator, and has a board for each. */
 	if (model->op_count > MAX_OPS || is_over(&exact))
 		return COSMA_STOPPED;
@@ -651,7 +627,7 @@ int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *relaxed,
 	if (!outcome)
 		outcome = search_levels(&exact);
 	*level = exact.level;
-	cosma_run_hold(&solve->run, -(int64_t)exact.told);
 	exact_fini(&exact);
-	return outcome;
+	cosma_run_share(&solve->run, 0, 1);
+	return cosma_run_refused(&solve->run, outcome) ? COSMA_STOPPED : outcome;
 }

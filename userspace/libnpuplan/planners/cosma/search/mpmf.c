@@ -84,11 +84,8 @@ static int add_state(struct peak_search *search, int64_t peak, uint32_t parent, 
 	struct cosma_tree *tree = &search->tree;
 	struct cosma_node node = { .parent = parent, .run = count, .cost = peak };
 	const struct cosma_downset *downset;
-	int err;
+	int err = cosma_downsets_of(&tree->downsets, &tree->child, &node.downset);
 
-	if (!cosma_tree_within_memory(tree, 0))
-		return 0;
-	err = cosma_downsets_of(&tree->downsets, &tree->child, &node.downset);
 	if (err)
 		return err;
 	downset = &tree->downsets.downset[node.downset];
@@ -176,8 +173,8 @@ static int loop(struct peak_search *search, int64_t floor, struct cosma_path *pa
 
 		if (tree->node[id].dominated)
 			continue;
-		/* What had no room, or no time, may need less. */
-		if (tree->full || search->truncated)
+		/* What there was no time for may need less. */
+		if (search->truncated)
 			return COSMA_STOPPED;
 		*lower_bound = tree->node[id].bound;
 		if (cosma_tree_is_complete(tree, id)) {
@@ -185,7 +182,7 @@ static int loop(struct peak_search *search, int64_t floor, struct cosma_path *pa
 			path->cost = *lower_bound;
 			return err ? err : COSMA_SOLVED;
 		}
-		if (cosma_run_over(search->run) || !cosma_tree_within_memory(tree, 0))
+		if (cosma_run_over(search->run))
 			return COSMA_STOPPED;
 		err = expand(search, id);
 	}
@@ -199,7 +196,7 @@ int cosma_mpmf(const struct cosma_model *model, int64_t floor, bool fixed, struc
 	struct peak_search search = {
 		.model = model,
 		.run = run,
-		.tree = { .model = model, .run = run, .longest = n, .paths_first = 1 },
+		.tree = { .model = model, .run = run, .longest = n },
 		.fixed = fixed,
 	};
 	struct npuplan_pool pool = { 0 };
@@ -207,7 +204,6 @@ int cosma_mpmf(const struct cosma_model *model, int64_t floor, bool fixed, struc
 	size_t adders = (size_t)n * search.tree.board.tensor_words;
 
 	*lower_bound = 0;
-	search.tree.base = cosma_model_bytes(model) + adders * sizeof(*search.adders);
 	search.certain = npuplan_pool_take(&pool, n, sizeof(*search.certain));
 	search.largest = npuplan_pool_take(&pool, n, sizeof(*search.largest));
 	search.adders = npuplan_pool_take(&pool, adders, sizeof(*search.adders));
@@ -217,6 +213,9 @@ int cosma_mpmf(const struct cosma_model *model, int64_t floor, bool fixed, struc
 		err = -ENOMEM;
 	err = err ? err : find_certain(&search);
 	outcome = err ? err : loop(&search, floor, path, lower_bound);
+	/* There is no room for more states. */
+	if (cosma_run_refused(run, outcome) || outcome == -E2BIG)
+		outcome = COSMA_STOPPED;
 	cosma_tree_fini(&search.tree);
 	npuplan_pool_free(&pool);
 	return outcome;

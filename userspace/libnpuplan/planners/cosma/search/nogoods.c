@@ -4,31 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a no-good takes besides its bits, with what malloc() adds. */
-#define NOGOOD_BYTES 56
-
 int cosma_history_init(struct cosma_history *history, const struct cosma_model *model)
 {
 	history->words = (model->tensor_count + 63) / 64;
-	history->row = calloc((size_t)model->op_count * (1 + 2 * history->words), sizeof(uint64_t));
+	history->row = npuplan_calloc((size_t)model->op_count * (1 + 2 * history->words),
+				      sizeof(uint64_t));
 	return history->row ? 0 : -ENOMEM;
 }
 
 void cosma_history_fini(struct cosma_history *history)
 {
-	free(history->row);
+	npuplan_free(history->row);
 }
 
 void cosma_nogoods_fini(struct cosma_nogoods *nogoods)
 {
 	for (uint32_t i = 0; i < nogoods->count; i++)
-		free(nogoods->nogood[i].row);
-	free(nogoods->nogood);
-}
-
-uint64_t cosma_nogood_bytes(const struct cosma_history *history, uint32_t length)
-{
-	return (uint64_t)length * history->words * 2 * sizeof(*history->row) + NOGOOD_BYTES;
+		npuplan_free(nogoods->nogood[i].row);
+	npuplan_free(nogoods->nogood);
 }
 
 int cosma_nogoods_add(struct cosma_nogoods *nogoods, const struct cosma_history *history,
@@ -38,14 +31,16 @@ int cosma_nogoods_add(struct cosma_nogoods *nogoods, const struct cosma_history 
 	size_t bytes = (size_t)(cosma_history_row(history, last + 1) - from) * sizeof(*from);
 	struct cosma_nogood nogood = { .length = last - first + 1 };
 
-	if (npuplan_grow(&nogoods->nogood, nogoods->count, sizeof(nogood)))
-		return -ENOMEM;
-	nogood.row = malloc(bytes);
+	int err;
+
+	nogood.row = npuplan_malloc(bytes);
 	if (!nogood.row)
 		return -ENOMEM;
 	memcpy(nogood.row, from, bytes);
-	nogoods->nogood[nogoods->count++] = nogood;
-	return 0;
+	err = npuplan_append(&nogoods->nogood, &nogoods->count, &nogood, 1);
+	if (err)
+		npuplan_free(nogood.row);
+	return err;
 }
 
 static bool matches(const struct cosma_nogood *nogood, const struct cosma_history *history,

@@ -37,9 +37,6 @@ struct cosma_nogoods {
 
 void cosma_nogoods_fini(struct cosma_nogoods *nogoods);
 
-/* Bytes that a no-good of so many positions takes, but for those of its operators' numbers. */
-uint64_t cosma_nogood_bytes(const struct cosma_history *history, uint32_t length);
-
 /* Positions @first..@last of a history do not fit. */
 int cosma_nogoods_add(struct cosma_nogoods *nogoods, const struct cosma_history *history,
 		      uint32_t first, uint32_t last);

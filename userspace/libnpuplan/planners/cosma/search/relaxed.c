@@ -30,14 +30,13 @@ static int note(struct evictions *evictions, const struct cosma_model *part,
 		for (uint32_t k = path->first[p]; k < path->first[p + 1]; k++) {
 			/* What leaves with the operator is away from the next one on. */
 			bool with = cosma_listed(&part->inputs, path->order[p], path->evicted[k]);
-
-			if (npuplan_grow(&evictions->all, evictions->count,
-					 sizeof(*evictions->all)))
-				return -ENOMEM;
-			evictions->all[evictions->count++] = (struct eviction){
+			struct eviction eviction = {
 				.tensor = part->tensor_of[path->evicted[k]],
 				.position = at + p + with,
 			};
+
+			if (npuplan_append(&evictions->all, &evictions->count, &eviction, 1))
+				return -ENOMEM;
 		}
 	return 0;
 }
@@ -157,6 +156,9 @@ static int solve_segment(struct segment *segment)
 			err = bound_by_windows(segment);
 	}
 	cosma_run_share(run, 0, 1);
+	/* What it has found is kept. */
+	if (cosma_run_refused(run, err))
+		err = 0;
 	if (err || outcome < 0)
 		return err ? err : outcome;
 	/* Nothing is below the upper bound: what gave it is the best. */
@@ -205,8 +207,8 @@ int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, in
 			cosma_schedule_evict(schedule, evictions.all[k].tensor,
 					     evictions.all[k].position);
 	}
-	free(evictions.all);
-	return outcome;
+	npuplan_free(evictions.all);
+	return cosma_run_refused(&solve->run, outcome) ? COSMA_STOPPED : outcome;
 }
 
 int cosma_least_peak(struct cosma_solve *solve, bool fixed, struct cosma_schedule *schedule,
@@ -240,5 +242,5 @@ int cosma_least_peak(struct cosma_solve *solve, bool fixed, struct cosma_schedul
 	}
 	if (outcome == COSMA_SOLVED)
 		cosma_schedule_order(schedule);
-	return outcome;
+	return cosma_run_refused(&solve->run, outcome) ? COSMA_STOPPED : outcome;
 }

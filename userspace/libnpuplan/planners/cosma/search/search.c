@@ -11,8 +11,6 @@
 /* Sets of tensors to evict that are looked at for one operator in one state. */
 #define EXACT_CHOICES  1000000
 #define WINDOW_CHOICES 200
-/* Room that the arrays of numbers begin with. */
-#define FIRST_ROOM     1024
 /* No error: no more children of this state. */
 #define ENOUGH	       1
 
@@ -23,7 +21,7 @@
  */
 struct state {
 	uint32_t next;
-	uint64_t masks;
+	uint32_t masks;
 };
 
 struct search {
@@ -36,7 +34,7 @@ struct search {
 	struct state *state; /* per node */
 	uint64_t *masks;
 	uint64_t *packed;
-	uint64_t masks_used;
+	uint32_t masks_used;
 	/* Search by windows. */
 	uint64_t *window_mask;
 	uint32_t *beam;
@@ -75,17 +73,6 @@ static bool is_dominated(struct search *search, struct cosma_downset *downset,
 	return false;
 }
 
-/* Whether there is memory for one more state. */
-static bool within_memory(struct search *search)
-{
-	uint64_t words = 2 * ((uint64_t)search->model->tensor_count / 64 + 1);
-
-	return cosma_tree_within_memory(
-		&search->tree, cosma_grown(search->tree.node_count + 1, 1, sizeof(*search->state)) +
-				       cosma_grown(search->masks_used + words, FIRST_ROOM,
-						   sizeof(*search->masks)));
-}
-
 /*
  * Put the tree's child into the search, unless it leads nowhere; of its trail the first @evicted
  * are tensors, then come @count operators.
@@ -96,16 +83,12 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, uint3
 	struct cosma_tree *tree = &search->tree;
 	struct cosma_node node = { .parent = parent, .cost = cost, .bound = COSMA_NEVER };
 	struct cosma_downset *downset;
+	struct state state = { .masks = search->masks_used };
+	uint32_t states = tree->node_count;
 	uint64_t before = search->bounds.work;
 	int64_t bound;
-	int err;
+	int err = cosma_downsets_of(&tree->downsets, &tree->child, &node.downset);
 
-	/* One state may have very many children. */
-	if (!within_memory(search)) {
-		search->incomplete = true;
-		return 0;
-	}
-	err = cosma_downsets_of(&tree->downsets, &tree->child, &node.downset);
 	if (err)
 		return err;
 	downset = &tree->downsets.downset[node.downset];
@@ -113,8 +96,7 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, uint3
 	search->run->work += search->model->words + downset->live_count;
 	if (is_dominated(search, downset, search->packed, cost))
 		return 0;
-	err = cosma_bounds_of(&search->bounds, downset, search->packed, &bound,
-			      &tree->downsets.bytes);
+	err = cosma_bounds_of(&search->bounds, downset, search->packed, &bound);
 	search->run->work += search->bounds.work - before;
 	if (err)
 		return err;
@@ -124,19 +106,12 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, uint3
 		node.evicted = evicted;
 		node.run = count;
 	}
-	if (npuplan_grow(&search->state, tree->node_count, sizeof(*search->state)) ||
-	    cosma_reserve(&search->masks, search->masks_used, 2 * downset->words, FIRST_ROOM,
-			  sizeof(*search->masks)))
-		return -ENOMEM;
-	search->state[tree->node_count] = (struct state){
-		.next = downset->states,
-		.masks = search->masks_used,
-	};
-	if (downset->words)
-		memcpy(search->masks + search->masks_used, search->packed,
-		       2 * downset->words * sizeof(*search->packed));
-	search->masks_used += 2 * downset->words;
-	return cosma_tree_add(tree, node);
+	state.next = downset->states;
+	err = npuplan_append(&search->state, &states, &state, 1);
+	err = err ? err :
+		    npuplan_append(&search->masks, &search->masks_used, search->packed,
+				   2 * downset->words);
+	return err ? err : cosma_tree_add(tree, node);
 }
 
 /* Limits are looked at for each child: one state may have a million. */
@@ -144,8 +119,7 @@ static bool is_over(struct search *search)
 {
 	uint32_t limit = search->query->state_limit;
 
-	return search->tree.full || (limit && search->tree.node_count >= limit) ||
-	       cosma_run_over(search->run);
+	return (limit && search->tree.node_count >= limit) || cosma_run_over(search->run);
 }
 
 /*
@@ -326,7 +300,7 @@ static int loop(struct search *search, struct cosma_path *path, int64_t *lower_b
 			search->beam[search->beam_count++] = id;
 			continue;
 		}
-		if (cosma_run_over(search->run) || !within_memory(search) ||
+		if (cosma_run_over(search->run) ||
 		    (query->state_limit && tree->node_count >= query->state_limit)) {
 			if (last || !search->beam_count)
 				return COSMA_STOPPED;
@@ -350,7 +324,6 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
 			.model = model,
 			.run = run,
 			.longest = model->op_count + model->tensor_count,
-			.paths_first = FIRST_ROOM,
 		},
 	};
 	int outcome, err = cosma_tree_init(&search.tree);
@@ -362,14 +335,15 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
 	err = err ? err : cosma_bounds_init(&search.bounds, model, query->budget);
 	err = err ? err : windows_init(&search);
 	run->work += search.bounds.work;
-	search.tree.base = search.bounds.bytes + cosma_model_bytes(model) +
-			   (uint64_t)search.window_count * model->words * sizeof(uint64_t);
 	outcome = err ? err : loop(&search, path, lower_bound);
+	/* There is no room for more states. */
+	if (cosma_run_refused(run, outcome) || outcome == -E2BIG)
+		outcome = COSMA_STOPPED;
 	if (outcome == COSMA_EXHAUSTED)
 		*lower_bound = query->upper;
 	cosma_tree_fini(&search.tree);
 	cosma_bounds_fini(&search.bounds);
-	free_all(search.state, search.masks);
+	npuplan_free_all(search.state, search.masks);
 	npuplan_pool_free(&search.arrays);
 	return outcome;
 }

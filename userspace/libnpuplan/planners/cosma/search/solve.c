@@ -63,6 +63,7 @@ void cosma_solve_fini(struct cosma_solve *solve)
 	cosma_segments_fini(&solve->segments);
 	cosma_schedule_fini(&solve->best);
 	cosma_stays_fini(&solve->stays);
+	cosma_run_end(&solve->run);
 }
 
 int cosma_solve_init(struct cosma_solve *solve, const struct npuplan_graph *graph,
@@ -77,10 +78,10 @@ int cosma_solve_init(struct cosma_solve *solve, const struct npuplan_graph *grap
 	solve->options = options;
 	cosma_run_start(&solve->run, options);
 	err = cosma_model_init(&solve->model, graph, options, error);
-	if (err)
+	if (err) {
+		cosma_run_end(&solve->run);
 		return err;
-	/* If even that is too much, the plan to start from is all there is. */
-	cosma_run_hold(&solve->run, (int64_t)cosma_model_bytes(&solve->model));
+	}
 	err = read_order(solve, error);
 	solve->rank = options->common.schedule != NPUPLAN_SCHEDULE_FREE ? solve->model.rank : NULL;
 	err = err ? err : cosma_segments_init(&solve->segments, &solve->model);

@@ -47,59 +47,26 @@ int cosma_tree_init(struct cosma_tree *tree)
 
 void cosma_tree_fini(struct cosma_tree *tree)
 {
-	cosma_run_hold(tree->run, -(int64_t)tree->held);
 	cosma_downsets_fini(&tree->downsets);
 	cosma_board_fini(&tree->board);
 	cosma_board_fini(&tree->child);
-	free_all(tree->node, tree->queue, tree->paths);
+	npuplan_free_all(tree->node, tree->queue, tree->paths);
 	npuplan_pool_free(&tree->pool);
-}
-
-int cosma_reserve(void *array, uint64_t used, uint64_t more, uint64_t first, size_t size)
-{
-	uint64_t bytes = cosma_grown(used + more, first, size);
-	void *old, *grown;
-
-	if (bytes == cosma_grown(used, first, size))
-		return 0;
-	memcpy(&old, array, sizeof(old));
-	grown = realloc(old, bytes);
-	if (grown)
-		memcpy(array, &grown, sizeof(grown));
-	return grown ? 0 : -ENOMEM;
-}
-
-bool cosma_tree_within_memory(struct cosma_tree *tree, uint64_t more)
-{
-	uint64_t now = tree->base + more + tree->downsets.bytes +
-		       cosma_grown(tree->node_count + 1, 1, sizeof(*tree->node)) +
-		       cosma_grown(tree->queue_count + 1, 1, sizeof(*tree->queue)) +
-		       cosma_grown(tree->paths_used + tree->longest, tree->paths_first,
-				   sizeof(*tree->paths));
-
-	if (!cosma_run_hold(tree->run, (int64_t)(now - tree->held)))
-		tree->full = true;
-	else
-		tree->held = now;
-	return !tree->full;
 }
 
 int cosma_tree_add(struct cosma_tree *tree, struct cosma_node node)
 {
-	uint32_t id = tree->node_count, count = node.evicted + node.run;
+	uint32_t id = tree->node_count;
+	int err;
 
-	if (npuplan_grow(&tree->node, id, sizeof(node)) ||
-	    cosma_reserve(&tree->paths, tree->paths_used, count, tree->paths_first,
-			  sizeof(*tree->paths)))
-		return -ENOMEM;
 	/* A child is never below its parent. */
 	if (node.parent != NPUMEM_NONE && tree->node[node.parent].bound > node.bound)
 		node.bound = tree->node[node.parent].bound;
 	node.path = tree->paths_used;
-	if (count)
-		memcpy(tree->paths + node.path, tree->trail, count * sizeof(*tree->trail));
-	tree->paths_used += count;
-	tree->node[tree->node_count++] = node;
+	err = npuplan_append(&tree->paths, &tree->paths_used, tree->trail, node.evicted + node.run);
+	err = err ? err : npuplan_append(&tree->node, &tree->node_count, &node, 1);
+	if (err)
+		return err;
 	tree->downsets.downset[node.downset].states = id;
 	return node.bound == COSMA_NEVER ? 0 : cosma_tree_push(tree, id);
 }

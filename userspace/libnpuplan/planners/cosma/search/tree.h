@@ -22,7 +22,7 @@ struct cosma_node {
 	uint32_t run;
 	uint32_t evicted : 31;
 	uint32_t dominated : 1;
-	uint64_t path;
+	uint32_t path;
 	int64_t cost;
 	int64_t bound;
 };
@@ -31,8 +31,6 @@ struct cosma_node {
  * struct cosma_tree
  * @board: of the node that is expanded; @child: what becomes of it
  * @trail: path to @child, with room for the longest, of @longest numbers
- * @paths_first: room that @paths begins with
- * @base: bytes it starts with; @held: it has told the run of; @full: there were too many
  */
 struct cosma_tree {
 	const struct cosma_model *model;
@@ -47,25 +45,18 @@ struct cosma_tree {
 	uint32_t node_count;
 	uint32_t queue_count;
 	uint32_t longest;
-	uint32_t paths_first;
-	uint64_t paths_used;
-	uint64_t base;
-	uint64_t held;
-	bool full;
+	uint32_t paths_used;
 	struct npuplan_pool pool;
 };
 
-/* @model, @run, @longest and @paths_first are set, all else is 0. -ENOMEM: fini, all the same. */
+/* @model, @run and @longest are set, all else is 0. -ENOMEM: fini, all the same. */
 int cosma_tree_init(struct cosma_tree *tree);
 void cosma_tree_fini(struct cosma_tree *tree);
 
-/* Room for @more items in an array of @used, as cosma_grown() counts them. -ENOMEM */
-int cosma_reserve(void *array, uint64_t used, uint64_t more, uint64_t first, size_t size);
-
-/* Whether there is memory for one more node, whatever has to grow for it, and @more bytes. */
-bool cosma_tree_within_memory(struct cosma_tree *tree, uint64_t more);
-
-/* Adds a node, reached by @trail: into the queue, too, unless it leads nowhere. -ENOMEM */
+/*
+ * Adds a node, reached by @trail: into the queue, too, unless it leads nowhere. -ENOMEM; -E2BIG:
+ * 2^31 nodes, or numbers of paths
+ */
 int cosma_tree_add(struct cosma_tree *tree, struct cosma_node node);
 /* Puts a node into the queue, and takes the first one out of it. -ENOMEM */
 int cosma_tree_push(struct cosma_tree *tree, uint32_t id);

@@ -10,8 +10,9 @@ int cosma_downsets_init(struct cosma_downsets *downsets, const struct cosma_mode
 	memset(downsets, 0, sizeof(*downsets));
 	downsets->model = model;
 	downsets->buckets = 64;
-	downsets->bucket = malloc(downsets->buckets * sizeof(*downsets->bucket));
-	downsets->live = malloc(((size_t)model->tensor_count + 1) * sizeof(*downsets->live));
+	downsets->bucket = npuplan_malloc(downsets->buckets * sizeof(*downsets->bucket));
+	downsets->live =
+		npuplan_malloc(((size_t)model->tensor_count + 1) * sizeof(*downsets->live));
 	if (!downsets->bucket || !downsets->live)
 		return -ENOMEM;
 	memset(downsets->bucket, 0xff, downsets->buckets * sizeof(*downsets->bucket));
@@ -21,10 +22,10 @@ int cosma_downsets_init(struct cosma_downsets *downsets, const struct cosma_mode
 void cosma_downsets_fini(struct cosma_downsets *downsets)
 {
 	for (uint32_t i = 0; i < downsets->count; i++) {
-		free(downsets->downset[i].executed);
-		free(downsets->downset[i].bound);
+		npuplan_free(downsets->downset[i].executed);
+		npuplan_free(downsets->downset[i].bound);
 	}
-	free_all(downsets->downset, downsets->bucket, downsets->live);
+	npuplan_free_all(downsets->downset, downsets->bucket, downsets->live);
 	memset(downsets, 0, sizeof(*downsets));
 }
 
@@ -36,7 +37,7 @@ static uint64_t hash_of(const uint64_t *bits, uint32_t words)
 static int rehash(struct cosma_downsets *downsets)
 {
 	uint32_t buckets = downsets->buckets * 2, words = downsets->model->words;
-	uint32_t *bucket = malloc(buckets * sizeof(*bucket));
+	uint32_t *bucket = npuplan_malloc(buckets * sizeof(*bucket));
 
 	if (!bucket)
 		return -ENOMEM;
@@ -47,8 +48,7 @@ static int rehash(struct cosma_downsets *downsets)
 		downsets->downset[i].next = bucket[at];
 		bucket[at] = i;
 	}
-	free(downsets->bucket);
-	downsets->bytes += (buckets - downsets->buckets) * sizeof(*bucket);
+	npuplan_free(downsets->bucket);
 	downsets->bucket = bucket;
 	downsets->buckets = buckets;
 	return 0;
@@ -77,8 +77,9 @@ static int downset_fill(struct cosma_downset *downset, const struct cosma_downse
 		if (is_live(model, board->executed, x))
 			live[count++] = x;
 	/* One block, which begins with the bits. */
-	downset->executed = malloc(model->words * sizeof(*downset->executed) +
-				   ((size_t)count + board->ready_count + 1) * sizeof(*live));
+	downset->executed =
+		npuplan_malloc(model->words * sizeof(*downset->executed) +
+			       ((size_t)count + board->ready_count + 1) * sizeof(*live));
 	if (!downset->executed)
 		return -ENOMEM;
 	downset->live = (uint32_t *)(downset->executed + model->words);
@@ -120,19 +121,15 @@ int cosma_downsets_of(struct cosma_downsets *downsets, const struct cosma_board 
 		if (err)
 			return err;
 	}
-	err = npuplan_grow(&downsets->downset, downsets->count, sizeof(*downsets->downset));
-	if (!err)
-		err = downset_fill(&downset, downsets, board);
+	err = downset_fill(&downset, downsets, board);
 	if (err)
 		return err;
-	*id = downsets->count++;
+	*id = downsets->count;
 	downset.next = downsets->bucket[hash & (downsets->buckets - 1)];
-	downsets->bucket[hash & (downsets->buckets - 1)] = *id;
-	downsets->downset[*id] = downset;
-	/* Room for downsets is doubled; each one has its arrays, and what malloc() adds. */
-	if (!(*id & (*id - 1)))
-		downsets->bytes += (*id ? *id : 1) * sizeof(downset);
-	downsets->bytes += model->words * sizeof(*downset.executed) +
-			   (downset.live_count + downset.ready_count) * sizeof(*downset.live) + 64;
-	return 0;
+	err = npuplan_append(&downsets->downset, &downsets->count, &downset, 1);
+	if (err)
+		npuplan_free(downset.executed);
+	else
+		downsets->bucket[hash & (downsets->buckets - 1)] = *id;
+	return err;
 }

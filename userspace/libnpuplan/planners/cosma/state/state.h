@@ -47,7 +47,7 @@ struct cosma_downset {
 };
 
 /*
- * struct cosma_downsets - all downsets met so far; @bytes they take
+ * struct cosma_downsets - all downsets met so far
  * @live: room for the live tensors of one
  */
 struct cosma_downsets {
@@ -57,7 +57,6 @@ struct cosma_downsets {
 	uint32_t *live;
 	uint32_t count;
 	uint32_t buckets;
-	uint64_t bytes;
 };
 
 int cosma_downsets_init(struct cosma_downsets *downsets, const struct cosma_model *model);
