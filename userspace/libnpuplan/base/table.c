@@ -2,63 +2,66 @@
 #include "table.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "npuplan.h"
+#include "heap.h"
 
-static uint32_t find(const struct npuplan_table *table, const uint8_t *records, size_t size,
-		     const uint8_t *record)
+static void put(struct npuplan_table *table, struct npuplan_slot record)
 {
-	uint64_t hash = 0xcbf29ce484222325ull;
-	uint32_t slot;
+	uint32_t at = record.hash & (table->slots - 1);
 
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ record[i]) * 0x100000001b3ull;
-	for (slot = hash ^ hash >> 32;; slot++) {
-		slot &= table->slots - 1;
-		if (table->index[slot] == NPUMEM_NONE ||
-		    !memcmp(records + table->index[slot] * size, record, size))
-			return slot;
-	}
+	while (table->slot[at].index != NPUMEM_NONE)
+		at = (at + 1) & (table->slots - 1);
+	table->slot[at] = record;
 }
 
-/* At most half of the slots are taken. */
-static int make_room(struct npuplan_table *table, const uint8_t *records, uint32_t count,
-		     size_t size)
+static int make_room(struct npuplan_table *table)
 {
-	uint32_t slots = table->slots ? 2 * table->slots : 64, *index;
+	struct npuplan_table grown = { .slots = table->slots ? 2 * table->slots : 64 };
 
-	if (count < table->slots / 2)
+	if (table->count < table->slots / 2)
 		return 0;
-	index = malloc(slots * sizeof(*index));
-	if (!index)
+	if (table->slots > 1u << 30)
+		return -E2BIG;
+	grown.slot = npuplan_malloc(grown.slots * sizeof(*grown.slot));
+	if (!grown.slot)
 		return -ENOMEM;
-	memset(index, 0xff, slots * sizeof(*index));
-	free(table->index);
-	table->index = index;
-	table->slots = slots;
-	for (uint32_t i = 0; i < count; i++)
-		index[find(table, records, size, records + i * size)] = i;
+	/* All of them free. */
+	memset(grown.slot, 0xff, grown.slots * sizeof(*grown.slot));
+	for (uint32_t i = 0; i < table->slots; i++)
+		if (table->slot[i].index != NPUMEM_NONE)
+			put(&grown, table->slot[i]);
+	npuplan_free(table->slot);
+	table->slot = grown.slot;
+	table->slots = grown.slots;
+	return 0;
+}
+
+int npuplan_table_add(struct npuplan_table *table, uint32_t hash, uint32_t index)
+{
+	int err = make_room(table);
+
+	if (err)
+		return err;
+	put(table, (struct npuplan_slot){ .hash = hash, .index = index });
+	table->count++;
 	return 0;
 }
 
 int64_t npuplan_table_enter(struct npuplan_table *table, const void *records, uint32_t count,
 			    size_t size, const void *record)
 {
-	int err = make_room(table, records, count, size);
-	uint32_t *index;
+	uint32_t hash = npuplan_hash(0, record, size);
+	int err;
 
-	if (err)
-		return err;
-	index = &table->index[find(table, records, size, record)];
-	if (*index == NPUMEM_NONE)
-		*index = count;
-	return *index;
+	npuplan_table_for_each(i, table, hash)
+		if (!memcmp((const char *)records + i * size, record, size))
+			return i;
+	err = npuplan_table_add(table, hash, count);
+	return err ? err : (int64_t)count;
 }
 
 void npuplan_table_fini(struct npuplan_table *table)
 {
-	free(table->index);
+	npuplan_free(table->slot);
 	*table = (struct npuplan_table){ 0 };
 }

@@ -67,17 +67,19 @@ static void list_take(struct cosma_list *list, struct npuplan_pool *pool, size_t
 int cosma_list_invert(struct cosma_list *list, struct npuplan_pool *pool, uint32_t numbers,
 		      const struct cosma_list *of, uint32_t count)
 {
-	list_take(list, pool, numbers, of->first[count]);
-	if (pool->failed)
+	uint32_t entries = of->first[count];
+	AUTO_HEAP uint32_t *owner = npuplan_malloc(((size_t)entries + 1) * sizeof(*owner));
+
+	list_take(list, pool, numbers, entries);
+	if (pool->failed || !owner)
 		return -ENOMEM;
-	for (uint32_t k = 0; k < of->first[count]; k++)
-		list->first[of->item[k] + 2]++;
-	for (uint32_t x = 0; x < numbers; x++)
-		list->first[x + 2] += list->first[x + 1];
-	/* As it is filled, first[x + 1] moves from where the list of x begins to where it ends. */
+	npuplan_counting_sort(of->item, entries, sizeof(*of->item), 0, numbers, list->first,
+			      list->item);
 	for (uint32_t i = 0; i < count; i++)
 		cosma_for_each(k, *of, i)
-			list->item[list->first[of->item[k] + 1]++] = i;
+			owner[k] = i;
+	for (uint32_t k = 0; k < entries; k++)
+		list->item[k] = owner[list->item[k]];
 	return 0;
 }
 

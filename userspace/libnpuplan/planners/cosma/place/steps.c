@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "addresses.h"
 
 /*
@@ -130,20 +131,15 @@ static int each_stay(struct writing *writing, const struct cosma_list *list, uin
 	return err;
 }
 
+/* @list: out: stays by the instant that each has at @offset; room for @instants + 2 and all. */
 static void by_instant(struct cosma_list *list, struct npuplan_pool *pool,
-		       const struct cosma_stays *stays, uint32_t instants, bool end)
+		       const struct cosma_stays *stays, uint32_t instants, size_t offset)
 {
-	struct cosma_list instant = {
-		.first = npuplan_pool_take(pool, stays->count + (size_t)1, sizeof(uint32_t)),
-		.item = npuplan_pool_take(pool, stays->count, sizeof(uint32_t)),
-	};
-
-	for (uint32_t i = 0; i < stays->count && !pool->failed; i++) {
-		instant.first[i + 1] = i + 1;
-		instant.item[i] = end ? stays->stay[i].to : stays->stay[i].from;
-	}
+	list->first = npuplan_pool_take(pool, (size_t)instants + 2, sizeof(*list->first));
+	list->item = npuplan_pool_take(pool, stays->count, sizeof(*list->item));
 	if (!pool->failed)
-		cosma_list_invert(list, pool, instants, &instant, stays->count);
+		npuplan_counting_sort(stays->stay, stays->count, sizeof(*stays->stay), offset,
+				      instants, list->first, list->item);
 }
 
 /* @change: zeroes, two for each instant: operators load, then they store. */
@@ -216,8 +212,8 @@ int cosma_steps(const struct npuplan_graph *graph, const struct cosma_schedule *
 	uint64_t *change = npuplan_pool_take(&pool, 2 * (size_t)instants, sizeof(*change));
 	int err = 0;
 
-	by_instant(&writing.begin, &pool, stays, instants, false);
-	by_instant(&writing.end, &pool, stays, instants, true);
+	by_instant(&writing.begin, &pool, stays, instants, offsetof(struct cosma_stay, from));
+	by_instant(&writing.end, &pool, stays, instants, offsetof(struct cosma_stay, to));
 	plan->placements = npuplan_calloc((size_t)stays->count + 1, sizeof(*plan->placements));
 	plan->placement_count = stays->count;
 	if (!plan->placements || pool.failed)

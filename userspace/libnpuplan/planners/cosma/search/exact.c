@@ -32,15 +32,16 @@
 
 /*
  * struct failed - state from which no schedule within @slack is complete
- * @hash: of what follows but @slack
- * @masks: of the state at its downset; owned, NULL where the table is empty
+ * @masks: of the state at its downset; owned
+ * @last: operator that has run last
+ * @hash: of all but @slack
  */
 struct failed {
-	uint64_t hash;
 	int64_t slack;
+	uint64_t *masks;
 	uint32_t downset;
 	uint32_t last;
-	uint64_t *masks;
+	uint32_t hash;
 };
 
 /*
@@ -51,6 +52,7 @@ struct failed {
  * @schedule: the order so far, and who leaves before which position:
  *	@left[first_left[p]..first_left[p + 1])
  * @level: cost allowed; @next: least cost that was cut off
+ * @failed: states that have failed at this level, which @table finds
  * @back: position to go back to after a conflict
  * @complete: nothing was left out
  */
@@ -73,8 +75,8 @@ struct exact {
 	uint32_t *first_left;
 	uint32_t *left;
 	struct failed *failed;
+	struct npuplan_table table;
 	uint32_t failed_count;
-	uint32_t failed_room;
 	uint32_t left_room;
 	int64_t level;
 	int64_t next;
@@ -95,68 +97,47 @@ static bool is_over(struct exact *exact)
 
 /* --------------------------------------------------------- states that failed */
 
-/* Where the table has the state, or the empty place where it belongs. */
+/* The same state, if it has failed before; else NULL. */
 static struct failed *find_failed(const struct exact *exact, const struct failed *state)
 {
 	size_t bytes = 2 * exact->downsets.downset[state->downset].words * sizeof(*state->masks);
-	uint32_t at = (uint32_t)state->hash & (exact->failed_room - 1);
 
-	while (exact->failed[at].masks) {
-		const struct failed *failed = &exact->failed[at];
+	npuplan_table_for_each(i, &exact->table, state->hash) {
+		struct failed *failed = &exact->failed[i];
 
-		if (failed->hash == state->hash && failed->downset == state->downset &&
-		    failed->last == state->last && !memcmp(failed->masks, state->masks, bytes))
-			break;
-		at = (at + 1) & (exact->failed_room - 1);
+		if (failed->downset == state->downset && failed->last == state->last &&
+		    !memcmp(failed->masks, state->masks, bytes))
+			return failed;
 	}
-	return &exact->failed[at];
+	return NULL;
 }
 
 static void forget_failed(struct exact *exact)
 {
-	for (uint32_t i = 0; i < exact->failed_room; i++)
+	for (uint32_t i = 0; i < exact->failed_count; i++)
 		npuplan_free(exact->failed[i].masks);
 	npuplan_free(exact->failed);
 	exact->failed = NULL;
-	exact->failed_room = 0;
 	exact->failed_count = 0;
-}
-
-static int grow_failed(struct exact *exact)
-{
-	uint32_t room = exact->failed_room;
-	struct failed *old = exact->failed, *grown;
-
-	if (room && 2 * exact->failed_count < room)
-		return 0;
-	grown = npuplan_calloc(room ? 2 * (size_t)room : 256, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	exact->failed = grown;
-	exact->failed_room = room ? 2 * room : 256;
-	for (uint32_t i = 0; i < room; i++)
-		if (old[i].masks)
-			*find_failed(exact, &old[i]) = old[i];
-	npuplan_free(old);
-	return 0;
+	npuplan_table_fini(&exact->table);
 }
 
 /* Keeps a failed state; of a new one it takes over @masks. */
 static int note_failed(struct exact *exact, const struct failed *state, uint64_t **masks)
 {
-	struct failed *failed;
+	struct failed *failed = find_failed(exact, state);
+	uint32_t number = exact->failed_count;
+	int err;
 
-	if (grow_failed(exact))
-		return -ENOMEM;
-	failed = find_failed(exact, state);
-	if (failed->masks) {
+	if (failed) {
 		failed->slack = state->slack > failed->slack ? state->slack : failed->slack;
 		return 0;
 	}
-	*failed = *state;
+	err = npuplan_append(&exact->failed, &exact->failed_count, state, 1);
+	if (err)
+		return err;
 	*masks = NULL;
-	exact->failed_count++;
-	return 0;
+	return npuplan_table_add(&exact->table, state->hash, number);
 }
 
 /* ------------------------------------------------------------------- conflicts */
@@ -511,7 +492,6 @@ static int visit(struct exact *exact, uint32_t p)
 	if (is_over(exact))
 		return 0;
 	err = cosma_downsets_of(&exact->downsets, &exact->board[p], &state.downset);
-	err = err ? err : grow_failed(exact);
 	if (err)
 		return err;
 	words = 2 * exact->downsets.downset[state.downset].words;
@@ -521,10 +501,11 @@ static int visit(struct exact *exact, uint32_t p)
 		return -ENOMEM;
 	cosma_board_pack(&exact->board[p], &exact->downsets.downset[state.downset], masks);
 	state.masks = masks;
-	state.hash = cosma_hash((uint64_t)state.downset << 32 | state.last, masks, words);
+	state.hash = npuplan_hash((uint64_t)state.downset << 32 | state.last, masks,
+				  words * sizeof(*masks));
 	failed = find_failed(exact, &state);
-	/* Not looked at again: the tables may grow, and so move, below. */
-	known = failed->masks && failed->slack >= state.slack;
+	/* Not looked at again: the array may grow, and so move, below. */
+	known = failed && failed->slack >= state.slack;
 	for (uint32_t i = 0; i < exact->board[p].ready_count && !known; i++) {
 		err = try_op(exact, p, ready[i]);
 		/* A fixed schedule leaves no other choice. */

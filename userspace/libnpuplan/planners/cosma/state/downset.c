@@ -9,14 +9,9 @@ int cosma_downsets_init(struct cosma_downsets *downsets, const struct cosma_mode
 {
 	memset(downsets, 0, sizeof(*downsets));
 	downsets->model = model;
-	downsets->buckets = 64;
-	downsets->bucket = npuplan_malloc(downsets->buckets * sizeof(*downsets->bucket));
 	downsets->live =
 		npuplan_malloc(((size_t)model->tensor_count + 1) * sizeof(*downsets->live));
-	if (!downsets->bucket || !downsets->live)
-		return -ENOMEM;
-	memset(downsets->bucket, 0xff, downsets->buckets * sizeof(*downsets->bucket));
-	return 0;
+	return downsets->live ? 0 : -ENOMEM;
 }
 
 void cosma_downsets_fini(struct cosma_downsets *downsets)
@@ -25,33 +20,9 @@ void cosma_downsets_fini(struct cosma_downsets *downsets)
 		npuplan_free(downsets->downset[i].executed);
 		npuplan_free(downsets->downset[i].bound);
 	}
-	npuplan_free_all(downsets->downset, downsets->bucket, downsets->live);
+	npuplan_free_all(downsets->downset, downsets->live);
+	npuplan_table_fini(&downsets->table);
 	memset(downsets, 0, sizeof(*downsets));
-}
-
-static uint64_t hash_of(const uint64_t *bits, uint32_t words)
-{
-	return cosma_hash(0x9e3779b97f4a7c15ull, bits, words);
-}
-
-static int rehash(struct cosma_downsets *downsets)
-{
-	uint32_t buckets = downsets->buckets * 2, words = downsets->model->words;
-	uint32_t *bucket = npuplan_malloc(buckets * sizeof(*bucket));
-
-	if (!bucket)
-		return -ENOMEM;
-	memset(bucket, 0xff, buckets * sizeof(*bucket));
-	for (uint32_t i = 0; i < downsets->count; i++) {
-		uint64_t at = hash_of(downsets->downset[i].executed, words) & (buckets - 1);
-
-		downsets->downset[i].next = bucket[at];
-		bucket[at] = i;
-	}
-	npuplan_free(downsets->bucket);
-	downsets->bucket = bucket;
-	downsets->buckets = buckets;
-	return 0;
 }
 
 /* Live: produced or from the host, and somebody is still to use it. */
@@ -104,32 +75,22 @@ static int downset_fill(struct cosma_downset *downset, const struct cosma_downse
 int cosma_downsets_of(struct cosma_downsets *downsets, const struct cosma_board *board,
 		      uint32_t *id)
 {
-	const struct cosma_model *model = downsets->model;
-	uint64_t hash = hash_of(board->executed, model->words);
+	size_t bytes = downsets->model->words * sizeof(*board->executed);
+	uint32_t hash = npuplan_hash(0, board->executed, bytes);
 	struct cosma_downset downset = { 0 };
 	int err;
 
-	for (uint32_t i = downsets->bucket[hash & (downsets->buckets - 1)]; i != NPUMEM_NONE;
-	     i = downsets->downset[i].next)
-		if (!memcmp(downsets->downset[i].executed, board->executed,
-			    model->words * sizeof(*board->executed))) {
+	npuplan_table_for_each(i, &downsets->table, hash)
+		if (!memcmp(downsets->downset[i].executed, board->executed, bytes)) {
 			*id = i;
 			return 0;
 		}
-	if (downsets->count >= downsets->buckets) {
-		err = rehash(downsets);
-		if (err)
-			return err;
-	}
 	err = downset_fill(&downset, downsets, board);
 	if (err)
 		return err;
 	*id = downsets->count;
-	downset.next = downsets->bucket[hash & (downsets->buckets - 1)];
 	err = npuplan_append(&downsets->downset, &downsets->count, &downset, 1);
 	if (err)
 		npuplan_free(downset.executed);
-	else
-		downsets->bucket[hash & (downsets->buckets - 1)] = *id;
-	return err;
+	return err ? err : npuplan_table_add(&downsets->table, hash, *id);
 }

@@ -7,19 +7,10 @@
  */
 #pragma once
 
+#include "base/table.h"
 #include "planners/cosma/model/model.h"
 
 struct cosma_downset_bound;
-
-/* A hash of @count words, from @hash on. */
-static inline uint64_t cosma_hash(uint64_t hash, const uint64_t *words, uint32_t count)
-{
-	for (uint32_t w = 0; w < count; w++) {
-		hash = (hash ^ words[w]) * 0xff51afd7ed558ccdull;
-		hash ^= hash >> 32;
-	}
-	return hash;
-}
 
 /*
  * struct cosma_downset - operators that have run, and what follows from that. With an operator
@@ -30,7 +21,6 @@ static inline uint64_t cosma_hash(uint64_t hash, const uint64_t *words, uint32_t
  * @words: of each mask
  * @done: operators that have run
  * @states: of the search, the first of the list of states at this downset
- * @next: in the hash table's bucket
  * @bound: bounds.c's, made when first needed
  */
 struct cosma_downset {
@@ -42,21 +32,20 @@ struct cosma_downset {
 	uint32_t words;
 	uint32_t done;
 	uint32_t states;
-	uint32_t next;
 	struct cosma_downset_bound *bound;
 };
 
 /*
  * struct cosma_downsets - all downsets met so far
+ * @table: of their numbers, by what has run
  * @live: room for the live tensors of one
  */
 struct cosma_downsets {
 	const struct cosma_model *model;
 	struct cosma_downset *downset;
-	uint32_t *bucket;
+	struct npuplan_table table;
 	uint32_t *live;
 	uint32_t count;
-	uint32_t buckets;
 };
 
 int cosma_downsets_init(struct cosma_downsets *downsets, const struct cosma_model *model);
