@@ -2,6 +2,7 @@
 #include "sorted.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 NPUPLAN_ORDER(by_key, struct npuplan_keyed, key, second, third, item)
 
@@ -25,16 +26,34 @@ static int by_value(const void *left, const void *right)
 	return npuplan_compare(*a, *b);
 }
 
-uint32_t npuplan_sort_once(uint64_t *numbers, uint32_t count)
+static int by_value32(const void *left, const void *right)
+{
+	const uint32_t *a = left, *b = right;
+
+	return npuplan_compare(*a, *b);
+}
+
+static uint32_t sort_once(char *numbers, uint32_t count, size_t size,
+			  int (*compare)(const void *left, const void *right))
 {
 	uint32_t distinct = 0;
 
 	if (count)
-		qsort(numbers, count, sizeof(*numbers), by_value);
+		qsort(numbers, count, size, compare);
 	for (uint32_t i = 0; i < count; i++)
-		if (!distinct || numbers[distinct - 1] != numbers[i])
-			numbers[distinct++] = numbers[i];
+		if (!distinct || compare(numbers + (distinct - 1) * size, numbers + i * size))
+			memmove(numbers + distinct++ * size, numbers + i * size, size);
 	return distinct;
+}
+
+uint32_t npuplan_sort_once(uint64_t *numbers, uint32_t count)
+{
+	return sort_once((char *)numbers, count, sizeof(*numbers), by_value);
+}
+
+uint32_t npuplan_sort_once32(uint32_t *numbers, uint32_t count)
+{
+	return sort_once((char *)numbers, count, sizeof(*numbers), by_value32);
 }
 
 void npuplan_counting_sort(const void *records, uint32_t count, size_t size, size_t key_offset,

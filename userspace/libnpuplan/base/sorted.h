@@ -62,6 +62,8 @@ void npuplan_sort_items(struct npuplan_keyed *keyed, uint32_t count, uint32_t *i
 
 /** npuplan_sort_once() - put numbers in ascending order, each once; returns how many are left */
 uint32_t npuplan_sort_once(uint64_t *numbers, uint32_t count);
+/** npuplan_sort_once32() - the same for numbers of 32 bits */
+uint32_t npuplan_sort_once32(uint32_t *numbers, uint32_t count);
 
 /* npuplan_bisect() - number of the first that does not come before what is looked for
  * @AT: name of a variable for @BEFORE: the number of the one at hand

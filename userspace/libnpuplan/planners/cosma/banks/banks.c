@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/internal.h"
+#include "base/sorted.h"
 #include "pack/exact.h"
 #include "banks.h"
 
@@ -77,7 +78,7 @@ static int compare(const struct cosma_banking_stay *x, const struct cosma_bankin
 		left = x->size;
 		right = y->size;
 	}
-	return left > right ? -1 : left < right;
+	return npuplan_compare(right, left);
 }
 
 static int by_order(const void *a, const void *b, void *context)
@@ -86,7 +87,7 @@ static int by_order(const void *a, const void *b, void *context)
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
 	int order = compare(&d->banking->stays[i], &d->banking->stays[j], d->rule);
 
-	return order ? order : i < j ? -1 : i > j;
+	return order ?: npuplan_compare(i, j);
 }
 
 static bool put(struct dividing *d, uint32_t i, uint8_t bank)

@@ -2,6 +2,7 @@
 /* From a solution of the program to a schedule with addresses. */
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "encode.h"
 
 static bool is_set(const double *value, uint32_t column)
@@ -54,16 +55,7 @@ struct placing {
 	uint32_t stay;
 };
 
-static int by_address(const void *a, const void *b)
-{
-	const struct placing *one = a, *other = b;
-
-	if (one->value != other->value)
-		return one->value < other->value ? -1 : 1;
-	if (one->head != other->head)
-		return one->head < other->head ? -1 : 1;
-	return one->stay < other->stay ? -1 : 1;
-}
+NPUPLAN_ORDER(by_address, struct placing, value, head, stay)
 
 static struct placing read_stay(const struct ilp_encoding *encoding, const double *value,
 				const struct cosma_stays *stays, uint32_t i)

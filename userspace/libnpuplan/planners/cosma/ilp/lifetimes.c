@@ -64,10 +64,7 @@ static int find_range(struct ilp_encoding *encoding)
 
 static int add_tensor(struct ilp_encoding *encoding, struct ilp_tensor tensor)
 {
-	if (npuplan_grow(&encoding->tensor, encoding->tensor_count, sizeof(*encoding->tensor)))
-		return -ENOMEM;
-	encoding->tensor[encoding->tensor_count++] = tensor;
-	return 0;
+	return npuplan_append(&encoding->tensor, &encoding->tensor_count, &tensor, 1);
 }
 
 /* Operator and tensor of the model that @encoding's is the whole or a part of. */

@@ -155,10 +155,7 @@ static int add_before(struct cosma_list *before, uint32_t v, uint32_t from)
 {
 	if (cosma_listed(before, v, from))
 		return 0;
-	if (npuplan_grow(&before->item, before->first[v + 1], sizeof(*before->item)))
-		return -ENOMEM;
-	before->item[before->first[v + 1]++] = from;
-	return 0;
+	return npuplan_append(&before->item, &before->first[v + 1], &from, 1);
 }
 
 static int derive_after(struct cosma_model *model)

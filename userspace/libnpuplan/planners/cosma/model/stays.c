@@ -155,10 +155,7 @@ void cosma_stays_fini(struct cosma_stays *stays)
 
 int cosma_stays_add(struct cosma_stays *stays, struct cosma_stay stay)
 {
-	if (npuplan_grow(&stays->stay, stays->count, sizeof(*stays->stay)))
-		return -ENOMEM;
-	stays->stay[stays->count++] = stay;
-	return 0;
+	return npuplan_append(&stays->stay, &stays->count, &stay, 1);
 }
 
 /* The stay ends with operator @v, if no other use follows. */

@@ -99,25 +99,26 @@ static int add_fragments(struct reading *reading, const struct npuv_cell *cell, 
 	bool external = reading->graph->tensors[cell->tensor].flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
 	uint64_t align = reading->align[cell->tensor];
 	struct cosma_units *units = reading->units;
+	int err = 0;
 
 	*size = 0;
-	for (uint32_t k = 0; k < cell->segment_count; k++) {
+	for (uint32_t k = 0; k < cell->segment_count && !err; k++) {
 		const struct npuv_segment *segment =
 			&reading->cells->segments[cell->first_segment + k];
+		struct cosma_fragment fragment;
 
-		if (npuplan_grow(&units->fragment, units->fragment_count, sizeof(*units->fragment)))
-			return -ENOMEM;
 		/* Within its whole tensor such a fragment needs no place that is aligned. */
 		units->unaligned |= !external && (segment->first % align || *size % align);
 		*size = (*size + align - 1) / align * align;
-		units->fragment[units->fragment_count++] = (struct cosma_fragment){
+		fragment = (struct cosma_fragment){
 			.first = segment->first,
 			.length = segment->length,
 			.at = *size,
 		};
+		err = npuplan_append(&units->fragment, &units->fragment_count, &fragment, 1);
 		*size += segment->length;
 	}
-	return 0;
+	return err;
 }
 
 static int add_unit(struct reading *reading, uint32_t c)
@@ -133,7 +134,11 @@ static int add_unit(struct reading *reading, uint32_t c)
 		.alias_of = NPUMEM_NONE,
 		.id = units->count,
 	};
-	struct cosma_unit *made;
+	struct cosma_unit made = {
+		.tensor = cell->tensor,
+		.first_fragment = units->fragment_count,
+	};
+	uint32_t number = units->count;
 	int64_t added;
 	int err = 0;
 
@@ -153,34 +158,28 @@ static int add_unit(struct reading *reading, uint32_t c)
 	}
 	if (err)
 		return err;
-	if (npuplan_grow(&units->unit, units->count, sizeof(*units->unit)))
-		return -ENOMEM;
-	made = &units->unit[units->count];
-	made->tensor = cell->tensor;
-	made->first_fragment = units->fragment_count;
 	err = add_fragments(reading, cell, &unit.size);
-	made->fragment_count = units->fragment_count - made->first_fragment;
+	made.fragment_count = units->fragment_count - made.first_fragment;
 	added = err ? err : npuplan_graph_add_tensor(units->graph, &unit);
 	if (added < 0)
 		return (int)added;
-	reading->unit_of[c] = units->count++;
-	return 0;
+	reading->unit_of[c] = number;
+	return npuplan_append(&units->unit, &units->count, &made, 1);
 }
 
 /* Units of the cells that an access reads, or writes. */
 static int list_units(const struct reading *reading, struct npuv_cells it, uint32_t **list,
 		      uint32_t *count)
 {
-	while (npuv_cells_next(&it)) {
+	int err = 0;
+
+	while (!err && npuv_cells_next(&it)) {
 		uint32_t unit = reading->unit_of[it.cell];
 
-		if (unit == NPUMEM_NONE)
-			continue;
-		if (npuplan_grow(list, *count, sizeof(**list)))
-			return -ENOMEM;
-		(*list)[(*count)++] = unit;
+		if (unit != NPUMEM_NONE)
+			err = npuplan_append(list, count, &unit, 1);
 	}
-	return 0;
+	return err;
 }
 
 /* The only cell of @it that an access reads, or writes, if that is all it does; else NULL. */
@@ -227,6 +226,7 @@ static int add_takeover(struct reading *reading, uint32_t s, uint32_t write)
 		only_cell(g, npuv_cells_begin(g->read_start, g->read_runs, read), read, &from);
 	const struct npuv_cell *target =
 		only_cell(g, npuv_cells_begin(g->write_start, g->write_runs, write), write, &to);
+	struct npuplan_cosma_takeover takeover;
 
 	if (source && target &&
 	    (reading->unit_of[from] == NPUMEM_NONE || reading->unit_of[to] == NPUMEM_NONE))
@@ -245,14 +245,12 @@ static int add_takeover(struct reading *reading, uint32_t s, uint32_t write)
 		units->mixed = true;
 		return 0;
 	}
-	if (npuplan_grow(&units->takeovers, units->takeover_count, sizeof(*units->takeovers)))
-		return -ENOMEM;
-	units->takeovers[units->takeover_count++] = (struct npuplan_cosma_takeover){
+	takeover = (struct npuplan_cosma_takeover){
 		.op = s,
 		.input = reading->unit_of[from],
 		.output = reading->unit_of[to],
 	};
-	return 0;
+	return npuplan_append(&units->takeovers, &units->takeover_count, &takeover, 1);
 }
 
 static int add_takeovers(struct reading *reading, uint32_t s)
@@ -268,24 +266,6 @@ static int add_takeovers(struct reading *reading, uint32_t s)
 		if (npuv_access(reading->cells, a)->inplace != NPUMEM_NONE)
 			err = add_takeover(reading, s, a);
 	return err;
-}
-
-static int by_number(const void *left, const void *right)
-{
-	return npuplan_compare(*(const uint32_t *)left, *(const uint32_t *)right);
-}
-
-/* Tiles of a step may overlap: each unit once. */
-static uint32_t unique(uint32_t *list, uint32_t count)
-{
-	uint32_t kept = 0;
-
-	if (count)
-		qsort(list, count, sizeof(*list), by_number);
-	for (uint32_t i = 0; i < count; i++)
-		if (!kept || list[kept - 1] != list[i])
-			list[kept++] = list[i];
-	return kept;
 }
 
 static int add_op(const struct reading *reading, uint32_t s)
@@ -306,8 +286,9 @@ static int add_op(const struct reading *reading, uint32_t s)
 					 npuv_cells_begin(cells->write_start, cells->write_runs, a),
 					 &op.outputs, &op.output_count);
 	}
-	op.input_count = unique(op.inputs, op.input_count);
-	op.output_count = unique(op.outputs, op.output_count);
+	/* Tiles of a step may overlap: each unit once. */
+	op.input_count = npuplan_sort_once32(op.inputs, op.input_count);
+	op.output_count = npuplan_sort_once32(op.outputs, op.output_count);
 	if (!err)
 		err = npuplan_graph_add_op(reading->units->graph, &op);
 	npuplan_free(op.inputs);

@@ -81,13 +81,13 @@ static uint64_t best_fit(const struct linear *linear, uint64_t size, uint32_t al
 static int put(struct linear *linear, struct block block)
 {
 	uint32_t at = linear->block_count;
+	int err = npuplan_append(&linear->block, &linear->block_count, &block, 1);
 
-	if (npuplan_grow(&linear->block, at, sizeof(*linear->block)))
-		return -ENOMEM;
+	if (err)
+		return err;
 	for (; at && linear->block[at - 1].offset > block.offset; at--)
 		linear->block[at] = linear->block[at - 1];
 	linear->block[at] = block;
-	linear->block_count++;
 	return 0;
 }
 
@@ -193,13 +193,10 @@ static bool evict_cheapest(struct linear *linear, uint64_t size, uint32_t align)
 /* Where a stay, or a parameter's, begins. */
 static int put_stay(struct linear *linear, struct block block)
 {
-	if (put(linear, block))
-		return -ENOMEM;
-	if (npuplan_grow(&linear->placed, linear->placed_count, sizeof(*linear->placed)))
-		return -ENOMEM;
-	linear->placed[linear->placed_count++] =
-		(struct placed){ .tensor = block.tensor, .offset = block.offset };
-	return 0;
+	struct placed placed = { .tensor = block.tensor, .offset = block.offset };
+	int err = put(linear, block);
+
+	return err ? err : npuplan_append(&linear->placed, &linear->placed_count, &placed, 1);
 }
 
 /* Place bytes for the operator that runs. -ENOSPC: what is pinned is in the way. */

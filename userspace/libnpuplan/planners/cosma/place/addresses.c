@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "pack/exact.h"
 #include "problem/conflicts.h"
 #include "addresses.h"
@@ -94,19 +95,11 @@ static void list_items(struct placing *placing, uint32_t op)
 /* The item of the stay with which a tensor begins, if that is looked at. */
 static uint32_t first_item(const struct placing *placing, uint32_t x)
 {
-	uint32_t low = 0, high = placing->stays->count;
+	const struct cosma_stay *stay = placing->stays->stay;
 
 	/* Stays come by tensor, then parameters. */
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct cosma_stay *stay = &placing->stays->stay[middle];
-
-		if (!stay->parameter && stay->tensor < x)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return placing->item_of[low];
+	return placing->item_of[npuplan_bisect(at, 0, placing->stays->count,
+					       !stay[at].parameter && stay[at].tensor < x)];
 }
 
 static void list_takers(struct placing *placing, uint32_t op)

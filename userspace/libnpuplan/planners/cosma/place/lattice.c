@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "lattice.h"
 
 /* Rows of a lattice: domains are bits of a word. */
@@ -66,11 +67,9 @@ static int by_size(const void *a, const void *b)
 {
 	const struct cosma_lattice_item *x = a, *y = b;
 
-	if (x->size != y->size)
-		return x->size > y->size ? -1 : 1;
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return (x->to > y->to) - (x->to < y->to);
+	return npuplan_compare(y->size, x->size)	 ?:
+		       npuplan_compare(x->from, y->from) ?:
+							   npuplan_compare(x->to, y->to);
 }
 
 /* Size whose multiples take most bytes for most of the time. */
@@ -99,18 +98,15 @@ static int64_t choose_unit(const struct cosma_lattice_item *items, uint32_t coun
 static int list_others(struct lattice *lattice)
 {
 	uint32_t filled = 0;
+	int err = 0;
 
 	for (uint32_t i = 0; i < lattice->count; i++) {
-		for (uint32_t k = 0; k < lattice->count; k++) {
-			if (k == i || !overlap(&lattice->items[i], &lattice->items[k]))
-				continue;
-			if (npuplan_grow(&lattice->other.item, filled, sizeof(uint32_t)))
-				return -ENOMEM;
-			lattice->other.item[filled++] = k;
-		}
+		for (uint32_t k = 0; k < lattice->count && !err; k++)
+			if (k != i && overlap(&lattice->items[i], &lattice->items[k]))
+				err = npuplan_append(&lattice->other.item, &filled, &k, 1);
 		lattice->other.first[i + 1] = filled;
 	}
-	return 0;
+	return err;
 }
 
 /* Whether an item ends between @instant and the next begin behind it. */
@@ -133,6 +129,7 @@ static bool is_full(const struct lattice *lattice, uint32_t instant)
 static int list_instants(struct lattice *lattice)
 {
 	uint32_t filled = 0;
+	int err = 0;
 
 	for (uint32_t i = 0; i < lattice->count; i++) {
 		uint32_t instant = lattice->items[i].from;
@@ -142,16 +139,12 @@ static int list_instants(struct lattice *lattice)
 			known = lattice->items[k].from == instant;
 		if (known)
 			continue;
-		for (uint32_t k = 0; k < lattice->count; k++) {
-			if (lattice->items[k].from > instant || lattice->items[k].to < instant)
-				continue;
-			if (npuplan_grow(&lattice->there.item, filled, sizeof(uint32_t)))
-				return -ENOMEM;
-			lattice->there.item[filled++] = k;
-		}
+		for (uint32_t k = 0; k < lattice->count && !err; k++)
+			if (lattice->items[k].from <= instant && lattice->items[k].to >= instant)
+				err = npuplan_append(&lattice->there.item, &filled, &k, 1);
 		lattice->there.first[++lattice->instants] = filled;
 	}
-	return 0;
+	return err;
 }
 
 static void lattice_fini(struct lattice *lattice)

@@ -30,23 +30,21 @@ struct working_set {
 static int add(struct working_set *set, uint32_t t, uint32_t start, uint32_t end)
 {
 	const struct npuplan_tensor *tensor = &set->graph->tensors[t];
-
-	if (tensor->flags & NPUMEM_TENSOR_FLAG_EXTERNAL)
-		return 0;
-	if (npuplan_grow(&set->item, set->count, sizeof(*set->item)))
-		return -ENOMEM;
-	set->item[set->count++] = (struct npuplan_item){
+	struct npuplan_item item = {
 		.size = tensor->size,
 		.align = tensor->align,
 		.start = start,
 		.end = end,
 		.tensor = t,
 	};
+
+	if (tensor->flags & NPUMEM_TENSOR_FLAG_EXTERNAL)
+		return 0;
 	for (uint32_t i = start; i <= end; i++)
 		set->bytes[i] += tensor->size;
 	if (tensor->align > set->alignment)
 		set->alignment = tensor->align;
-	return 0;
+	return npuplan_append(&set->item, &set->count, &item, 1);
 }
 
 /* Bytes with which they all have an address. */

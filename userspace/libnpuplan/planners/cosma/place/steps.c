@@ -29,12 +29,9 @@ static uint32_t graph_tensor(const struct writing *writing, uint32_t stay)
 static int add_step(struct writing *writing, enum npumem_position_kind kind, uint32_t index)
 {
 	struct npuplan_cosma_plan *plan = writing->plan;
+	struct npumem_position position = { .kind = kind, .index = index };
 
-	if (npuplan_grow(&plan->positions, plan->position_count, sizeof(*plan->positions)))
-		return -ENOMEM;
-	plan->positions[plan->position_count++] =
-		(struct npumem_position){ .kind = kind, .index = index };
-	return 0;
+	return npuplan_append(&plan->positions, &plan->position_count, &position, 1);
 }
 
 /* Whether the tensor of a stay has another one behind, or before it. */

@@ -55,20 +55,18 @@ static int write_placements(struct writing *writing)
 {
 	const struct npuplan_cosma_plan *found = writing->found;
 	struct npuplan_plan *plan = writing->plan;
+	int err = 0;
 
-	for (uint32_t i = 0; i < found->placement_count; i++) {
+	for (uint32_t i = 0; i < found->placement_count && !err; i++) {
 		const struct npumem_placement *placement = &found->placements[i];
 		const struct cosma_unit *unit = &writing->units->unit[placement->tensor];
 
 		writing->placement[i] = plan->placement_count;
-		for (uint32_t k = 0; k < unit->fragment_count; k++) {
+		for (uint32_t k = 0; k < unit->fragment_count && !err; k++) {
 			const struct cosma_fragment *fragment =
 				&writing->units->fragment[unit->first_fragment + k];
 
-			if (npuplan_grow(&plan->placements, plan->placement_count,
-					 sizeof(*plan->placements)))
-				return -ENOMEM;
-			plan->placements[plan->placement_count++] = (struct npumem_placement){
+			struct npumem_placement part = {
 				.tensor = unit->tensor,
 				.from = writing->first[placement->from],
 				.to = writing->first[placement->to + 1] - 1,
@@ -77,9 +75,11 @@ static int write_placements(struct writing *writing)
 					    .length = fragment->length,
 					    .count = { 1, 1, 1 } },
 			};
+
+			err = npuplan_append(&plan->placements, &plan->placement_count, &part, 1);
 		}
 	}
-	return 0;
+	return err;
 }
 
 /* When each unit's copy in host memory is needed. */

@@ -109,19 +109,19 @@ static int readers_after(const struct climbing *climb, uint32_t position, bool a
 {
 	const struct npuplan_cosma_plan *plan = &climb->best->plan;
 	uint32_t tensor = plan->positions[position].index;
+	int err = 0;
 
-	for (uint32_t p = position + 1; p < plan->position_count; p++) {
+	for (uint32_t p = position + 1; p < plan->position_count && !err; p++) {
 		const struct npumem_position *at = &plan->positions[p];
 
 		if (!all && at->index == tensor && at->kind == NPUMEM_POSITION_DROP)
 			break;
 		if (at->kind != NPUMEM_POSITION_STEP || !reads(climb->graph, at->index, tensor))
 			continue;
-		if (npuplan_grow(&clone->readers, clone->reader_count, sizeof(*clone->readers)))
-			return -ENOMEM;
-		clone->readers[clone->reader_count++] = climb->graph->ops[at->index].id;
+		err = npuplan_append(&clone->readers, &clone->reader_count,
+				     &climb->graph->ops[at->index].id, 1);
 	}
-	return 0;
+	return err;
 }
 
 static int64_t next_op_id(const struct npuplan_graph *graph)
@@ -159,6 +159,7 @@ static int make_candidate(const struct climbing *climb, uint32_t position, bool 
 			uint32_t from = producer_of(graph, o->inputs[k]);
 			struct npuplan_clone *clone = &candidate->clones[candidate->count];
 			bool known = false;
+			int64_t reader;
 
 			for (uint32_t j = 0; j < k; j++)
 				known |= o->inputs[j] == o->inputs[k];
@@ -167,11 +168,8 @@ static int make_candidate(const struct climbing *climb, uint32_t position, bool 
 				continue;
 			of[candidate->count] = from;
 			clone->op = graph->ops[from].id;
-			clone->readers = npuplan_malloc(sizeof(*clone->readers));
-			if (!clone->readers)
-				err = -ENOMEM;
-			else
-				clone->readers[clone->reader_count++] = next_op_id(graph) + i;
+			reader = next_op_id(graph) + i;
+			err = npuplan_append(&clone->readers, &clone->reader_count, &reader, 1);
 			candidate->count++;
 		}
 	}
@@ -325,9 +323,11 @@ static int accept(struct climbing *climb, struct found *found)
 	struct npuplan_recompute *answer = &best->answer;
 
 	for (uint32_t i = 0; i < found->candidate.count; i++) {
-		if (npuplan_grow(&answer->clones, answer->clone_count, sizeof(*answer->clones)))
-			return -ENOMEM;
-		answer->clones[answer->clone_count++] = found->candidate.clones[i];
+		int err = npuplan_append(&answer->clones, &answer->clone_count,
+					 &found->candidate.clones[i], 1);
+
+		if (err)
+			return err;
 		found->candidate.clones[i].readers = NULL;
 	}
 	npuplan_cosma_plan_free(&best->plan);
