@@ -17,14 +17,14 @@
 #define ANY_BUDGET (INT64_MAX / 4)
 
 /*
- * struct planning - one call
+ * struct cosma_call - one call
  * @own: what @options are where the caller's may be of another size
  * @effort: of the call; @own_effort where that did not begin with npuplan_plan()
  * @order: of all steps, if a schedule is asked for that is not the graph's own
  * @banked: what is asked of two banks; its plan has been taken over as @found
  * @loose: there may be plans of a kind that is not searched, so that nothing is proved
  */
-struct planning {
+struct cosma_call {
 	const struct npuplan_graph *graph;
 	const struct npuplan_options *options;
 	struct npuplan_options own;
@@ -41,40 +41,40 @@ struct planning {
 };
 
 /* What the units say, whatever is asked. */
-static void ask_of_units(struct planning *planning)
+static void ask_of_units(struct cosma_call *call)
 {
-	const struct cosma_units *units = &planning->units;
-	const struct npuplan_options *options = planning->options;
+	const struct cosma_units *units = &call->units;
+	const struct npuplan_options *options = call->options;
 	bool staged = false;
 
-	planning->asked = (struct cosma_settings){
+	call->asked = (struct cosma_settings){
 		.common = *options,
 		.with_parameters = units->with_parameters,
 		.inputs_flagged = units->resident,
 		.takeovers = units->takeovers,
 		.takeover_count = units->takeover_count,
 		.staged = units->staged,
-		.started = planning->effort->started,
+		.started = call->effort->started,
 		/* Stays that share bytes are not divided between banks. */
 		.out_of_place = options->banks,
 	};
-	planning->asked.common.arena_budget = 0;
-	planning->asked.common.objective = NPUPLAN_OBJECTIVE_OWN;
-	planning->asked.common.schedule = NPUPLAN_SCHEDULE_FREE;
-	for (uint32_t s = 0; s < planning->graph->step_count; s++)
+	call->asked.common.arena_budget = 0;
+	call->asked.common.objective = NPUPLAN_OBJECTIVE_OWN;
+	call->asked.common.schedule = NPUPLAN_SCHEDULE_FREE;
+	for (uint32_t s = 0; s < call->graph->step_count; s++)
 		staged |= units->staged[s];
-	planning->loose = units->mixed || units->unaligned ||
-			  (options->banks && (units->takeover_count || staged)) ||
-			  (planning->planner == NPUPLAN_COSMA_BY_ILP && staged);
+	call->loose = units->mixed || units->unaligned ||
+		      (options->banks && (units->takeover_count || staged)) ||
+		      (call->planner == NPUPLAN_COSMA_BY_ILP && staged);
 	/* Nor do programs know halves of steps. */
-	if (options->banks || planning->planner == NPUPLAN_COSMA_BY_ILP)
-		planning->asked.staged = NULL;
+	if (options->banks || call->planner == NPUPLAN_COSMA_BY_ILP)
+		call->asked.staged = NULL;
 }
 
 /* The order of least peak footprint, to be kept to. */
-static int find_order(struct planning *planning)
+static int find_order(struct cosma_call *call)
 {
-	struct cosma_settings asked = planning->asked;
+	struct cosma_settings asked = call->asked;
 	struct npuplan_cosma_plan found;
 	uint32_t count = 0;
 	int err;
@@ -83,92 +83,88 @@ static int find_order(struct planning *planning)
 	asked.common.schedule = NPUPLAN_SCHEDULE_FREE;
 	/* Whatever it reports is no traffic. */
 	asked.common.progress = NULL;
-	err = npuplan_cosma(planning->units.graph, &asked, &found, planning->error);
+	err = npuplan_cosma(call->units.graph, &asked, &found, call->error);
 	if (err)
 		return err;
-	planning->order =
-		npuplan_malloc((planning->graph->step_count + (size_t)1) * sizeof(uint32_t));
-	for (uint32_t i = 0; i < found.position_count && planning->order; i++)
+	call->order = npuplan_malloc((call->graph->step_count + (size_t)1) * sizeof(uint32_t));
+	for (uint32_t i = 0; i < found.position_count && call->order; i++)
 		if (found.positions[i].kind == NPUMEM_POSITION_STEP)
-			planning->order[count++] = found.positions[i].index;
+			call->order[count++] = found.positions[i].index;
 	npuplan_cosma_plan_free(&found);
-	if (!planning->order)
-		return npuplan_fail(planning->error, -ENOMEM, "out of memory");
-	planning->asked.order = planning->order;
-	planning->asked.common.deadline_seconds = npuplan_effort_left(planning->effort);
+	if (!call->order)
+		return npuplan_fail(call->error, -ENOMEM, "out of memory");
+	call->asked.order = call->order;
+	call->asked.common.deadline_seconds = npuplan_effort_left(call->effort);
 	return 0;
 }
 
-static int ask(struct planning *planning)
+static int ask(struct cosma_call *call)
 {
-	const struct npuplan_options *options = planning->options;
+	const struct npuplan_options *options = call->options;
 	bool peak = options->objective == NPUPLAN_OBJECTIVE_PEAK;
 
 	if (!isfinite(options->deadline_seconds) || options->deadline_seconds < 0)
-		return npuplan_fail(planning->error, -EINVAL,
-				    "a deadline of %g seconds makes no sense",
+		return npuplan_fail(call->error, -EINVAL, "a deadline of %g seconds makes no sense",
 				    options->deadline_seconds);
-	if (peak && (planning->planner == NPUPLAN_COSMA_BY_BELADY ||
-		     planning->planner == NPUPLAN_COSMA_BY_GREEDY))
-		return npuplan_fail(planning->error, -EOPNOTSUPP,
+	if (peak &&
+	    (call->planner == NPUPLAN_COSMA_BY_BELADY || call->planner == NPUPLAN_COSMA_BY_GREEDY))
+		return npuplan_fail(call->error, -EOPNOTSUPP,
 				    "the baselines have no objective but the traffic");
-	if (options->banks && (peak || planning->planner != NPUPLAN_COSMA_BY_SEARCH))
-		return npuplan_fail(planning->error, -EOPNOTSUPP,
+	if (options->banks && (peak || call->planner != NPUPLAN_COSMA_BY_SEARCH))
+		return npuplan_fail(call->error, -EOPNOTSUPP,
 				    "two banks are planned for least traffic, by planner cosma");
-	ask_of_units(planning);
-	planning->asked.common.arena_budget = options->arena_budget ? options->arena_budget :
-								      ANY_BUDGET;
+	ask_of_units(call);
+	call->asked.common.arena_budget = options->arena_budget ? options->arena_budget :
+								  ANY_BUDGET;
 	/* With any budget nothing need move: then the least arena is asked for. */
 	if (peak || (!options->arena_budget && !options->banks))
-		planning->asked.common.objective = NPUPLAN_OBJECTIVE_PEAK;
-	planning->asked.common.schedule = options->schedule;
-	return options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK ? find_order(planning) : 0;
+		call->asked.common.objective = NPUPLAN_OBJECTIVE_PEAK;
+	call->asked.common.schedule = options->schedule;
+	return options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK ? find_order(call) : 0;
 }
 
-static int run_banks(struct planning *planning)
+static int run_banks(struct cosma_call *call)
 {
-	const struct npuplan_bank *banks = planning->options->banks;
-	struct npuplan_banked *banked = &planning->banked;
-	int err = npuplan_cosma_banks(planning->units.graph, &planning->asked, banks, banked,
-				      planning->error);
+	const struct npuplan_bank *banks = call->options->banks;
+	struct npuplan_banked *banked = &call->banked;
+	int err = npuplan_cosma_banks(call->units.graph, &call->asked, banks, banked, call->error);
 
 	if (err)
 		return err;
-	planning->found = banked->plan;
+	call->found = banked->plan;
 	memset(&banked->plan, 0, sizeof(banked->plan));
 	/* For what is said where there is no plan: all bytes, or those of the larger one. */
-	planning->asked.common.arena_budget = banks[0].size + banks[1].size;
+	call->asked.common.arena_budget = banks[0].size + banks[1].size;
 	return 0;
 }
 
-static int run(struct planning *planning)
+static int run(struct cosma_call *call)
 {
-	const struct npuplan_graph *graph = planning->units.graph;
+	const struct npuplan_graph *graph = call->units.graph;
 
-	switch (planning->planner) {
+	switch (call->planner) {
 	case NPUPLAN_COSMA_BY_ILP:
-		return npuplan_cosma_ilp(graph, &planning->asked, NULL, &planning->found,
-					 planning->error);
+		return npuplan_cosma_ilp(graph, &call->asked, NULL, &call->found, call->error);
 	case NPUPLAN_COSMA_BY_BELADY:
 	case NPUPLAN_COSMA_BY_GREEDY:
-		return npuplan_cosma_baseline(graph, &planning->asked,
-					      planning->planner == NPUPLAN_COSMA_BY_BELADY ?
+		return npuplan_cosma_baseline(graph, &call->asked,
+					      call->planner == NPUPLAN_COSMA_BY_BELADY ?
 						      NPUPLAN_COSMA_BELADY :
 						      NPUPLAN_COSMA_GREEDY,
-					      &planning->found, planning->error);
+					      &call->found, call->error);
 	default:
-		if (planning->options->banks)
-			return run_banks(planning);
-		return npuplan_cosma(graph, &planning->asked, &planning->found, planning->error);
+		if (call->options->banks)
+			return run_banks(call);
+		return npuplan_cosma(graph, &call->asked, &call->found, call->error);
 	}
 }
 
 /* Why there is no plan. */
-static int fail_without(struct planning *planning)
+static int fail_without(struct cosma_call *call)
 {
-	const struct npuplan_cosma_plan *found = &planning->found;
-	struct npuplan_error *error = planning->error;
-	uint64_t budget = planning->asked.common.arena_budget;
+	const struct npuplan_cosma_plan *found = &call->found;
+	struct npuplan_error *error = call->error;
+	uint64_t budget = call->asked.common.arena_budget;
 	char label[96], needed[32], given[32];
 	int err;
 
@@ -179,21 +175,21 @@ static int fail_without(struct planning *planning)
 				    (unsigned long long)budget);
 	npuplan_format_bytes(found->needed, needed);
 	npuplan_format_bytes(budget, given);
-	if (planning->loose)
+	if (call->loose)
 		return npuplan_fail(error, -ETIMEDOUT,
 				    "unknown: there is no plan within %llu bytes (%s) that %s; "
 				    "others are not searched",
 				    (unsigned long long)budget, given,
-				    planning->units.unaligned ?
+				    call->units.unaligned ?
 					    "aligns each part of a tensor which steps use apart" :
 					    "gives each output bytes of its own where operators in "
 					    "place, or cut into tiles, may share them in parts");
-	if (planning->options->banks && found->needed <= budget)
+	if (call->options->banks && found->needed <= budget)
 		err = npuplan_fail(
 			error, -ENOSPC,
 			"infeasible: %s has a tensor of %llu bytes (%s), and no bank has "
 			"room for it",
-			npuplan_step_label(planning->graph, found->needed_op, label),
+			npuplan_step_label(call->graph, found->needed_op, label),
 			(unsigned long long)found->needed, needed);
 	else if (found->needed <= budget)
 		err = npuplan_fail(error, -ENOSPC,
@@ -211,7 +207,7 @@ static int fail_without(struct planning *planning)
 	else
 		err = npuplan_fail(error, -ENOSPC,
 				   "infeasible: %s needs %llu bytes (%s), the budget is %llu (%s)",
-				   npuplan_step_label(planning->graph, found->needed_op, label),
+				   npuplan_step_label(call->graph, found->needed_op, label),
 				   (unsigned long long)found->needed, needed,
 				   (unsigned long long)budget, given);
 	if (error) {
@@ -223,64 +219,64 @@ static int fail_without(struct planning *planning)
 }
 
 /* A plan without traffic is as good as its arena. */
-static int judge_peak(const struct planning *planning, struct npuplan_plan *plan)
+static int judge_peak(const struct cosma_call *call, struct npuplan_plan *plan)
 {
 	struct npumem_plan_info *info = &plan->info;
-	uint64_t budget = planning->options->arena_budget;
+	uint64_t budget = call->options->arena_budget;
 
-	info->lower_bound = planning->loose ? 0 : planning->found.lower_bound;
+	info->lower_bound = call->loose ? 0 : call->found.lower_bound;
 	if (info->arena_size > info->lower_bound)
 		info->status = NPUMEM_PLAN_STATUS_FEASIBLE;
 	if (!budget || info->arena_size <= budget)
 		return 0;
 	npuplan_fail(
-		planning->error, -ENOSPC,
+		call->error, -ENOSPC,
 		"without spilling %llu bytes are needed, the budget is %llu, the lower bound %llu",
 		(unsigned long long)info->arena_size, (unsigned long long)budget,
 		(unsigned long long)info->lower_bound);
-	if (planning->error && info->lower_bound > budget) {
-		planning->error->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
-		planning->error->step = NPUMEM_NONE;
-		planning->error->needed = info->lower_bound;
-	} else if (planning->error) {
-		planning->error->needed = info->arena_size;
+	if (call->error && info->lower_bound > budget) {
+		call->error->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
+		call->error->step = NPUMEM_NONE;
+		call->error->needed = info->lower_bound;
+	} else if (call->error) {
+		call->error->needed = info->arena_size;
 	}
 	return -ENOSPC;
 }
 
-static void judge_traffic(const struct planning *planning, struct npuplan_plan *plan)
+static void judge_traffic(const struct cosma_call *call, struct npuplan_plan *plan)
 {
-	plan->traffic_bound = planning->loose ? 0 : planning->found.lower_bound;
-	if (!planning->loose)
+	plan->traffic_bound = call->loose ? 0 : call->found.lower_bound;
+	if (!call->loose)
 		return;
 	plan->info.lower_bound = 0;
 	if (plan->info.spill_bytes + plan->info.fill_bytes)
 		plan->info.status = NPUMEM_PLAN_STATUS_FEASIBLE;
 }
 
-static int make_plan(struct planning *planning, struct npuplan_plan **out)
+static int make_plan(struct cosma_call *call, struct npuplan_plan **out)
 {
-	uint32_t alignment = planning->options->alignment;
+	uint32_t alignment = call->options->alignment;
 	struct npuplan_plan *plan;
 	int err;
 
-	if (planning->found.status == NPUMEM_PLAN_STATUS_INFEASIBLE ||
-	    planning->found.status == NPUMEM_PLAN_STATUS_UNKNOWN)
-		return fail_without(planning);
-	err = cosma_transfers(&planning->units, &planning->found, &plan, planning->error);
+	if (call->found.status == NPUMEM_PLAN_STATUS_INFEASIBLE ||
+	    call->found.status == NPUMEM_PLAN_STATUS_UNKNOWN)
+		return fail_without(call);
+	err = cosma_transfers(&call->units, &call->found, &plan, call->error);
 	if (err)
 		return err;
 	plan->info.alignment = alignment ? alignment : 1;
-	plan->memory_ended = planning->found.memory_ended;
-	if (planning->asked.common.objective == NPUPLAN_OBJECTIVE_PEAK)
-		err = judge_peak(planning, plan);
+	plan->memory_ended = call->found.memory_ended;
+	if (call->asked.common.objective == NPUPLAN_OBJECTIVE_PEAK)
+		err = judge_peak(call, plan);
 	else
-		judge_traffic(planning, plan);
-	for (int b = 0; b < NPUPLAN_BANKS && planning->options->banks; b++) {
-		plan->banks[b] = planning->options->banks[b];
-		plan->bank_accessed[b] = planning->banked.accessed[b];
+		judge_traffic(call, plan);
+	for (int b = 0; b < NPUPLAN_BANKS && call->options->banks; b++) {
+		plan->banks[b] = call->options->banks[b];
+		plan->bank_accessed[b] = call->banked.accessed[b];
 	}
-	plan->bank_bound = planning->banked.accessed_bound;
+	plan->bank_bound = call->banked.accessed_bound;
 	if (err)
 		npuplan_plan_free(plan);
 	else
@@ -288,57 +284,56 @@ static int make_plan(struct planning *planning, struct npuplan_plan **out)
 	return err;
 }
 
-static void planning_fini(struct planning *planning)
+static void call_fini(struct cosma_call *call)
 {
-	npuplan_cosma_plan_free(&planning->found);
-	cosma_units_fini(&planning->units);
-	npuplan_free(planning->order);
+	npuplan_cosma_plan_free(&call->found);
+	cosma_units_fini(&call->units);
+	npuplan_free(call->order);
 }
 
 int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_graph *cells,
 		       int argument, struct npuplan_plan **out, struct npuplan_error *error)
 {
-	struct planning planning = {
+	struct cosma_call call = {
 		.graph = problem->graph,
 		.options = problem->options,
 		.planner = argument,
 		.error = error,
 		.effort = problem->effort,
 	};
-	int err = cosma_units_init(&planning.units, problem->graph, cells,
-				   problem->options->alignment, error);
+	int err = cosma_units_init(&call.units, problem->graph, cells, problem->options->alignment,
+				   error);
 
 	if (err)
 		return err;
-	err = ask(&planning);
+	err = ask(&call);
 	if (!err)
-		err = run(&planning);
+		err = run(&call);
 	if (!err)
-		err = make_plan(&planning, out);
-	planning_fini(&planning);
+		err = make_plan(&call, out);
+	call_fini(&call);
 	return err;
 }
 
 /* Options as they were given, and the units of a graph that nobody has checked. */
-static int planning_read(struct planning *planning, const struct npuplan_options *given,
-			 size_t given_size)
+static int call_read(struct cosma_call *call, const struct npuplan_options *given,
+		     size_t given_size)
 {
 	struct npuplan_checked checked;
-	int err = npuplan_take_options(&planning->own, given, given_size, planning->error);
+	int err = npuplan_take_options(&call->own, given, given_size, call->error);
 
-	planning->options = &planning->own;
-	planning->own_effort =
-		npuplan_effort_begin(UINT64_MAX, planning->own.deadline_seconds, NULL, NULL);
-	planning->effort = &planning->own_effort;
+	call->options = &call->own;
+	call->own_effort = npuplan_effort_begin(UINT64_MAX, call->own.deadline_seconds, NULL, NULL);
+	call->effort = &call->own_effort;
 	if (!err)
-		err = npuplan_checked_init(&checked, planning->graph, planning->error);
+		err = npuplan_checked_init(&checked, call->graph, call->error);
 	if (err)
 		return err;
-	err = cosma_units_init(&planning->units, planning->graph, checked.cells,
-			       planning->own.alignment, planning->error);
+	err = cosma_units_init(&call->units, call->graph, checked.cells, call->own.alignment,
+			       call->error);
 	npuplan_checked_fini(&checked);
 	if (!err)
-		ask_of_units(planning);
+		ask_of_units(call);
 	return err;
 }
 
@@ -346,17 +341,17 @@ int npuplan_budgets_find_sized(const struct npuplan_graph *graph,
 			       const struct npuplan_options *given, size_t given_size,
 			       struct npuplan_budgets *budgets, struct npuplan_error *error)
 {
-	struct planning planning = { .graph = graph, .error = error };
+	struct cosma_call call = { .graph = graph, .error = error };
 	struct npuplan_budgets found;
-	int err = planning_read(&planning, given, given_size);
+	int err = call_read(&call, given, given_size);
 
 	if (err)
 		return err;
-	err = npuplan_cosma_budgets(planning.units.graph, &planning.asked, &found, error);
-	planning_fini(&planning);
+	err = npuplan_cosma_budgets(call.units.graph, &call.asked, &found, error);
+	call_fini(&call);
 	if (err)
 		return err;
-	found.proved = found.proved && !planning.loose;
+	found.proved = found.proved && !call.loose;
 	*budgets = found;
 	return 0;
 }
@@ -365,13 +360,13 @@ int npuplan_needed_find_sized(const struct npuplan_graph *graph,
 			      const struct npuplan_options *given, size_t given_size,
 			      uint64_t *needed, uint32_t *step, struct npuplan_error *error)
 {
-	struct planning planning = { .graph = graph, .error = error };
-	int err = planning_read(&planning, given, given_size);
+	struct cosma_call call = { .graph = graph, .error = error };
+	int err = call_read(&call, given, given_size);
 
 	if (err)
 		return err;
-	err = npuplan_cosma_needed(planning.units.graph, &planning.asked, needed, step, error);
-	planning_fini(&planning);
+	err = npuplan_cosma_needed(call.units.graph, &call.asked, needed, step, error);
+	call_fini(&call);
 	return err;
 }
 
@@ -379,20 +374,20 @@ int npuplan_lp_write_sized(const struct npuplan_graph *graph, const struct npupl
 			   size_t given_size, char **text, size_t *size,
 			   struct npuplan_error *error)
 {
-	struct planning planning = {
+	struct cosma_call call = {
 		.graph = graph,
 		.planner = NPUPLAN_COSMA_BY_ILP,
 		.error = error,
 	};
-	int err = planning_read(&planning, given, given_size);
+	int err = call_read(&call, given, given_size);
 
 	if (err)
 		return err;
-	err = ask(&planning);
-	planning.asked.common.progress = NULL;
+	err = ask(&call);
+	call.asked.common.progress = NULL;
 	if (!err)
-		err = npuplan_cosma_ilp_write(planning.units.graph, &planning.asked, NULL, text,
-					      size, error);
-	planning_fini(&planning);
+		err = npuplan_cosma_ilp_write(call.units.graph, &call.asked, NULL, text, size,
+					      error);
+	call_fini(&call);
 	return err;
 }

@@ -43,11 +43,11 @@ void ilp_read_schedule(const struct ilp_encoding *encoding, const double *value,
 	}
 }
 
-/* struct placing - a stay to be placed
+/* struct solved_stay - a stay to be placed
  * @value: the solution's address, units
  * @head: the first of those that lie there because each takes the one's bytes before it
  */
-struct placing {
+struct solved_stay {
 	double value;
 	uint64_t size;
 	uint64_t align;
@@ -55,10 +55,10 @@ struct placing {
 	uint32_t stay;
 };
 
-NPUPLAN_ORDER(by_address, struct placing, value, head, stay)
+NPUPLAN_ORDER(by_address, struct solved_stay, value, head, stay)
 
-static struct placing read_stay(const struct ilp_encoding *encoding, const double *value,
-				const struct cosma_stays *stays, uint32_t i)
+static struct solved_stay read_stay(const struct ilp_encoding *encoding, const double *value,
+				    const struct cosma_stays *stays, uint32_t i)
 {
 	const struct cosma_stay *stay = &stays->stay[i];
 	const struct ilp_tensor *tensor;
@@ -70,7 +70,7 @@ static struct placing read_stay(const struct ilp_encoding *encoding, const doubl
 		if (encoding->tensor[b].graph == stay->tensor)
 			a = b;
 	tensor = &encoding->tensor[a];
-	return (struct placing){
+	return (struct solved_stay){
 		.value = value[ilp_at(encoding, a, stay->to)->l] * (double)tensor->step,
 		.size = (uint64_t)(tensor->size * encoding->unit),
 		.align = (uint64_t)(tensor->step * encoding->unit),
@@ -98,14 +98,14 @@ static uint32_t taken_by(const struct ilp_encoding *encoding, const double *valu
 }
 
 /* End of the highest of the first @count that is on chip with a stay. */
-static uint64_t end_below(const struct placing *placing, uint32_t count,
+static uint64_t end_below(const struct solved_stay *solved, uint32_t count,
 			  const struct cosma_stays *stays, const struct cosma_stay *stay)
 {
 	uint64_t end = 0;
 
 	for (uint32_t j = 0; j < count; j++) {
-		const struct cosma_stay *below = &stays->stay[placing[j].stay];
-		uint64_t top = below->offset + placing[j].size;
+		const struct cosma_stay *below = &stays->stay[solved[j].stay];
+		uint64_t top = below->offset + solved[j].size;
 
 		if (below->from <= stay->to && stay->from <= below->to && top > end)
 			end = top;
@@ -113,22 +113,22 @@ static uint64_t end_below(const struct placing *placing, uint32_t count,
 	return end;
 }
 
-/* Stays placing[first..end) take each other's bytes, and so have one address: its end. */
-static uint64_t place_merged(const struct placing *placing, uint32_t first, uint32_t end,
+/* Stays solved[first..end) take each other's bytes, and so have one address: its end. */
+static uint64_t place_merged(const struct solved_stay *solved, uint32_t first, uint32_t end,
 			     struct cosma_stays *stays)
 {
 	uint64_t align = 1, offset = 0;
 
 	for (uint32_t i = first; i < end; i++) {
-		uint64_t below = end_below(placing, first, stays, &stays->stay[placing[i].stay]);
+		uint64_t below = end_below(solved, first, stays, &stays->stay[solved[i].stay]);
 
 		offset = below > offset ? below : offset;
-		align = placing[i].align > align ? placing[i].align : align;
+		align = solved[i].align > align ? solved[i].align : align;
 	}
 	offset = (offset + align - 1) / align * align;
 	for (uint32_t i = first; i < end; i++)
-		stays->stay[placing[i].stay].offset = offset;
-	return offset + placing[first].size;
+		stays->stay[solved[i].stay].offset = offset;
+	return offset + solved[first].size;
 }
 
 /*
@@ -139,9 +139,9 @@ int ilp_read_addresses(const struct ilp_encoding *encoding, const double *value,
 		       struct cosma_stays *stays)
 {
 	size_t count = (size_t)stays->count + 1;
-	AUTO_HEAP struct placing *placing = npuplan_malloc(count * sizeof(*placing));
+	AUTO_HEAP struct solved_stay *solved = npuplan_malloc(count * sizeof(*solved));
 	AUTO_HEAP uint32_t *takes = npuplan_malloc(count * sizeof(*takes));
-	int err = placing && takes ? 0 : -ENOMEM;
+	int err = solved && takes ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < stays->count && !err; i++)
 		takes[i] = taken_by(encoding, value, stays, i);
@@ -150,17 +150,17 @@ int ilp_read_addresses(const struct ilp_encoding *encoding, const double *value,
 
 		while (takes[head] != head)
 			head = takes[head];
-		placing[i] = read_stay(encoding, value, stays, i);
-		placing[i].value = read_stay(encoding, value, stays, head).value;
-		placing[i].head = head;
+		solved[i] = read_stay(encoding, value, stays, i);
+		solved[i].value = read_stay(encoding, value, stays, head).value;
+		solved[i].head = head;
 	}
 	if (!err)
-		qsort(placing, stays->count, sizeof(*placing), by_address);
+		qsort(solved, stays->count, sizeof(*solved), by_address);
 	for (uint32_t first = 0, end = 0; first < stays->count && !err; first = end) {
-		while (end < stays->count && placing[end].head == placing[first].head)
+		while (end < stays->count && solved[end].head == solved[first].head)
 			end++;
-		if (place_merged(placing, first, end, stays) >
-		    encoding->solve->options->common.arena_budget)
+		if (place_merged(solved, first, end, stays) >
+		    encoding->cosma->options->common.arena_budget)
 			err = -EIO;
 	}
 	return err;

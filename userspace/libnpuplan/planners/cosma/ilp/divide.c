@@ -28,7 +28,7 @@
  */
 struct divide {
 	struct npuplan_pool pool;
-	struct cosma_solve *solve;
+	struct cosma_solver *cosma;
 	const struct npuplan_cosma_ilp_options *ilp;
 	const struct ilp_solver *solver;
 	uint32_t *window;
@@ -44,7 +44,7 @@ struct divide {
 
 static void mark_return(struct divide *divide, uint32_t x, uint32_t v)
 {
-	const struct cosma_list *consumers = &divide->solve->model.consumers;
+	const struct cosma_list *consumers = &divide->cosma->model.consumers;
 
 	cosma_for_each(k, *consumers, x)
 		if (consumers->item[k] == v)
@@ -128,11 +128,11 @@ static int append(struct divide *divide, const struct ilp_encoding *encoding, co
 
 static int solve_part(struct divide *divide, struct cosma_model *part, uint32_t window)
 {
-	struct cosma_solve *solve = divide->solve;
+	struct cosma_solver *cosma = divide->cosma;
 	AUTO_HEAP bool *reloaded =
 		npuplan_calloc((size_t)part->tensor_count + 1, sizeof(*reloaded));
 	struct ilp_encoding encoding = {
-		.solve = solve,
+		.cosma = cosma,
 		.model = part,
 		.reloaded = reloaded,
 		.spill_steps = divide->ilp->spill_steps,
@@ -145,7 +145,7 @@ static int solve_part(struct divide *divide, struct cosma_model *part, uint32_t 
 		return err;
 	set_flags(divide, part, window, reloaded);
 	err = ilp_encode(&encoding, NULL);
-	err = err ? err : divide->solver->solve(&encoding.program, false, &solve->run, &answer);
+	err = err ? err : divide->solver->solve(&encoding.program, false, &cosma->run, &answer);
 	divide->found = !err && answer.value;
 	if (divide->found) {
 		ilp_read_schedule(&encoding, answer.value, &schedule);
@@ -159,7 +159,7 @@ static int solve_part(struct divide *divide, struct cosma_model *part, uint32_t 
 
 static int solve_window(struct divide *divide, uint32_t window)
 {
-	const struct cosma_model *model = &divide->solve->model;
+	const struct cosma_model *model = &divide->cosma->model;
 	uint32_t *ops = npuplan_pool_take(&divide->pool, model->op_count, sizeof(*ops));
 	struct cosma_model part;
 	uint32_t count = 0;
@@ -181,7 +181,7 @@ static int solve_window(struct divide *divide, uint32_t window)
 /* The whole's schedule, from the order and the returns. */
 static void combine(const struct divide *divide, struct cosma_schedule *schedule)
 {
-	const struct cosma_model *model = &divide->solve->model;
+	const struct cosma_model *model = &divide->cosma->model;
 
 	memcpy(schedule->order, divide->order, model->op_count * sizeof(*schedule->order));
 	cosma_schedule_order(schedule);
@@ -216,14 +216,14 @@ static int offer_parts(struct divide *divide, const struct cosma_schedule *sched
 {
 	struct cosma_stays stays;
 	uint32_t status;
-	int err = cosma_stays_init(&stays, schedule, divide->solve->graph);
+	int err = cosma_stays_init(&stays, schedule, divide->cosma->graph);
 
 	if (!err && find_addresses(divide, &stays)) {
-		cosma_solve_offer(divide->solve, schedule, &stays);
+		cosma_solver_offer(divide->cosma, schedule, &stays);
 		return 0;
 	}
 	cosma_stays_fini(&stays);
-	return err ? err : cosma_solve_place(divide->solve, schedule, TRY_WORK, &status);
+	return err ? err : cosma_solver_place(divide->cosma, schedule, TRY_WORK, &status);
 }
 
 /*
@@ -232,18 +232,18 @@ static int offer_parts(struct divide *divide, const struct cosma_schedule *sched
  */
 static int take_back(struct divide *divide, struct cosma_schedule *schedule)
 {
-	struct cosma_solve *solve = divide->solve;
-	const struct cosma_model *model = &solve->model;
+	struct cosma_solver *cosma = divide->cosma;
+	const struct cosma_model *model = &cosma->model;
 	uint32_t status;
 	int err = 0;
 
 	for (uint32_t x = 0; x < model->tensor_count && !err; x++)
 		for (uint32_t k = model->consumers.first[x];
-		     k < model->consumers.first[x + 1] && !err && !solve->run.effort.stopped; k++) {
+		     k < model->consumers.first[x + 1] && !err && !cosma->run.effort.stopped; k++) {
 			if (!schedule->away[k])
 				continue;
 			schedule->away[k] = false;
-			err = cosma_solve_place(solve, schedule, TRY_WORK, &status);
+			err = cosma_solver_place(cosma, schedule, TRY_WORK, &status);
 			if (!cosma_is_placed(status))
 				schedule->away[k] = true;
 		}
@@ -252,7 +252,7 @@ static int take_back(struct divide *divide, struct cosma_schedule *schedule)
 
 static int divide_init(struct divide *divide)
 {
-	const struct cosma_model *model = &divide->solve->model;
+	const struct cosma_model *model = &divide->cosma->model;
 	uint32_t ops = model->op_count, tensors = model->tensor_count;
 	struct npuplan_pool *pool = &divide->pool;
 
@@ -281,20 +281,20 @@ static int divide_init(struct divide *divide)
 	return 0;
 }
 
-int ilp_divide(struct cosma_solve *solve, const struct npuplan_cosma_ilp_options *ilp,
+int ilp_divide(struct cosma_solver *cosma, const struct npuplan_cosma_ilp_options *ilp,
 	       const struct ilp_solver *solver)
 {
-	struct divide divide = { .solve = solve, .ilp = ilp, .solver = solver, .found = true };
+	struct divide divide = { .cosma = cosma, .ilp = ilp, .solver = solver, .found = true };
 	struct cosma_schedule schedule = { 0 };
 	int err = divide_init(&divide);
 
 	for (uint32_t window = 0; window < divide.windows && !err && divide.found; window++)
 		err = solve_window(&divide, window);
-	err = err ? err : cosma_schedule_init(&schedule, &solve->model);
+	err = err ? err : cosma_schedule_init(&schedule, &cosma->model);
 	if (!err && divide.found) {
 		combine(&divide, &schedule);
 		err = offer_parts(&divide, &schedule);
-		if (!err && solve->found)
+		if (!err && cosma->found)
 			err = take_back(&divide, &schedule);
 	}
 	cosma_schedule_fini(&schedule);

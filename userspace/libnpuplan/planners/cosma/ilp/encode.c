@@ -312,7 +312,7 @@ static void eq16_fixed_order(struct ilp_encoding *encoding, uint32_t a, uint32_t
 	uint32_t producer = encoding->tensor[a].producer, column = ilp_at(encoding, a, t)->c;
 
 	if (producer != NPUMEM_NONE && column != ILP_NONE &&
-	    t == encoding->solve->rank[producer] + 1)
+	    t == encoding->cosma->rank[producer] + 1)
 		encoding->program.column[column].lower = 1;
 }
 
@@ -405,7 +405,7 @@ static void add_equations(struct ilp_encoding *encoding, bool peak)
 	eq7_one_creation(encoding);
 	one_operator(encoding);
 	each_use(encoding, take);
-	if (encoding->solve->rank)
+	if (encoding->cosma->rank)
 		each_use(encoding, eq16_fixed_order);
 	if (peak) {
 		each_use(encoding, eq13_no_transfers);
@@ -433,7 +433,7 @@ void ilp_encoding_fini(struct ilp_encoding *encoding)
 
 int ilp_encode(struct ilp_encoding *encoding, struct npuplan_error *error)
 {
-	bool peak = encoding->solve->options->common.objective == NPUPLAN_OBJECTIVE_PEAK;
+	bool peak = encoding->cosma->options->common.objective == NPUPLAN_OBJECTIVE_PEAK;
 	int err = ilp_lifetimes(encoding);
 
 	encoding->peak = ILP_NONE;
@@ -443,7 +443,7 @@ int ilp_encode(struct ilp_encoding *encoding, struct npuplan_error *error)
 		snprintf(encoding->program.note, sizeof(encoding->program.note),
 			 "COSMA (arXiv 2311.18246): %s, %s, %u operators, %u tensors",
 			 peak ? "least peak footprint, Eq. 13-15" : "least traffic, Eq. 1-12",
-			 encoding->solve->rank ? "fixed schedule, Eq. 16-17" : "any schedule",
+			 encoding->cosma->rank ? "fixed schedule, Eq. 16-17" : "any schedule",
 			 encoding->model->op_count, encoding->tensor_count);
 		encoding->program.unit = encoding->unit;
 		add_equations(encoding, peak);

@@ -76,8 +76,8 @@ struct ilp_op {
 
 /*
  * struct ilp_encoding - a program, and where its columns are
- * @solve: what was asked; with a fixed schedule its rank, too
- * @model: of the whole graph, or a part of @solve's
+ * @cosma: what was asked; with a fixed schedule its @rank
+ * @model: of the whole graph, or a part of @cosma's
  * @reloaded: per tensor of @model; NULL: none
  * @spill_steps: Eq. 1 to the letter
  * @tensor: the model's tensors, then parameters
@@ -89,7 +89,7 @@ struct ilp_op {
  * @peak: column M_peak, or ILP_NONE
  */
 struct ilp_encoding {
-	const struct cosma_solve *solve;
+	const struct cosma_solver *cosma;
 	const struct cosma_model *model;
 	const bool *reloaded;
 	bool spill_steps;

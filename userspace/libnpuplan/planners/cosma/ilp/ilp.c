@@ -12,34 +12,34 @@
 
 static const struct npuplan_cosma_ilp_options none;
 
-static int offer(struct cosma_solve *solve, const struct ilp_encoding *encoding,
+static int offer(struct cosma_solver *cosma, const struct ilp_encoding *encoding,
 		 const double *value)
 {
 	struct cosma_schedule schedule;
 	struct cosma_stays stays;
 	uint32_t status;
-	int err = cosma_schedule_init(&schedule, &solve->model);
+	int err = cosma_schedule_init(&schedule, &cosma->model);
 
 	if (err)
 		return err;
 	ilp_read_schedule(encoding, value, &schedule);
-	err = cosma_stays_init(&stays, &schedule, solve->graph);
+	err = cosma_stays_init(&stays, &schedule, cosma->graph);
 	/* Addresses of a schedule of least peak are not part of its program (Eq. 13-15). */
-	if (!err && solve->options->common.objective == NPUPLAN_OBJECTIVE_PEAK)
-		err = cosma_addresses(solve->graph, &solve->model, &stays, 0, 0, UINT32_MAX,
-				      NPUMEM_NONE, solve->run.effort.work_limit, &solve->run,
+	if (!err && cosma->options->common.objective == NPUPLAN_OBJECTIVE_PEAK)
+		err = cosma_addresses(cosma->graph, &cosma->model, &stays, 0, 0, UINT32_MAX,
+				      NPUMEM_NONE, cosma->run.effort.work_limit, &cosma->run,
 				      &status);
 	else if (!err)
 		err = ilp_read_addresses(encoding, value, &stays);
 	if (!err)
-		cosma_solve_offer(solve, &schedule, &stays);
+		cosma_solver_offer(cosma, &schedule, &stays);
 	else
 		cosma_stays_fini(&stays);
 	cosma_schedule_fini(&schedule);
 	return err;
 }
 
-static int solve_whole(struct cosma_solve *solve, const struct npuplan_cosma_ilp_options *ilp,
+static int solve_whole(struct cosma_solver *cosma, const struct npuplan_cosma_ilp_options *ilp,
 		       const struct ilp_solver *solver, struct npuplan_cosma_plan *plan,
 		       struct npuplan_error *error)
 {
@@ -50,8 +50,8 @@ static int solve_whole(struct cosma_solve *solve, const struct npuplan_cosma_ilp
 		[ILP_UNKNOWN] = NPUMEM_PLAN_STATUS_UNKNOWN,
 	};
 	struct ilp_encoding encoding = {
-		.solve = solve,
-		.model = &solve->model,
+		.cosma = cosma,
+		.model = &cosma->model,
 		.spill_steps = ilp->spill_steps,
 	};
 	struct ilp_answer answer;
@@ -59,31 +59,31 @@ static int solve_whole(struct cosma_solve *solve, const struct npuplan_cosma_ilp
 
 	if (err)
 		return err;
-	err = solver->solve(&encoding.program, true, &solve->run, &answer);
+	err = solver->solve(&encoding.program, true, &cosma->run, &answer);
 	if (!err) {
 		plan->status = status_of[answer.status];
 		if (answer.bound < INT64_MAX / encoding.unit)
 			plan->lower_bound = (uint64_t)(answer.bound * encoding.unit);
 	}
 	if (!err && answer.value)
-		err = offer(solve, &encoding, answer.value);
+		err = offer(cosma, &encoding, answer.value);
 	if (!err)
 		npuplan_free(answer.value);
 	ilp_encoding_fini(&encoding);
 	return err;
 }
 
-static int solve_parts(struct cosma_solve *solve, const struct npuplan_cosma_ilp_options *ilp,
+static int solve_parts(struct cosma_solver *cosma, const struct npuplan_cosma_ilp_options *ilp,
 		       const struct ilp_solver *solver, struct npuplan_cosma_plan *plan,
 		       struct npuplan_error *error)
 {
-	int err = ilp_divide(solve, ilp, solver);
+	int err = ilp_divide(cosma, ilp, solver);
 
 	if (err == -E2BIG)
 		return npuplan_fail(error, err, "the integer program of a sub-graph is too large");
 
-	plan->status = !solve->found	    ? NPUMEM_PLAN_STATUS_UNKNOWN :
-		       solve->run.incumbent ? NPUMEM_PLAN_STATUS_FEASIBLE :
+	plan->status = !cosma->found	    ? NPUMEM_PLAN_STATUS_UNKNOWN :
+		       cosma->run.incumbent ? NPUMEM_PLAN_STATUS_FEASIBLE :
 					      NPUMEM_PLAN_STATUS_OPTIMAL;
 	return err;
 }
@@ -102,11 +102,11 @@ static int check(const struct npuplan_options *asked, const struct npuplan_cosma
 }
 
 /* M_R, and whether that is more than there is. */
-static bool is_too_much(const struct cosma_solve *solve, uint64_t *needed, uint32_t *op, int *err)
+static bool is_too_much(const struct cosma_solver *cosma, uint64_t *needed, uint32_t *op, int *err)
 {
-	const struct npuplan_options *asked = &solve->options->common;
+	const struct npuplan_options *asked = &cosma->options->common;
 
-	*err = cosma_least_budget(solve->graph, &solve->model, asked->alignment, needed, op);
+	*err = cosma_least_budget(cosma->graph, &cosma->model, asked->alignment, needed, op);
 	return !*err && asked->objective != NPUPLAN_OBJECTIVE_PEAK && *needed > asked->arena_budget;
 }
 
@@ -114,26 +114,26 @@ int ilp_plan(const struct npuplan_graph *graph, const struct cosma_settings *opt
 	     const struct npuplan_cosma_ilp_options *ilp, const struct ilp_solver *solver,
 	     struct npuplan_cosma_plan *plan, struct npuplan_error *error)
 {
-	struct cosma_solve solve;
+	struct cosma_solver cosma;
 	int err;
 
 	memset(plan, 0, sizeof(*plan));
 	ilp = ilp ? ilp : &none;
 	err = check(&options->common, ilp, error);
-	err = err ? err : cosma_solve_init(&solve, graph, options, error);
+	err = err ? err : cosma_solver_init(&cosma, graph, options, error);
 	if (err)
 		return err;
-	if (is_too_much(&solve, &plan->needed, &plan->needed_op, &err))
+	if (is_too_much(&cosma, &plan->needed, &plan->needed_op, &err))
 		plan->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
-	else if (!err && ilp->divide && ilp->divide < solve.model.op_count)
-		err = solve_parts(&solve, ilp, solver, plan, error);
+	else if (!err && ilp->divide && ilp->divide < cosma.model.op_count)
+		err = solve_parts(&cosma, ilp, solver, plan, error);
 	else if (!err)
-		err = solve_whole(&solve, ilp, solver, plan, error);
-	if (!err && solve.found)
-		err = cosma_steps(graph, &solve.best, &solve.stays, plan);
-	plan->work = solve.run.work;
-	plan->seconds = npuplan_effort_seconds(&solve.run.effort);
-	cosma_solve_fini(&solve);
+		err = solve_whole(&cosma, ilp, solver, plan, error);
+	if (!err && cosma.found)
+		err = cosma_steps(graph, &cosma.best, &cosma.stays, plan);
+	plan->work = cosma.run.work;
+	plan->seconds = npuplan_effort_seconds(&cosma.run.effort);
+	cosma_solver_fini(&cosma);
 	if (!err)
 		return 0;
 	npuplan_cosma_plan_free(plan);
@@ -168,13 +168,13 @@ int npuplan_cosma_ilp(const struct npuplan_graph *graph, const struct cosma_sett
 			    "can still be written to a file, for any solver");
 }
 
-static int write_encoded(const struct cosma_solve *solve,
+static int write_encoded(const struct cosma_solver *cosma,
 			 const struct npuplan_cosma_ilp_options *ilp, char **text, size_t *size,
 			 struct npuplan_error *error)
 {
 	struct ilp_encoding encoding = {
-		.solve = solve,
-		.model = &solve->model,
+		.cosma = cosma,
+		.model = &cosma->model,
 		.spill_steps = ilp->spill_steps,
 	};
 	int err = ilp_encode(&encoding, error);
@@ -200,7 +200,7 @@ int npuplan_cosma_ilp_write(const struct npuplan_graph *graph, const struct cosm
 			    const struct npuplan_cosma_ilp_options *ilp, char **text, size_t *size,
 			    struct npuplan_error *error)
 {
-	struct cosma_solve solve;
+	struct cosma_solver cosma;
 	uint64_t needed;
 	uint32_t op;
 	int err;
@@ -213,11 +213,11 @@ int npuplan_cosma_ilp_write(const struct npuplan_graph *graph, const struct cosm
 			error, -EINVAL,
 			"divide and conquer makes many programs, of which each needs "
 			"the answer to the one before: they cannot be written to a file");
-	err = cosma_solve_init(&solve, graph, options, error);
+	err = cosma_solver_init(&cosma, graph, options, error);
 	if (err)
 		return err;
-	if (is_too_much(&solve, &needed, &op, &err)) {
-		cosma_solve_fini(&solve);
+	if (is_too_much(&cosma, &needed, &op, &err)) {
+		cosma_solver_fini(&cosma);
 		return npuplan_fail(error, -EINVAL,
 				    "%s '%s' needs %llu bytes, more than the budget of %llu",
 				    op == NPUMEM_NONE ? "what is on chip at the start" : "operator",
@@ -225,8 +225,8 @@ int npuplan_cosma_ilp_write(const struct npuplan_graph *graph, const struct cosm
 				    (unsigned long long)needed,
 				    (unsigned long long)options->common.arena_budget);
 	}
-	err = err ? err : write_encoded(&solve, ilp, text, size, error);
-	cosma_solve_fini(&solve);
+	err = err ? err : write_encoded(&cosma, ilp, text, size, error);
+	cosma_solver_fini(&cosma);
 	/* What is too large has been named. */
 	return err && err != -E2BIG ? npuplan_fail(error, err, "cosma: %s", strerror(-err)) : err;
 }

@@ -9,8 +9,8 @@
 
 static uint32_t alignment(const struct ilp_encoding *encoding, uint32_t t)
 {
-	uint32_t asked = encoding->solve->options->common.alignment;
-	uint32_t own = t == NPUMEM_NONE ? 1 : encoding->solve->graph->tensors[t].align;
+	uint32_t asked = encoding->cosma->options->common.alignment;
+	uint32_t own = t == NPUMEM_NONE ? 1 : encoding->cosma->graph->tensors[t].align;
 
 	return asked > own ? asked : own;
 }
@@ -36,14 +36,14 @@ static void find_unit(struct ilp_encoding *encoding)
 		tensor->size /= encoding->unit;
 		tensor->step = aligned ? 1 : alignment(encoding, tensor->graph) / encoding->unit;
 	}
-	encoding->budget = (int64_t)encoding->solve->options->common.arena_budget / encoding->unit;
+	encoding->budget = (int64_t)encoding->cosma->options->common.arena_budget / encoding->unit;
 }
 
 /* Timesteps between those that must run before and those that must run behind. */
 static int find_range(struct ilp_encoding *encoding)
 {
 	const struct cosma_model *model = encoding->model;
-	const uint32_t *rank = encoding->solve->rank;
+	const uint32_t *rank = encoding->cosma->rank;
 
 	encoding->steps = model->op_count + 1;
 	encoding->op = npuplan_calloc(encoding->steps, sizeof(*encoding->op));
@@ -70,12 +70,12 @@ static int add_tensor(struct ilp_encoding *encoding, struct ilp_tensor tensor)
 /* Operator and tensor of the model that @encoding's is the whole or a part of. */
 static uint32_t whole_op(const struct ilp_encoding *encoding, uint32_t v)
 {
-	return encoding->model == &encoding->solve->model ? v : encoding->model->op_of[v];
+	return encoding->model == &encoding->cosma->model ? v : encoding->model->op_of[v];
 }
 
 static uint32_t whole_tensor(const struct ilp_encoding *encoding, uint32_t x)
 {
-	return encoding->model == &encoding->solve->model ? x : encoding->model->tensor_of[x];
+	return encoding->model == &encoding->cosma->model ? x : encoding->model->tensor_of[x];
 }
 
 static int add_own(struct ilp_encoding *encoding, uint32_t x)
@@ -83,7 +83,7 @@ static int add_own(struct ilp_encoding *encoding, uint32_t x)
 	const struct cosma_model *model = encoding->model;
 	struct ilp_tensor tensor = {
 		.x = x,
-		.graph = encoding->solve->model.tensor_of[whole_tensor(encoding, x)],
+		.graph = encoding->cosma->model.tensor_of[whole_tensor(encoding, x)],
 		.producer = model->producer[x],
 		.source = NPUMEM_NONE,
 		.size = model->size[x],
@@ -124,7 +124,7 @@ static int add_brief(struct ilp_encoding *encoding, uint32_t v, uint32_t t)
 				  .source = NPUMEM_NONE,
 				  .size = t == NPUMEM_NONE ?
 						  0 :
-						  (int64_t)encoding->solve->graph->tensors[t].size,
+						  (int64_t)encoding->cosma->graph->tensors[t].size,
 				  .first = encoding->op[v].early,
 				  .created = encoding->op[v].late,
 				  .last = encoding->op[v].late,
@@ -134,13 +134,13 @@ static int add_brief(struct ilp_encoding *encoding, uint32_t v, uint32_t t)
 /* Parameters that only operator @v uses. */
 static int add_parameters(struct ilp_encoding *encoding, uint32_t v)
 {
-	const struct cosma_solve *solve = encoding->solve;
+	const struct cosma_solver *cosma = encoding->cosma;
 	uint32_t whole = whole_op(encoding, v);
-	const struct npuplan_op *op = &solve->graph->ops[solve->model.op_of[whole]];
+	const struct npuplan_op *op = &cosma->graph->ops[cosma->model.op_of[whole]];
 	int err = 0;
 
 	for (uint32_t k = 0; k < op->input_count && !err; k++)
-		if (cosma_is_own_parameter(&solve->model, solve->graph, whole, k))
+		if (cosma_is_own_parameter(&cosma->model, cosma->graph, whole, k))
 			err = add_brief(encoding, v, op->inputs[k]);
 	return err;
 }
@@ -288,7 +288,7 @@ static void count_pairs(const struct ilp_encoding *encoding, uint64_t *columns, 
 
 int ilp_check_size(const struct ilp_encoding *encoding, struct npuplan_error *error)
 {
-	bool peak = encoding->solve->options->common.objective == NPUPLAN_OBJECTIVE_PEAK;
+	bool peak = encoding->cosma->options->common.objective == NPUPLAN_OBJECTIVE_PEAK;
 	uint64_t columns = 0, rows = 0;
 
 	count_tensors(encoding, peak, &columns, &rows);

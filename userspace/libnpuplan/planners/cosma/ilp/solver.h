@@ -50,5 +50,5 @@ int ilp_plan(const struct npuplan_graph *graph, const struct cosma_settings *opt
  *
  * No plan is offered if a limit came before each of them had one. -ENOMEM, -EIO
  */
-int ilp_divide(struct cosma_solve *solve, const struct npuplan_cosma_ilp_options *ilp,
+int ilp_divide(struct cosma_solver *cosma, const struct npuplan_cosma_ilp_options *ilp,
 	       const struct ilp_solver *solver);

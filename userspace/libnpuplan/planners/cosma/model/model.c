@@ -183,7 +183,7 @@ static void derive_ancestors(struct cosma_model *model)
 /* -------------------------------------------------------------- from a graph */
 
 /*
- * struct reading - what reading a graph needs besides the model
+ * struct graph_reading - what reading a graph needs besides the model
  * @writer: operator, or NPUMEM_NONE, per tensor
  * @model_of: its number in the model, or NPUMEM_NONE, per tensor
  * @order: of operators
@@ -191,7 +191,7 @@ static void derive_ancestors(struct cosma_model *model)
  * @ready: bits of operators that wait for none, and have not run
  * @reads: distinct inputs, per operator; @readers: the same, per tensor
  */
-struct reading {
+struct graph_reading {
 	const struct npuplan_graph *graph;
 	const struct cosma_settings *options;
 	struct npuplan_error *error;
@@ -214,7 +214,7 @@ static const char *op_label(const struct npuplan_graph *graph, uint32_t op, char
 	return text;
 }
 
-static int check_tensor(struct reading *reading, uint32_t i)
+static int check_tensor(struct graph_reading *reading, uint32_t i)
 {
 	const struct npuplan_tensor *tensor = &reading->graph->tensors[i];
 	uint32_t wrong = NPUMEM_TENSOR_FLAG_FIXED | NPUMEM_TENSOR_FLAG_ALIAS;
@@ -230,7 +230,7 @@ static int check_tensor(struct reading *reading, uint32_t i)
 }
 
 /* Lists the operator that writes each tensor. */
-static int list_writers(struct reading *reading)
+static int list_writers(struct graph_reading *reading)
 {
 	const struct npuplan_graph *graph = reading->graph;
 	char name[96], other[96];
@@ -264,7 +264,7 @@ static int list_writers(struct reading *reading)
 }
 
 /* Who reads; an operator may list a tensor several times. */
-static int list_reads(struct reading *reading)
+static int list_reads(struct graph_reading *reading)
 {
 	const struct npuplan_graph *graph = reading->graph;
 	struct cosma_list *reads = &reading->reads;
@@ -292,13 +292,13 @@ static int list_reads(struct reading *reading)
 }
 
 /* Operators that read the tensor. */
-static uint32_t uses_of(const struct reading *reading, uint32_t t)
+static uint32_t uses_of(const struct graph_reading *reading, uint32_t t)
 {
 	return reading->readers.first[t + 1] - reading->readers.first[t];
 }
 
 /* It has run: those that read what it writes wait for one input less. */
-static void wake_readers(struct reading *reading, uint32_t v)
+static void wake_readers(struct graph_reading *reading, uint32_t v)
 {
 	const struct npuplan_op *op = &reading->graph->ops[v];
 
@@ -315,7 +315,7 @@ static void wake_readers(struct reading *reading, uint32_t v)
  * The graph's own order if it is one, else the topological order nearest to it:
  * again and again from the first operator to the last, whoever is ready.
  */
-static int find_order(struct reading *reading)
+static int find_order(struct graph_reading *reading)
 {
 	const struct npuplan_graph *graph = reading->graph;
 	uint32_t count = 0, words = (graph->op_count + 63) / 64;
@@ -343,12 +343,12 @@ static int find_order(struct reading *reading)
 	return 0;
 }
 
-static bool is_external(const struct reading *reading, uint32_t t)
+static bool is_external(const struct graph_reading *reading, uint32_t t)
 {
 	return reading->graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
 }
 
-static int check_sizes(struct reading *reading)
+static int check_sizes(struct graph_reading *reading)
 {
 	uint64_t sum = 0;
 
@@ -365,7 +365,7 @@ static int check_sizes(struct reading *reading)
 }
 
 /* Tensor of the model that may take what operator @op reads of tensor @input. */
-static uint32_t find_taker(const struct reading *reading, uint32_t op, uint32_t input)
+static uint32_t find_taker(const struct graph_reading *reading, uint32_t op, uint32_t input)
 {
 	const struct cosma_settings *options = reading->options;
 	const struct npuplan_cosma_takeover *takeovers = options->takeovers;
@@ -388,7 +388,7 @@ static uint32_t find_taker(const struct reading *reading, uint32_t op, uint32_t 
 	return reading->model_of[output];
 }
 
-static void fill_op(struct cosma_model *model, const struct reading *reading, uint32_t v)
+static void fill_op(struct cosma_model *model, const struct graph_reading *reading, uint32_t v)
 {
 	const struct npuplan_op *op = &reading->graph->ops[reading->order[v]];
 	uint32_t in = model->inputs.first[v], out = model->outputs.first[v];
@@ -413,7 +413,7 @@ static void fill_op(struct cosma_model *model, const struct reading *reading, ui
 }
 
 /* What must run directly before each: whoever writes what it reads, on chip or outside. */
-static int derive_before(struct cosma_model *model, struct reading *reading)
+static int derive_before(struct cosma_model *model, struct graph_reading *reading)
 {
 	uint32_t *number_of =
 		npuplan_pool_take(&reading->pool, model->op_count, sizeof(*number_of));
@@ -433,7 +433,7 @@ static int derive_before(struct cosma_model *model, struct reading *reading)
 	return err;
 }
 
-static uint8_t input_flags(const struct reading *reading, uint32_t t)
+static uint8_t input_flags(const struct graph_reading *reading, uint32_t t)
 {
 	if (reading->options->inputs_flagged)
 		return reading->graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_HOST ? COSMA_HOST :
@@ -441,7 +441,7 @@ static uint8_t input_flags(const struct reading *reading, uint32_t t)
 	return COSMA_HOST | (reading->options->inputs_resident ? COSMA_ENTRY : 0);
 }
 
-static int fill_model(struct cosma_model *model, struct reading *reading)
+static int fill_model(struct cosma_model *model, struct graph_reading *reading)
 {
 	const struct npuplan_graph *graph = reading->graph;
 	size_t inputs = reading->reads.first[graph->op_count], outputs = 0;
@@ -478,7 +478,7 @@ static int fill_model(struct cosma_model *model, struct reading *reading)
 	return 0;
 }
 
-static int read_graph(struct cosma_model *model, struct reading *reading)
+static int read_graph(struct cosma_model *model, struct graph_reading *reading)
 {
 	const struct npuplan_graph *graph = reading->graph;
 	size_t inputs = 0;
@@ -511,7 +511,7 @@ static int read_graph(struct cosma_model *model, struct reading *reading)
 int cosma_model_init(struct cosma_model *model, const struct npuplan_graph *graph,
 		     const struct cosma_settings *options, struct npuplan_error *error)
 {
-	struct reading reading = { .graph = graph, .options = options, .error = error };
+	struct graph_reading reading = { .graph = graph, .options = options, .error = error };
 	int err = read_graph(model, &reading);
 
 	npuplan_pool_free(&reading.pool);

@@ -10,11 +10,11 @@
 #define MAX_STEPS (1u << 16)
 
 /*
- * struct reading - the units in the making
+ * struct unit_reading - the units in the making
  * @align: per tensor, that of its aliases included
  * @unit_of: per cell, NPUMEM_NONE if it has none
  */
-struct reading {
+struct unit_reading {
 	const struct npuplan_graph *graph;
 	const struct npuv_graph *cells;
 	struct cosma_units *units;
@@ -23,7 +23,7 @@ struct reading {
 	uint32_t *unit_of;
 };
 
-static int check_tensors(const struct reading *reading)
+static int check_tensors(const struct unit_reading *reading)
 {
 	const struct npuplan_graph *graph = reading->graph;
 	char label[96];
@@ -56,7 +56,7 @@ static int check_tensors(const struct reading *reading)
 	return 0;
 }
 
-static void find_alignments(struct reading *reading, uint32_t alignment)
+static void find_alignments(struct unit_reading *reading, uint32_t alignment)
 {
 	const struct npuplan_graph *graph = reading->graph;
 
@@ -72,7 +72,7 @@ static void find_alignments(struct reading *reading, uint32_t alignment)
 }
 
 /* Bytes that are on chip at entry. */
-static int check_entry(const struct reading *reading, const struct npuv_cell *cell)
+static int check_entry(const struct unit_reading *reading, const struct npuv_cell *cell)
 {
 	const struct npuplan_tensor *tensor = &reading->graph->tensors[cell->tensor];
 	char label[96];
@@ -94,7 +94,7 @@ static int check_entry(const struct reading *reading, const struct npuv_cell *ce
 }
 
 /* The fragments of a cell, one after another, each aligned; returns their end. */
-static int add_fragments(struct reading *reading, const struct npuv_cell *cell, uint64_t *size)
+static int add_fragments(struct unit_reading *reading, const struct npuv_cell *cell, uint64_t *size)
 {
 	bool external = reading->graph->tensors[cell->tensor].flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
 	uint64_t align = reading->align[cell->tensor];
@@ -121,7 +121,7 @@ static int add_fragments(struct reading *reading, const struct npuv_cell *cell, 
 	return err;
 }
 
-static int add_unit(struct reading *reading, uint32_t c)
+static int add_unit(struct unit_reading *reading, uint32_t c)
 {
 	const struct npuv_cell *cell = &reading->cells->cells[c];
 	const struct npuplan_tensor *tensor = &reading->graph->tensors[cell->tensor];
@@ -168,7 +168,7 @@ static int add_unit(struct reading *reading, uint32_t c)
 }
 
 /* Units of the cells that an access reads, or writes. */
-static int list_units(const struct reading *reading, struct npuv_cells it, uint32_t **list,
+static int list_units(const struct unit_reading *reading, struct npuv_cells it, uint32_t **list,
 		      uint32_t *count)
 {
 	int err = 0;
@@ -216,7 +216,7 @@ static uint32_t count_reads(const struct npuv_graph *g, const struct npumem_step
 }
 
 /* What an in-place write may take: a unit for a unit, or it is too much for COSMA. */
-static int add_takeover(struct reading *reading, uint32_t s, uint32_t write)
+static int add_takeover(struct unit_reading *reading, uint32_t s, uint32_t write)
 {
 	const struct npuv_graph *g = reading->cells;
 	const struct npumem_step *step = npuv_step(g, s);
@@ -253,7 +253,7 @@ static int add_takeover(struct reading *reading, uint32_t s, uint32_t write)
 	return npuplan_append(&units->takeovers, &units->takeover_count, &takeover, 1);
 }
 
-static int add_takeovers(struct reading *reading, uint32_t s)
+static int add_takeovers(struct unit_reading *reading, uint32_t s)
 {
 	const struct npumem_step *step = npuv_step(reading->cells, s);
 	uint32_t end = step->first_access + step->access_count;
@@ -268,7 +268,7 @@ static int add_takeovers(struct reading *reading, uint32_t s)
 	return err;
 }
 
-static int add_op(const struct reading *reading, uint32_t s)
+static int add_op(const struct unit_reading *reading, uint32_t s)
 {
 	const struct npuv_graph *cells = reading->cells;
 	const struct npuplan_step *step = &reading->graph->steps[s];
@@ -301,7 +301,7 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 		     struct npuplan_error *error)
 {
 	struct npuplan_pool pool = { 0 };
-	struct reading reading = {
+	struct unit_reading reading = {
 		.graph = graph,
 		.cells = cells,
 		.units = units,

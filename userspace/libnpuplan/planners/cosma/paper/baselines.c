@@ -9,11 +9,11 @@
 #include "baselines.h"
 
 /*
- * struct block - placed bytes
+ * struct arena_block - placed bytes
  * @tensor: of the model; the number behind them all for a parameter of the operator that runs
  * @pinned: the operator that runs needs it
  */
-struct block {
+struct arena_block {
 	uint64_t offset;
 	uint64_t size;
 	uint32_t tensor;
@@ -41,7 +41,7 @@ struct linear {
 	enum npuplan_cosma_policy policy;
 	uint64_t budget;
 	uint32_t alignment;
-	struct block *block;
+	struct arena_block *block;
 	struct placed *placed;
 	uint32_t *next;
 	bool *host;
@@ -78,7 +78,7 @@ static uint64_t best_fit(const struct linear *linear, uint64_t size, uint32_t al
 	return best;
 }
 
-static int put(struct linear *linear, struct block block)
+static int put(struct linear *linear, struct arena_block block)
 {
 	uint32_t at = linear->block_count;
 	int err = npuplan_append(&linear->block, &linear->block_count, &block, 1);
@@ -135,7 +135,7 @@ static uint64_t price_of(const struct linear *linear, uint64_t at, uint64_t size
 	uint64_t price = 0;
 
 	for (uint32_t i = 0; i < linear->block_count; i++) {
-		const struct block *block = &linear->block[i];
+		const struct arena_block *block = &linear->block[i];
 
 		if (block->offset >= at + size || block->offset + block->size <= at)
 			continue;
@@ -171,7 +171,7 @@ static bool evict_cheapest(struct linear *linear, uint64_t size, uint32_t align)
 
 	consider(linear, 0, size, &best, &best_at);
 	for (uint32_t i = 0; i < linear->block_count; i++) {
-		const struct block *block = &linear->block[i];
+		const struct arena_block *block = &linear->block[i];
 
 		consider(linear, round_up(block->offset + block->size, align), size, &best,
 			 &best_at);
@@ -191,7 +191,7 @@ static bool evict_cheapest(struct linear *linear, uint64_t size, uint32_t align)
 }
 
 /* Where a stay, or a parameter's, begins. */
-static int put_stay(struct linear *linear, struct block block)
+static int put_stay(struct linear *linear, struct arena_block block)
 {
 	struct placed placed = { .tensor = block.tensor, .offset = block.offset };
 	int err = put(linear, block);
@@ -202,7 +202,7 @@ static int put_stay(struct linear *linear, struct block block)
 /* Place bytes for the operator that runs. -ENOSPC: what is pinned is in the way. */
 static int place(struct linear *linear, uint32_t tensor, uint64_t size, uint32_t align)
 {
-	struct block block = { .size = size, .tensor = tensor, .pinned = true };
+	struct arena_block block = { .size = size, .tensor = tensor, .pinned = true };
 
 	align = align > linear->alignment ? align : linear->alignment;
 	block.offset = best_fit(linear, size, align);
@@ -293,10 +293,10 @@ static int try_output(struct linear *linear, uint32_t v, uint32_t y)
 
 	if (offset == UINT64_MAX)
 		return place(linear, y, tensor->size, tensor->align);
-	return put_stay(linear, (struct block){ .offset = offset,
-						.size = tensor->size,
-						.tensor = y,
-						.pinned = true });
+	return put_stay(linear, (struct arena_block){ .offset = offset,
+						      .size = tensor->size,
+						      .tensor = y,
+						      .pinned = true });
 }
 
 /* If there is no room, and nobody else to go, inputs leave with the operator. */
@@ -341,8 +341,8 @@ static int place_all(struct linear *linear, uint32_t v)
 }
 
 /* Start the operator over: everything leaves, its own come back packed. */
-static int repack(struct linear *linear, uint32_t v, uint32_t placed, const struct block *before,
-		  uint32_t count, const uint32_t *next)
+static int repack(struct linear *linear, uint32_t v, uint32_t placed,
+		  const struct arena_block *before, uint32_t count, const uint32_t *next)
 {
 	const struct cosma_list *inputs = &linear->model->inputs;
 
@@ -371,7 +371,8 @@ static int run(struct linear *linear, uint32_t v)
 	const struct cosma_model *model = linear->model;
 	uint32_t placed = linear->placed_count, count = linear->block_count;
 	uint32_t first = model->inputs.first[v], inputs = model->inputs.first[v + 1] - first;
-	AUTO_HEAP struct block *before = npuplan_malloc(((size_t)count + 1) * sizeof(*before));
+	AUTO_HEAP struct arena_block *before =
+		npuplan_malloc(((size_t)count + 1) * sizeof(*before));
 	AUTO_HEAP uint32_t *next = npuplan_malloc(((size_t)inputs + 1) * sizeof(*next));
 	int err;
 

@@ -15,13 +15,13 @@
 #define MAX_PERMITTED 4096
 
 /*
- * struct placing - stays on their way to addresses
+ * struct stay_packing - stays on their way to addresses
  * @first, @last: half instants that are looked at
  * @items: one a stay; @item_of: per stay, NPUMEM_NONE if it is not looked at
  * @taker: per item, the one that may take its bytes; else NPUMEM_NONE
  * @takes: per item: it is somebody's @taker; @taken such pairs
  */
-struct placing {
+struct stay_packing {
 	struct npuplan_pool pool;
 	const struct npuplan_graph *graph;
 	const struct cosma_model *model;
@@ -41,28 +41,29 @@ struct placing {
 };
 
 /* Whether a use of the stay by the last operator may make room, whatever comes after it. */
-static bool yields_at_last(const struct placing *placing, const struct cosma_stay *stay,
+static bool yields_at_last(const struct stay_packing *packing, const struct cosma_stay *stay,
 			   uint32_t op)
 {
 	return op != NPUMEM_NONE && !stay->parameter &&
-	       cosma_gives_way(placing->model, op, stay->tensor);
+	       cosma_gives_way(packing->model, op, stay->tensor);
 }
 
-static uint32_t stay_end(const struct placing *placing, const struct cosma_stay *stay, uint32_t op)
+static uint32_t stay_end(const struct stay_packing *packing, const struct cosma_stay *stay,
+			 uint32_t op)
 {
 	uint32_t end = cosma_stay_end(stay);
 
-	if (end >= placing->last && yields_at_last(placing, stay, op) && placing->model->staged[op])
-		end = placing->last - 1;
-	return end < placing->last ? end : placing->last;
+	if (end >= packing->last && yields_at_last(packing, stay, op) && packing->model->staged[op])
+		end = packing->last - 1;
+	return end < packing->last ? end : packing->last;
 }
 
-static uint32_t stay_taker(const struct placing *placing, const struct cosma_stay *stay,
+static uint32_t stay_taker(const struct stay_packing *packing, const struct cosma_stay *stay,
 			   uint32_t op)
 {
-	const struct cosma_model *model = placing->model;
+	const struct cosma_model *model = packing->model;
 
-	if (2 * stay->to <= placing->last || !yields_at_last(placing, stay, op))
+	if (2 * stay->to <= packing->last || !yields_at_last(packing, stay, op))
 		return stay->taker;
 	cosma_for_each(k, model->inputs, op)
 		if (model->inputs.item[k] == stay->tensor)
@@ -70,22 +71,22 @@ static uint32_t stay_taker(const struct placing *placing, const struct cosma_sta
 	return NPUMEM_NONE;
 }
 
-static void list_items(struct placing *placing, uint32_t op)
+static void list_items(struct stay_packing *packing, uint32_t op)
 {
-	for (uint32_t i = 0; i < placing->stays->count; i++) {
-		const struct cosma_stay *stay = &placing->stays->stay[i];
+	for (uint32_t i = 0; i < packing->stays->count; i++) {
+		const struct cosma_stay *stay = &packing->stays->stay[i];
 		uint32_t t = stay->parameter ? stay->tensor :
-					       placing->model->tensor_of[stay->tensor];
-		uint32_t start = cosma_stay_start(stay), end = stay_end(placing, stay, op);
+					       packing->model->tensor_of[stay->tensor];
+		uint32_t start = cosma_stay_start(stay), end = stay_end(packing, stay, op);
 
-		placing->item_of[i] = NPUMEM_NONE;
-		if (start > placing->last || end < placing->first)
+		packing->item_of[i] = NPUMEM_NONE;
+		if (start > packing->last || end < packing->first)
 			continue;
-		placing->item_of[i] = placing->count;
-		placing->items[placing->count++] = (struct npuplan_item){
-			.size = placing->graph->tensors[t].size,
-			.align = placing->graph->tensors[t].align,
-			.start = start > placing->first ? start : placing->first,
+		packing->item_of[i] = packing->count;
+		packing->items[packing->count++] = (struct npuplan_item){
+			.size = packing->graph->tensors[t].size,
+			.align = packing->graph->tensors[t].align,
+			.start = start > packing->first ? start : packing->first,
 			.end = end,
 			.tensor = i,
 		};
@@ -93,55 +94,55 @@ static void list_items(struct placing *placing, uint32_t op)
 }
 
 /* The item of the stay with which a tensor begins, if that is looked at. */
-static uint32_t first_item(const struct placing *placing, uint32_t x)
+static uint32_t first_item(const struct stay_packing *packing, uint32_t x)
 {
-	const struct cosma_stay *stay = placing->stays->stay;
+	const struct cosma_stay *stay = packing->stays->stay;
 
 	/* Stays come by tensor, then parameters. */
-	return placing->item_of[npuplan_bisect(at, 0, placing->stays->count,
+	return packing->item_of[npuplan_bisect(at, 0, packing->stays->count,
 					       !stay[at].parameter && stay[at].tensor < x)];
 }
 
-static void list_takers(struct placing *placing, uint32_t op)
+static void list_takers(struct stay_packing *packing, uint32_t op)
 {
-	for (uint32_t i = 0; i < placing->count; i++) {
-		const struct cosma_stay *stay = &placing->stays->stay[placing->items[i].tensor];
-		uint32_t x = stay_taker(placing, stay, op);
+	for (uint32_t i = 0; i < packing->count; i++) {
+		const struct cosma_stay *stay = &packing->stays->stay[packing->items[i].tensor];
+		uint32_t x = stay_taker(packing, stay, op);
 
-		placing->taker[i] = x == NPUMEM_NONE ? x : first_item(placing, x);
-		if (placing->taker[i] == NPUMEM_NONE)
+		packing->taker[i] = x == NPUMEM_NONE ? x : first_item(packing, x);
+		if (packing->taker[i] == NPUMEM_NONE)
 			continue;
-		placing->takes[placing->taker[i]] = true;
-		placing->taken++;
+		packing->takes[packing->taker[i]] = true;
+		packing->taken++;
 	}
 }
 
 /* Most bytes on chip at once, those that are taken once. */
-static int most_live(const struct placing *placing, uint64_t *most)
+static int most_live(const struct stay_packing *packing, uint64_t *most)
 {
 	AUTO_HEAP uint64_t *change =
-		npuplan_calloc((size_t)placing->last - placing->first + 2, sizeof(*change));
+		npuplan_calloc((size_t)packing->last - packing->first + 2, sizeof(*change));
 	uint64_t now = 0;
 
 	*most = 0;
 	if (!change)
 		return -ENOMEM;
 	/* Unsigned wrap-around is meant: the running sum is never negative. */
-	for (uint32_t i = 0; i < placing->count; i++) {
-		const struct npuplan_item *item = &placing->items[i];
-		uint32_t end = item->end - (placing->taker[i] != NPUMEM_NONE);
+	for (uint32_t i = 0; i < packing->count; i++) {
+		const struct npuplan_item *item = &packing->items[i];
+		uint32_t end = item->end - (packing->taker[i] != NPUMEM_NONE);
 
-		change[item->start - placing->first] += item->size;
-		change[end + 1 - placing->first] -= item->size;
+		change[item->start - packing->first] += item->size;
+		change[end + 1 - packing->first] -= item->size;
 	}
-	for (uint32_t t = 0; t <= placing->last - placing->first; t++) {
+	for (uint32_t t = 0; t <= packing->last - packing->first; t++) {
 		now += change[t];
 		*most = now > *most ? now : *most;
 	}
 	return 0;
 }
 
-static int pack(struct placing *placing, const struct npuplan_item *items, uint32_t count,
+static int pack(struct stay_packing *packing, const struct npuplan_item *items, uint32_t count,
 		const struct npuplan_conflicts *conflicts, uint64_t bound, uint64_t *places,
 		struct npuplan_pack_result *result)
 {
@@ -149,109 +150,110 @@ static int pack(struct placing *placing, const struct npuplan_item *items, uint3
 		.items = items,
 		.item_count = count,
 		.conflicts = conflicts,
-		.capacity = placing->capacity,
+		.capacity = packing->capacity,
 		.lower_bound = bound,
-		.alignment = placing->run->options->common.alignment,
+		.alignment = packing->run->options->common.alignment,
 	};
 	const struct npuplan_pack_options options = {
-		.work_limit = placing->work_limit,
-		.deadline_seconds = npuplan_effort_left(&placing->run->effort),
+		.work_limit = packing->work_limit,
+		.deadline_seconds = npuplan_effort_left(&packing->run->effort),
 	};
 	int err = npuplan_pack_exactly(&problem, &options, places, result, NULL);
 
 	if (!err)
-		placing->run->work += result->work;
+		packing->run->work += result->work;
 	return err;
 }
 
 /* Whoever is taken lies where its taker does: chains become one item. */
-static int pack_merged(struct placing *placing, uint64_t bound, struct npuplan_pack_result *result)
+static int pack_merged(struct stay_packing *packing, uint64_t bound,
+		       struct npuplan_pack_result *result)
 {
-	struct npuplan_pool *pool = &placing->pool;
-	struct npuplan_item *merged = npuplan_pool_take(pool, placing->count, sizeof(*merged));
-	uint32_t *into = npuplan_pool_take(pool, placing->count, sizeof(*into)), count = 0;
-	uint64_t *places = npuplan_pool_take(pool, placing->count, sizeof(*places));
+	struct npuplan_pool *pool = &packing->pool;
+	struct npuplan_item *merged = npuplan_pool_take(pool, packing->count, sizeof(*merged));
+	uint32_t *into = npuplan_pool_take(pool, packing->count, sizeof(*into)), count = 0;
+	uint64_t *places = npuplan_pool_take(pool, packing->count, sizeof(*places));
 	int err;
 
 	if (pool->failed)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < placing->count; i++) {
+	for (uint32_t i = 0; i < packing->count; i++) {
 		struct npuplan_item *all = &merged[count];
 
-		if (placing->takes[i])
+		if (packing->takes[i])
 			continue;
-		*all = placing->items[i];
+		*all = packing->items[i];
 		into[i] = count++;
-		for (uint32_t k = placing->taker[i]; k != NPUMEM_NONE; k = placing->taker[k]) {
-			const struct npuplan_item *one = &placing->items[k];
+		for (uint32_t k = packing->taker[i]; k != NPUMEM_NONE; k = packing->taker[k]) {
+			const struct npuplan_item *one = &packing->items[k];
 
 			into[k] = into[i];
 			all->end = one->end;
 			all->align = one->align > all->align ? one->align : all->align;
 		}
 	}
-	err = pack(placing, merged, count, NULL, bound, places, result);
-	for (uint32_t i = 0; i < placing->count && !err && result->top; i++)
-		placing->places[i] = places[into[i]];
+	err = pack(packing, merged, count, NULL, bound, places, result);
+	for (uint32_t i = 0; i < packing->count && !err && result->top; i++)
+		packing->places[i] = places[into[i]];
 	return err;
 }
 
-static int pack_permitted(struct placing *placing, uint64_t bound, uint64_t *places,
+static int pack_permitted(struct stay_packing *packing, uint64_t bound, uint64_t *places,
 			  struct npuplan_pack_result *result)
 {
 	struct npuplan_permit *permits =
-		npuplan_pool_take(&placing->pool, placing->taken, sizeof(*permits));
+		npuplan_pool_take(&packing->pool, packing->taken, sizeof(*permits));
 	struct npuplan_conflicts conflicts = { 0 };
 	size_t count = 0;
-	int err = permits ? npuplan_conflicts_whole(&conflicts, placing->items, placing->count) :
+	int err = permits ? npuplan_conflicts_whole(&conflicts, packing->items, packing->count) :
 			    -ENOMEM;
 
-	for (uint32_t i = 0; i < placing->count && !err; i++)
-		if (placing->taker[i] != NPUMEM_NONE)
+	for (uint32_t i = 0; i < packing->count && !err; i++)
+		if (packing->taker[i] != NPUMEM_NONE)
 			permits[count++] =
-				(struct npuplan_permit){ .a = i, .b = placing->taker[i] };
+				(struct npuplan_permit){ .a = i, .b = packing->taker[i] };
 	err = err ? err : npuplan_conflicts_permit(&conflicts, permits, count);
 	err = err ? err :
-		    pack(placing, placing->items, placing->count, &conflicts, bound, places,
+		    pack(packing, packing->items, packing->count, &conflicts, bound, places,
 			 result);
 	npuplan_conflicts_fini(&conflicts);
 	return err;
 }
 
 /* @result->status is of all ways to place the stays, merged or not. */
-static int place(struct placing *placing, struct npuplan_pack_result *result)
+static int place(struct stay_packing *packing, struct npuplan_pack_result *result)
 {
 	struct npuplan_pack_result other = { 0 };
 	uint64_t bound, *places;
 	int err;
 
-	if (!placing->taken)
-		return pack(placing, placing->items, placing->count, NULL, 0, placing->places,
+	if (!packing->taken)
+		return pack(packing, packing->items, packing->count, NULL, 0, packing->places,
 			    result);
-	err = most_live(placing, &bound);
+	err = most_live(packing, &bound);
 	if (err)
 		return err;
-	if (placing->capacity && bound > placing->capacity) {
+	if (packing->capacity && bound > packing->capacity) {
 		result->status = NPUPLAN_PACK_INFEASIBLE;
 		return 0;
 	}
-	err = pack_merged(placing, bound, result);
-	if (err || (cosma_is_placed(result->status) && (placing->capacity || result->top <= bound)))
+	err = pack_merged(packing, bound, result);
+	if (err || (cosma_is_placed(result->status) && (packing->capacity || result->top <= bound)))
 		return err;
 	/* What is proved of merged items is not of others. */
-	if (placing->count > MAX_PERMITTED) {
+	if (packing->count > MAX_PERMITTED) {
 		result->status = cosma_is_placed(result->status) ? NPUPLAN_PACK_FEASIBLE :
 								   NPUPLAN_PACK_UNKNOWN;
 		return 0;
 	}
-	places = npuplan_pool_take(&placing->pool, placing->count, sizeof(*places));
-	err = places ? pack_permitted(placing, bound, places, &other) : -ENOMEM;
+	places = npuplan_pool_take(&packing->pool, packing->count, sizeof(*places));
+	err = places ? pack_permitted(packing, bound, places, &other) : -ENOMEM;
 	if (err)
 		return err;
 	if (!cosma_is_placed(result->status) ||
 	    (cosma_is_placed(other.status) && other.top < result->top)) {
 		*result = other;
-		placing->places = places;
+		packing->places = places;
 		return 0;
 	}
 	if (cosma_is_placed(other.status))
@@ -265,7 +267,7 @@ int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model 
 		    struct cosma_stays *stays, uint64_t capacity, uint32_t first, uint32_t last,
 		    uint32_t last_op, uint64_t work_limit, struct cosma_run *run, uint32_t *status)
 {
-	struct placing placing = {
+	struct stay_packing packing = {
 		.graph = graph,
 		.model = model,
 		.stays = stays,
@@ -275,28 +277,28 @@ int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model 
 		.first = first ? 2 * first - 1 : 0,
 		.last = last < model->op_count ? 2 * last : 2 * model->op_count,
 	};
-	struct npuplan_pool *pool = &placing.pool;
+	struct npuplan_pool *pool = &packing.pool;
 	struct npuplan_pack_result result = { 0 };
 	int err;
 
-	placing.items = npuplan_pool_take(pool, stays->count, sizeof(*placing.items));
-	placing.item_of = npuplan_pool_take(pool, stays->count + (size_t)1, sizeof(uint32_t));
-	placing.taker = npuplan_pool_take(pool, stays->count, sizeof(*placing.taker));
-	placing.takes = npuplan_pool_take(pool, stays->count, sizeof(*placing.takes));
-	placing.places = npuplan_pool_take(pool, stays->count, sizeof(*placing.places));
+	packing.items = npuplan_pool_take(pool, stays->count, sizeof(*packing.items));
+	packing.item_of = npuplan_pool_take(pool, stays->count + (size_t)1, sizeof(uint32_t));
+	packing.taker = npuplan_pool_take(pool, stays->count, sizeof(*packing.taker));
+	packing.takes = npuplan_pool_take(pool, stays->count, sizeof(*packing.takes));
+	packing.places = npuplan_pool_take(pool, stays->count, sizeof(*packing.places));
 	err = pool->failed ? -ENOMEM : 0;
 	if (!err) {
-		placing.item_of[stays->count] = NPUMEM_NONE;
-		list_items(&placing, last_op);
-		list_takers(&placing, last_op);
-		err = place(&placing, &result);
+		packing.item_of[stays->count] = NPUMEM_NONE;
+		list_items(&packing, last_op);
+		list_takers(&packing, last_op);
+		err = place(&packing, &result);
 	}
 	if (!err) {
 		*status = result.status;
 		for (uint32_t i = 0; i < stays->count; i++)
 			stays->stay[i].offset = 0;
-		for (uint32_t i = 0; i < placing.count && result.top; i++)
-			stays->stay[placing.items[i].tensor].offset = placing.places[i];
+		for (uint32_t i = 0; i < packing.count && result.top; i++)
+			stays->stay[packing.items[i].tensor].offset = packing.places[i];
 	}
 	npuplan_pool_free(pool);
 	return err;

@@ -11,8 +11,8 @@
 /* Items that are looked at; more make a search without hope. */
 #define MAX_ITEMS 1024
 
-/** struct change - domain an item had before */
-struct change {
+/** struct domain_change - domain an item had before */
+struct domain_change {
 	uint32_t item;
 	uint64_t domain;
 };
@@ -39,14 +39,14 @@ struct lattice {
 	struct cosma_list other;
 	struct cosma_list there;
 	uint32_t instants;
-	struct change *changes;
+	struct domain_change *changes;
 	uint32_t change_count;
 	uint64_t work;
 	uint64_t work_limit;
 };
 
 /* What became of a search. */
-enum outcome { NONE_FITS, FITS, LIMIT };
+enum lattice_outcome { NONE_FITS, FITS, LIMIT };
 
 static uint64_t rows_between(int64_t low, int64_t high)
 {
@@ -249,7 +249,7 @@ static bool put(struct lattice *lattice, uint32_t i, uint32_t row)
 		if (lattice->placed[j] || domain == lattice->domain[j])
 			continue;
 		lattice->changes[lattice->change_count++] =
-			(struct change){ .item = j, .domain = lattice->domain[j] };
+			(struct domain_change){ .item = j, .domain = lattice->domain[j] };
 		lattice->domain[j] = domain;
 		if (!domain)
 			return false;
@@ -261,7 +261,7 @@ static bool put(struct lattice *lattice, uint32_t i, uint32_t row)
 static void take_back(struct lattice *lattice, uint32_t i, uint32_t change_count)
 {
 	while (lattice->change_count > change_count) {
-		const struct change *change = &lattice->changes[--lattice->change_count];
+		const struct domain_change *change = &lattice->changes[--lattice->change_count];
 
 		lattice->domain[change->item] = change->domain;
 	}
@@ -305,7 +305,7 @@ static uint32_t choose_item(const struct lattice *lattice)
 	return best;
 }
 
-static enum outcome search(struct lattice *lattice, uint32_t left)
+static enum lattice_outcome search(struct lattice *lattice, uint32_t left)
 {
 	uint32_t i = choose_item(lattice), changes = lattice->change_count;
 	uint64_t domain;
@@ -318,7 +318,7 @@ static enum outcome search(struct lattice *lattice, uint32_t left)
 	if (left == lattice->count)
 		domain &= rows_between(0, (int64_t)(lattice->rows - lattice->size[i]) / 2);
 	for (; domain; domain &= domain - 1) {
-		enum outcome outcome = NONE_FITS;
+		enum lattice_outcome outcome = NONE_FITS;
 
 		if (lattice->work > lattice->work_limit)
 			return LIMIT;

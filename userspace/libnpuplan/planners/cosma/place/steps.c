@@ -7,10 +7,10 @@
 #include "addresses.h"
 
 /*
- * struct writing - the plan in the making
+ * struct step_writing - the plan in the making
  * @begin, @end: stays by the instant they begin and end at
  */
-struct writing {
+struct step_writing {
 	const struct npuplan_graph *graph;
 	const struct cosma_schedule *schedule;
 	const struct cosma_stays *stays;
@@ -19,14 +19,14 @@ struct writing {
 	struct cosma_list end;
 };
 
-static uint32_t graph_tensor(const struct writing *writing, uint32_t stay)
+static uint32_t graph_tensor(const struct step_writing *writing, uint32_t stay)
 {
 	const struct cosma_stay *at = &writing->stays->stay[stay];
 
 	return at->parameter ? at->tensor : writing->schedule->model->tensor_of[at->tensor];
 }
 
-static int add_step(struct writing *writing, enum npumem_position_kind kind, uint32_t index)
+static int add_step(struct step_writing *writing, enum npumem_position_kind kind, uint32_t index)
 {
 	struct npuplan_cosma_plan *plan = writing->plan;
 	struct npumem_position position = { .kind = kind, .index = index };
@@ -48,7 +48,7 @@ static bool has_previous(const struct cosma_stays *stays, uint32_t i)
 }
 
 /* A stay's first end without a host copy: what is on chip is all there is. */
-static bool is_only_copy(const struct writing *writing, uint32_t i)
+static bool is_only_copy(const struct step_writing *writing, uint32_t i)
 {
 	const struct cosma_stay *stay = &writing->stays->stay[i];
 
@@ -60,7 +60,7 @@ static bool is_only_copy(const struct writing *writing, uint32_t i)
  * What an operator makes may lie on inputs that leave with it: they have to be with the host
  * before it runs. @i is a stay that ends with it, of tensor @t of the graph.
  */
-static int store_first(struct writing *writing, uint32_t i, uint32_t t)
+static int store_first(struct step_writing *writing, uint32_t i, uint32_t t)
 {
 	const struct cosma_stay *stay = &writing->stays->stay[i];
 
@@ -72,7 +72,7 @@ static int store_first(struct writing *writing, uint32_t i, uint32_t t)
 }
 
 /* After an operator, first of all: outputs that it has made are stored. */
-static int store_output(struct writing *writing, uint32_t i, uint32_t t)
+static int store_output(struct step_writing *writing, uint32_t i, uint32_t t)
 {
 	const struct cosma_stay *stay = &writing->stays->stay[i];
 	struct npuplan_cosma_plan *plan = writing->plan;
@@ -87,7 +87,7 @@ static int store_output(struct writing *writing, uint32_t i, uint32_t t)
 }
 
 /* Then those leave that come back. */
-static int leave(struct writing *writing, uint32_t i, uint32_t t)
+static int leave(struct step_writing *writing, uint32_t i, uint32_t t)
 {
 	const struct cosma_stay *stay = &writing->stays->stay[i];
 	struct npuplan_cosma_plan *plan = writing->plan;
@@ -104,7 +104,7 @@ static int leave(struct writing *writing, uint32_t i, uint32_t t)
 }
 
 /* And then those come that the next operator needs. */
-static int come(struct writing *writing, uint32_t i, uint32_t t)
+static int come(struct step_writing *writing, uint32_t i, uint32_t t)
 {
 	const struct cosma_stay *stay = &writing->stays->stay[i];
 	struct npuplan_cosma_plan *plan = writing->plan;
@@ -118,8 +118,8 @@ static int come(struct writing *writing, uint32_t i, uint32_t t)
 	return add_step(writing, again ? NPUMEM_POSITION_FILL : NPUMEM_POSITION_LOAD, t);
 }
 
-static int each_stay(struct writing *writing, const struct cosma_list *list, uint32_t instant,
-		     int (*act)(struct writing *writing, uint32_t i, uint32_t t))
+static int each_stay(struct step_writing *writing, const struct cosma_list *list, uint32_t instant,
+		     int (*act)(struct step_writing *writing, uint32_t i, uint32_t t))
 {
 	int err = 0;
 
@@ -140,7 +140,7 @@ static void by_instant(struct cosma_list *list, struct npuplan_pool *pool,
 }
 
 /* @change: zeroes, two for each instant: operators load, then they store. */
-static void find_peak(const struct writing *writing, uint64_t *change)
+static void find_peak(const struct step_writing *writing, uint64_t *change)
 {
 	uint32_t halves = 2 * writing->schedule->model->op_count + 1;
 	struct npuplan_cosma_plan *plan = writing->plan;
@@ -162,7 +162,7 @@ static void find_peak(const struct writing *writing, uint64_t *change)
 	}
 }
 
-static int write_steps(struct writing *writing)
+static int write_steps(struct step_writing *writing)
 {
 	const struct cosma_schedule *schedule = writing->schedule;
 	const struct cosma_model *model = schedule->model;
@@ -198,7 +198,7 @@ static int write_steps(struct writing *writing)
 int cosma_steps(const struct npuplan_graph *graph, const struct cosma_schedule *schedule,
 		const struct cosma_stays *stays, struct npuplan_cosma_plan *plan)
 {
-	struct writing writing = {
+	struct step_writing writing = {
 		.graph = graph,
 		.schedule = schedule,
 		.stays = stays,

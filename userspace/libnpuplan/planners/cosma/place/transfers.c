@@ -11,7 +11,7 @@
 #define HOST_ALIGN 64
 
 /*
- * struct writing - the plan in the making
+ * struct transfer_writing - the plan in the making
  * @first: those that stand for position i of @found are [first[i], first[i + 1])
  * @placement: per placement of @found, the first of @plan that stand for its fragments
  * @resident: per unit, its placement in @found now
@@ -19,7 +19,7 @@
  * @copies: per unit, that copy from the position that needs it first to the last one;
  *	@start NPUMEM_NONE: there is none
  */
-struct writing {
+struct transfer_writing {
 	const struct cosma_units *units;
 	const struct npuplan_cosma_plan *found;
 	struct npuplan_plan *plan;
@@ -31,7 +31,7 @@ struct writing {
 };
 
 /* Positions that stand for each of @found. */
-static int number_positions(struct writing *writing)
+static int number_positions(struct transfer_writing *writing)
 {
 	const struct npuplan_cosma_plan *found = writing->found;
 	uint64_t count = 0;
@@ -51,7 +51,7 @@ static int number_positions(struct writing *writing)
 	return writing->plan->positions ? 0 : -ENOMEM;
 }
 
-static int write_placements(struct writing *writing)
+static int write_placements(struct transfer_writing *writing)
 {
 	const struct npuplan_cosma_plan *found = writing->found;
 	struct npuplan_plan *plan = writing->plan;
@@ -83,7 +83,7 @@ static int write_placements(struct writing *writing)
 }
 
 /* When each unit's copy in host memory is needed. */
-static void find_copies(struct writing *writing)
+static void find_copies(struct transfer_writing *writing)
 {
 	const struct npuplan_cosma_plan *found = writing->found;
 	uint32_t end = writing->plan->position_count;
@@ -118,7 +118,7 @@ static void find_copies(struct writing *writing)
 }
 
 /* Addresses in host memory: first fit, largest first. */
-static int place_copies(struct writing *writing, struct npuplan_error *error)
+static int place_copies(struct transfer_writing *writing, struct npuplan_error *error)
 {
 	struct npuplan_item *items = writing->copies;
 	AUTO_HEAP uint64_t *offsets =
@@ -138,7 +138,7 @@ static int place_copies(struct writing *writing, struct npuplan_error *error)
 	return err;
 }
 
-static void write_transfer(struct writing *writing, uint32_t i)
+static void write_transfer(struct transfer_writing *writing, uint32_t i)
 {
 	const struct npumem_position *position = &writing->found->positions[i];
 	const struct cosma_unit *unit = &writing->units->unit[position->index];
@@ -161,7 +161,7 @@ static void write_transfer(struct writing *writing, uint32_t i)
 	}
 }
 
-static void write_positions(struct writing *writing)
+static void write_positions(struct transfer_writing *writing)
 {
 	const struct npuplan_cosma_plan *found = writing->found;
 	uint32_t *next = writing->resident;
@@ -212,7 +212,7 @@ static int find_peak(struct npuplan_plan *plan)
 	return 0;
 }
 
-static int write_plan(struct writing *writing, struct npuplan_error *error)
+static int write_plan(struct transfer_writing *writing, struct npuplan_error *error)
 {
 	const struct npuplan_cosma_plan *found = writing->found;
 	struct npuplan_plan *plan = writing->plan;
@@ -245,7 +245,7 @@ int cosma_transfers(const struct cosma_units *units, const struct npuplan_cosma_
 {
 	uint32_t count = units->count;
 	struct npuplan_pool pool = { 0 };
-	struct writing writing = {
+	struct transfer_writing writing = {
 		.units = units,
 		.found = found,
 		.plan = npuplan_calloc(1, sizeof(*writing.plan)),

@@ -15,18 +15,18 @@
 /* Work of all of it, unless the caller says. */
 #define ALL_WORK   2000000000ull
 
-/** struct candidate - clones to add together; each one's readers are owned */
-struct candidate {
+/** struct clone_set - clones to add together; each one's readers are owned */
+struct clone_set {
 	struct npuplan_clone clones[MAX_CLONES];
 	uint32_t count;
 };
 
 /*
- * struct climbing - the best so far, and what is tried beside it
+ * struct hill_climb - the best so far, and what is tried beside it
  * @graph: of the best plan
  * @effort: of all plans together; @work units so far, of which the first plan took @first_work
  */
-struct climbing {
+struct hill_climb {
 	const struct cosma_settings *options;
 	struct npuplan_recomputation *best;
 	const struct npuplan_graph *graph;
@@ -70,7 +70,7 @@ static uint64_t operations_of(const struct npuplan_graph *graph, uint32_t op)
 
 /* ------------------------------------------------------------- candidates */
 
-static void candidate_fini(struct candidate *candidate)
+static void candidate_fini(struct clone_set *candidate)
 {
 	for (uint32_t i = 0; i < candidate->count; i++)
 		npuplan_free(candidate->clones[i].readers);
@@ -104,7 +104,7 @@ static bool resident(const struct npuplan_cosma_plan *plan, uint32_t tensor, uin
 }
 
 /* Who reads a tensor between its fill at @position and when it leaves; or @all that follow. */
-static int readers_after(const struct climbing *climb, uint32_t position, bool all,
+static int readers_after(const struct hill_climb *climb, uint32_t position, bool all,
 			 struct npuplan_clone *clone)
 {
 	const struct npuplan_cosma_plan *plan = &climb->best->plan;
@@ -137,8 +137,8 @@ static int64_t next_op_id(const struct npuplan_graph *graph)
  * The operator that made what is filled at @position; then, while @depth lasts, those
  * that made what it needs and what is not on chip there.
  */
-static int make_candidate(const struct climbing *climb, uint32_t position, bool all, uint32_t depth,
-			  struct candidate *candidate)
+static int make_candidate(const struct hill_climb *climb, uint32_t position, bool all,
+			  uint32_t depth, struct clone_set *candidate)
 {
 	const struct npuplan_graph *graph = climb->graph;
 	uint32_t op = producer_of(graph, climb->best->plan.positions[position].index);
@@ -184,7 +184,7 @@ static int make_candidate(const struct climbing *climb, uint32_t position, bool 
 /* What the caller hears: the best of all that was tried; no bound is known. */
 static int tell(void *context, const struct npuplan_pack_progress *now)
 {
-	struct climbing *climb = context;
+	struct hill_climb *climb = context;
 	struct npuplan_pack_progress progress = *now;
 
 	progress.top = climb->best->answer.traffic;
@@ -196,8 +196,9 @@ static int tell(void *context, const struct npuplan_pack_progress *now)
 	return climb->effort.stopped;
 }
 
-static int make_plan(struct climbing *climb, const struct npuplan_graph *graph, uint64_t work_limit,
-		     struct npuplan_cosma_plan *plan, struct npuplan_error *error)
+static int make_plan(struct hill_climb *climb, const struct npuplan_graph *graph,
+		     uint64_t work_limit, struct npuplan_cosma_plan *plan,
+		     struct npuplan_error *error)
 {
 	struct cosma_settings options = *climb->options;
 	int err;
@@ -215,12 +216,12 @@ static int make_plan(struct climbing *climb, const struct npuplan_graph *graph, 
 	return err;
 }
 
-static bool over(const struct climbing *climb)
+static bool over(const struct hill_climb *climb)
 {
 	return npuplan_effort_ended(&climb->effort) || climb->work >= climb->effort.work_limit;
 }
 
-static uint64_t try_limit(const struct climbing *climb)
+static uint64_t try_limit(const struct hill_climb *climb)
 {
 	uint64_t limit = TRY_FACTOR * climb->first_work + TRY_WORK;
 	uint64_t left = climb->effort.work_limit - climb->work;
@@ -232,7 +233,7 @@ static uint64_t try_limit(const struct climbing *climb)
 struct found {
 	struct npuplan_graph *graph;
 	struct npuplan_cosma_plan plan;
-	struct candidate candidate;
+	struct clone_set candidate;
 	uint64_t traffic;
 	uint64_t operations;
 };
@@ -268,7 +269,7 @@ static int apply(const struct npuplan_graph *graph, const struct npuplan_clone *
 }
 
 /* Takes the candidate over if it is the best of its round, else frees it. */
-static int try_candidate(struct climbing *climb, struct candidate *candidate, struct found *found)
+static int try_candidate(struct hill_climb *climb, struct clone_set *candidate, struct found *found)
 {
 	struct found now = { .candidate = *candidate };
 	int err = apply(climb->graph, candidate->clones, candidate->count, &now.graph, NULL);
@@ -296,7 +297,7 @@ static int try_candidate(struct climbing *climb, struct candidate *candidate, st
 	return 0;
 }
 
-static int try_all(struct climbing *climb, uint32_t limit, struct found *found)
+static int try_all(struct hill_climb *climb, uint32_t limit, struct found *found)
 {
 	const struct npuplan_cosma_plan *plan = &climb->best->plan;
 	uint32_t depths = limit < MAX_CLONES ? limit : MAX_CLONES;
@@ -306,7 +307,7 @@ static int try_all(struct climbing *climb, uint32_t limit, struct found *found)
 		if (plan->positions[p].kind != NPUMEM_POSITION_FILL)
 			continue;
 		for (uint32_t i = 0; i < 2 * depths && !err && !over(climb); i++) {
-			struct candidate candidate;
+			struct clone_set candidate;
 
 			err = make_candidate(climb, p, i % 2, i / 2, &candidate);
 			if (!err && candidate.count)
@@ -317,7 +318,7 @@ static int try_all(struct climbing *climb, uint32_t limit, struct found *found)
 }
 
 /* The best of a round becomes what the next one starts from. */
-static int accept(struct climbing *climb, struct found *found)
+static int accept(struct hill_climb *climb, struct found *found)
 {
 	struct npuplan_recomputation *best = climb->best;
 	struct npuplan_recompute *answer = &best->answer;
@@ -341,7 +342,7 @@ static int accept(struct climbing *climb, struct found *found)
 	return 0;
 }
 
-static int climb_up(struct climbing *climb, uint32_t limit)
+static int climb_up(struct hill_climb *climb, uint32_t limit)
 {
 	int err = 0;
 
@@ -364,7 +365,7 @@ int npuplan_cosma_recompute(const struct npuplan_graph *graph, const struct cosm
 			    uint32_t limit, struct npuplan_recomputation *out,
 			    struct npuplan_error *error)
 {
-	struct climbing climb = {
+	struct hill_climb climb = {
 		.options = options,
 		.best = out,
 		.graph = graph,

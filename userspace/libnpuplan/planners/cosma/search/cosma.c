@@ -15,61 +15,61 @@
 #define EXACT_WORK 2000000000ull
 
 /* A plan to have: linear allocation of an order. */
-static int solve_linear(struct cosma_solve *solve, const struct cosma_schedule *order)
+static int solve_linear(struct cosma_solver *solver, const struct cosma_schedule *order)
 {
 	struct cosma_schedule schedule;
 	struct cosma_stays stays;
-	int err = cosma_schedule_init(&schedule, &solve->model);
+	int err = cosma_schedule_init(&schedule, &solver->model);
 
 	if (err)
 		return err;
-	memcpy(schedule.order, order->order, solve->model.op_count * sizeof(*schedule.order));
-	err = cosma_linear(solve->graph, &schedule, solve->options->common.arena_budget,
-			   solve->options->common.alignment, NPUPLAN_COSMA_GREEDY, &stays);
+	memcpy(schedule.order, order->order, solver->model.op_count * sizeof(*schedule.order));
+	err = cosma_linear(solver->graph, &schedule, solver->options->common.arena_budget,
+			   solver->options->common.alignment, NPUPLAN_COSMA_GREEDY, &stays);
 	if (!err)
-		cosma_solve_offer(solve, &schedule, &stays);
+		cosma_solver_offer(solver, &schedule, &stays);
 	cosma_schedule_fini(&schedule);
 	return err == -ENOSPC ? 0 : err;
 }
 
 /* Addresses of the best schedule without them, or a plan near it. The limit of memory may come. */
-static int place_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule,
+static int place_relaxed(struct cosma_solver *solver, struct cosma_schedule *schedule,
 			 uint32_t *status)
 {
-	int err = cosma_solve_place(solve, schedule, PLACE_WORK, status);
+	int err = cosma_solver_place(solver, schedule, PLACE_WORK, status);
 
 	if (!err && !cosma_is_placed(*status)) {
-		err = solve_linear(solve, schedule);
-		err = err ? err : cosma_repair(solve, schedule);
+		err = solve_linear(solver, schedule);
+		err = err ? err : cosma_repair(solver, schedule);
 	}
-	return cosma_run_refused(&solve->run, err) ? 0 : err;
+	return cosma_run_refused(&solver->run, err) ? 0 : err;
 }
 
 /*
  * First a plan to have, then the least traffic without addresses, and addresses for
  * that. If there are none, something near it, and the search with addresses.
  */
-static int solve_traffic(struct cosma_solve *solve, struct npuplan_cosma_plan *plan)
+static int solve_traffic(struct cosma_solver *solver, struct npuplan_cosma_plan *plan)
 {
-	struct cosma_run *run = &solve->run;
+	struct cosma_run *run = &solver->run;
 	struct cosma_schedule schedule;
 	uint32_t status = NPUPLAN_PACK_UNKNOWN;
-	int err = cosma_schedule_init(&schedule, &solve->model), outcome = COSMA_STOPPED;
+	int err = cosma_schedule_init(&schedule, &solver->model), outcome = COSMA_STOPPED;
 	int64_t level = 0;
 
 	if (err)
 		return err;
-	cosma_solve_order(solve, &schedule);
-	err = solve_linear(solve, &schedule);
+	cosma_solver_order(solver, &schedule);
+	err = solve_linear(solver, &schedule);
 	cosma_run_limit_memory(run, true);
 	if (!err && run->incumbent)
-		outcome = cosma_relaxed(solve, &schedule, &level);
+		outcome = cosma_relaxed(solver, &schedule, &level);
 	plan->relaxed_bound = (uint64_t)level;
 	run->lower_bound = (uint64_t)level;
 	if (!err && (outcome == COSMA_SOLVED || outcome == COSMA_FOUND))
-		err = place_relaxed(solve, &schedule, &status);
+		err = place_relaxed(solver, &schedule, &status);
 	if (!err && outcome == COSMA_SOLVED && run->incumbent > (uint64_t)level)
-		outcome = cosma_exact(solve, &schedule, status, EXACT_WORK, &level);
+		outcome = cosma_exact(solver, &schedule, status, EXACT_WORK, &level);
 	cosma_run_limit_memory(run, false);
 	if (!err && outcome < 0)
 		err = outcome;
@@ -77,74 +77,74 @@ static int solve_traffic(struct cosma_solve *solve, struct npuplan_cosma_plan *p
 	plan->lower_bound = (uint64_t)level;
 	cosma_schedule_fini(&schedule);
 	plan->status = outcome == COSMA_EXHAUSTED	 ? NPUMEM_PLAN_STATUS_INFEASIBLE :
-		       !solve->found			 ? NPUMEM_PLAN_STATUS_UNKNOWN :
+		       !solver->found			 ? NPUMEM_PLAN_STATUS_UNKNOWN :
 		       run->incumbent <= (uint64_t)level ? NPUMEM_PLAN_STATUS_OPTIMAL :
 							   NPUMEM_PLAN_STATUS_FEASIBLE;
 	return err;
 }
 
 /* The order of least peak as the best one; if it is not proved the order that was given. */
-static int find_least_peak(struct cosma_solve *solve, bool fixed, int64_t *peak, int64_t *bound)
+static int find_least_peak(struct cosma_solver *solver, bool fixed, int64_t *peak, int64_t *bound)
 {
 	int outcome;
 
-	cosma_run_limit_memory(&solve->run, true);
-	outcome = cosma_least_peak(solve, fixed, &solve->best, peak, bound);
-	cosma_run_limit_memory(&solve->run, false);
+	cosma_run_limit_memory(&solver->run, true);
+	outcome = cosma_least_peak(solver, fixed, &solver->best, peak, bound);
+	cosma_run_limit_memory(&solver->run, false);
 	if (outcome == COSMA_STOPPED) {
-		cosma_solve_order(solve, &solve->best);
-		cosma_schedule_order(&solve->best);
-		*peak = cosma_schedule_peak(&solve->best);
+		cosma_solver_order(solver, &solver->best);
+		cosma_schedule_order(&solver->best);
+		*peak = cosma_schedule_peak(&solver->best);
 	}
 	return outcome;
 }
 
-static int solve_peak(struct cosma_solve *solve, struct npuplan_cosma_plan *plan)
+static int solve_peak(struct cosma_solver *solver, struct npuplan_cosma_plan *plan)
 {
 	int64_t peak = 0, bound = 0;
 	uint32_t status;
-	int outcome = find_least_peak(solve, solve->rank, &peak, &bound), err;
+	int outcome = find_least_peak(solver, solver->rank, &peak, &bound), err;
 
 	plan->lower_bound = (uint64_t)bound;
 	plan->relaxed_bound = (uint64_t)bound;
-	plan->status = outcome == COSMA_SOLVED ? NPUMEM_PLAN_STATUS_OPTIMAL :
-						 NPUMEM_PLAN_STATUS_FEASIBLE;
-	err = outcome < 0 ? outcome : cosma_stays_init(&solve->stays, &solve->best, solve->graph);
+	plan->status = outcome == COSMA_SOLVED ? NPUMEM_PLAN_STATUS_OPTIMAL : NPUMEM_PLAN_STATUS_FEASIBLE;
+	err = outcome < 0 ? outcome :
+			    cosma_stays_init(&solver->stays, &solver->best, solver->graph);
 	if (!err)
-		err = cosma_addresses(solve->graph, &solve->model, &solve->stays, 0, 0, UINT32_MAX,
-				      NPUMEM_NONE, PLACE_WORK, &solve->run, &status);
-	solve->found = !err;
+		err = cosma_addresses(solver->graph, &solver->model, &solver->stays, 0, 0,
+				      UINT32_MAX, NPUMEM_NONE, PLACE_WORK, &solver->run, &status);
+	solver->found = !err;
 	return err;
 }
 
 /* What is asked, and what the operators need; if it fails there is nothing to finish. */
-static int begin(struct cosma_solve *solve, const struct npuplan_graph *graph,
+static int begin(struct cosma_solver *solver, const struct npuplan_graph *graph,
 		 const struct cosma_settings *options, uint64_t *needed, uint32_t *op,
 		 struct npuplan_error *error)
 {
-	int err = cosma_solve_init(solve, graph, options, error);
+	int err = cosma_solver_init(solver, graph, options, error);
 
 	if (err)
 		return err;
-	err = cosma_least_budget(graph, &solve->model, options->common.alignment, needed, op);
+	err = cosma_least_budget(graph, &solver->model, options->common.alignment, needed, op);
 	if (!err)
 		return 0;
-	cosma_solve_fini(solve);
+	cosma_solver_fini(solver);
 	return npuplan_fail(error, err, "cosma: %s", strerror(-err));
 }
 
 /* The plan, if one was found and @err is 0; returns @err, or another error. */
-static int finish(struct cosma_solve *solve, int err, struct npuplan_cosma_plan *plan,
+static int finish(struct cosma_solver *solver, int err, struct npuplan_cosma_plan *plan,
 		  struct npuplan_error *error)
 {
 	/* The plan is the caller's. */
-	plan->memory = solve->run.heap.most;
-	if (!err && solve->found)
-		err = cosma_steps(solve->graph, &solve->best, &solve->stays, plan);
-	plan->work = solve->run.work;
-	plan->memory_ended = solve->run.heap.refused && !solve->run.effort.stopped;
-	plan->seconds = npuplan_effort_seconds(&solve->run.effort);
-	cosma_solve_fini(solve);
+	plan->memory = solver->run.heap.most;
+	if (!err && solver->found)
+		err = cosma_steps(solver->graph, &solver->best, &solver->stays, plan);
+	plan->work = solver->run.work;
+	plan->memory_ended = solver->run.heap.refused && !solver->run.effort.stopped;
+	plan->seconds = npuplan_effort_seconds(&solver->run.effort);
+	cosma_solver_fini(solver);
 	if (!err)
 		return 0;
 	npuplan_cosma_plan_free(plan);
@@ -154,49 +154,49 @@ static int finish(struct cosma_solve *solve, int err, struct npuplan_cosma_plan 
 int npuplan_cosma(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		  struct npuplan_cosma_plan *plan, struct npuplan_error *error)
 {
-	struct cosma_solve solve;
+	struct cosma_solver solver;
 	int err;
 
 	memset(plan, 0, sizeof(*plan));
-	err = begin(&solve, graph, options, &plan->needed, &plan->needed_op, error);
+	err = begin(&solver, graph, options, &plan->needed, &plan->needed_op, error);
 	if (err)
 		return err;
 	if (options->common.objective == NPUPLAN_OBJECTIVE_PEAK)
-		err = solve_peak(&solve, plan);
+		err = solve_peak(&solver, plan);
 	else if (plan->needed > options->common.arena_budget)
 		plan->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
 	else
-		err = solve_traffic(&solve, plan);
-	return finish(&solve, err, plan, error);
+		err = solve_traffic(&solver, plan);
+	return finish(&solver, err, plan, error);
 }
 
 int npuplan_cosma_budgets(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			  struct npuplan_budgets *budgets, struct npuplan_error *error)
 {
-	struct cosma_solve solve;
+	struct cosma_solver solver;
 	int64_t peak = 0, bound = 0;
 	int err, outcome;
 
 	memset(budgets, 0, sizeof(*budgets));
-	err = begin(&solve, graph, options, &budgets->needed, &budgets->step, error);
+	err = begin(&solver, graph, options, &budgets->needed, &budgets->step, error);
 	if (err)
 		return err;
-	outcome = find_least_peak(&solve, false, &peak, &bound);
+	outcome = find_least_peak(&solver, false, &peak, &bound);
 	budgets->proved = outcome == COSMA_SOLVED;
 	budgets->peak = (uint64_t)peak > budgets->needed ? (uint64_t)peak : budgets->needed;
 	budgets->middle = (budgets->needed + budgets->peak) / 2;
-	cosma_solve_fini(&solve);
+	cosma_solver_fini(&solver);
 	return outcome < 0 ? npuplan_fail(error, outcome, "cosma: %s", strerror(-outcome)) : 0;
 }
 
 int npuplan_cosma_needed(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			 uint64_t *needed, uint32_t *needed_op, struct npuplan_error *error)
 {
-	struct cosma_solve solve;
-	int err = begin(&solve, graph, options, needed, needed_op, error);
+	struct cosma_solver solver;
+	int err = begin(&solver, graph, options, needed, needed_op, error);
 
 	if (!err)
-		cosma_solve_fini(&solve);
+		cosma_solver_fini(&solver);
 	return err;
 }
 
@@ -204,20 +204,20 @@ int npuplan_cosma_baseline(const struct npuplan_graph *graph, const struct cosma
 			   enum npuplan_cosma_policy policy, struct npuplan_cosma_plan *plan,
 			   struct npuplan_error *error)
 {
-	struct cosma_solve solve;
+	struct cosma_solver solver;
 	int err;
 
 	memset(plan, 0, sizeof(*plan));
-	err = begin(&solve, graph, options, &plan->needed, &plan->needed_op, error);
+	err = begin(&solver, graph, options, &plan->needed, &plan->needed_op, error);
 	if (err)
 		return err;
 	plan->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
 	if (plan->needed <= options->common.arena_budget) {
-		cosma_solve_order(&solve, &solve.best);
-		err = cosma_linear(graph, &solve.best, options->common.arena_budget,
-				   options->common.alignment, policy, &solve.stays);
-		solve.found = !err;
+		cosma_solver_order(&solver, &solver.best);
+		err = cosma_linear(graph, &solver.best, options->common.arena_budget,
+				   options->common.alignment, policy, &solver.stays);
+		solver.found = !err;
 		plan->status = err ? NPUMEM_PLAN_STATUS_UNKNOWN : NPUMEM_PLAN_STATUS_FEASIBLE;
 	}
-	return finish(&solve, err == -ENOSPC ? 0 : err, plan, error);
+	return finish(&solver, err == -ENOSPC ? 0 : err, plan, error);
 }

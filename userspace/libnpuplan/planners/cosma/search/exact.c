@@ -57,7 +57,7 @@ struct failed {
  * @complete: nothing was left out
  */
 struct exact {
-	struct cosma_solve *solve;
+	struct cosma_solver *solver;
 	const struct cosma_model *model;
 	int64_t budget;
 	struct cosma_downsets downsets;
@@ -89,7 +89,7 @@ struct exact {
 /* Whether a limit is reached, so that what is still to be looked at is left out. */
 static bool is_over(struct exact *exact)
 {
-	bool over = cosma_run_over(&exact->solve->run);
+	bool over = cosma_run_over(&exact->solver->run);
 
 	exact->complete &= !over;
 	return over;
@@ -156,9 +156,9 @@ static int try_interval(struct exact *exact, struct interval *interval, uint32_t
 			uint32_t last)
 {
 	uint32_t status;
-	int err = cosma_addresses(exact->solve->graph, exact->model, interval->stays,
+	int err = cosma_addresses(exact->solver->graph, exact->model, interval->stays,
 				  (uint64_t)exact->budget, first + 1, last + 1,
-				  exact->schedule.order[last], INTERVAL_WORK, &exact->solve->run,
+				  exact->schedule.order[last], INTERVAL_WORK, &exact->solver->run,
 				  &status);
 
 	interval->fits = !err && cosma_is_placed(status);
@@ -215,13 +215,13 @@ static int refute(struct exact *exact, struct interval *interval)
 		if (from > last || to < first)
 			continue;
 		items[count++] = (struct cosma_lattice_item){
-			.size = (int64_t)exact->solve->graph->tensors[t].size,
+			.size = (int64_t)exact->solver->graph->tensors[t].size,
 			.from = from > first ? from : first,
 			.to = to < last ? to : last,
 		};
 	}
 	return cosma_lattice_refute(items, count, exact->budget, LATTICE_WORK,
-				    &exact->solve->run.work, &interval->infeasible);
+				    &exact->solver->run.work, &interval->infeasible);
 }
 
 /*
@@ -275,13 +275,13 @@ static int try_schedule(struct exact *exact)
 	/* The relaxed schedule itself has been tried. */
 	status = exact->relaxed_status;
 	if (!is_relaxed(exact))
-		err = cosma_solve_place(exact->solve, schedule, PLACE_WORK, &status);
+		err = cosma_solver_place(exact->solver, schedule, PLACE_WORK, &status);
 	if (err)
 		return err;
 	exact->found = cosma_is_placed(status);
 	if (exact->found)
 		return 0;
-	err = cosma_stays_init(&stays, schedule, exact->solve->graph);
+	err = cosma_stays_init(&stays, schedule, exact->solver->graph);
 	err = err ? err : learn(exact, &stays, status == NPUPLAN_PACK_INFEASIBLE);
 	cosma_stays_fini(&stays);
 	return err;
@@ -368,7 +368,7 @@ static int advance(struct exact *exact, uint32_t p, uint32_t v, const uint32_t *
 		   uint32_t count)
 {
 	struct cosma_board *board = &exact->board[p + 1];
-	struct cosma_run *run = &exact->solve->run;
+	struct cosma_run *run = &exact->solver->run;
 	uint64_t before = exact->bounds.work;
 	int64_t price = 0, bound, loads, stores;
 	uint32_t downset_id;
@@ -509,7 +509,7 @@ static int visit(struct exact *exact, uint32_t p)
 	for (uint32_t i = 0; i < exact->board[p].ready_count && !known; i++) {
 		err = try_op(exact, p, ready[i]);
 		/* A fixed schedule leaves no other choice. */
-		if (err || exact->found || exact->back < p || exact->solve->rank || is_over(exact))
+		if (err || exact->found || exact->back < p || exact->solver->rank || is_over(exact))
 			break;
 	}
 	if (!err && exact->leaves == leaves && exact->complete)
@@ -559,9 +559,9 @@ static int exact_init(struct exact *exact)
 /* All schedules of a level, then those of the next: an enum cosma_outcome, or an error. */
 static int search_levels(struct exact *exact)
 {
-	struct cosma_solve *solve = exact->solve;
+	struct cosma_solver *solver = exact->solver;
 
-	while (!solve->found || (uint64_t)exact->level < solve->run.incumbent) {
+	while (!solver->found || (uint64_t)exact->level < solver->run.incumbent) {
 		int err;
 
 		exact->next = COSMA_NEVER;
@@ -572,27 +572,27 @@ static int search_levels(struct exact *exact)
 			return err ? err : COSMA_SOLVED;
 		if (!exact->complete)
 			return COSMA_STOPPED;
-		if (exact->next == COSMA_NEVER && !solve->found)
+		if (exact->next == COSMA_NEVER && !solver->found)
 			return COSMA_EXHAUSTED;
 		if (exact->next == COSMA_NEVER) {
-			exact->level = (int64_t)solve->run.incumbent;
+			exact->level = (int64_t)solver->run.incumbent;
 			break;
 		}
 		exact->level = exact->next;
-		solve->run.lower_bound = (uint64_t)exact->level;
+		solver->run.lower_bound = (uint64_t)exact->level;
 		forget_failed(exact);
 	}
 	return COSMA_SOLVED;
 }
 
-int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *relaxed,
+int cosma_exact(struct cosma_solver *solver, const struct cosma_schedule *relaxed,
 		uint32_t relaxed_status, uint64_t work_limit, int64_t *level)
 {
-	const struct cosma_model *model = &solve->model;
+	const struct cosma_model *model = &solver->model;
 	struct exact exact = {
-		.solve = solve,
+		.solver = solver,
 		.model = model,
-		.budget = (int64_t)solve->options->common.arena_budget,
+		.budget = (int64_t)solver->options->common.arena_budget,
 		.relaxed = relaxed,
 		.relaxed_status = relaxed_status,
 		.level = *level,
@@ -600,7 +600,7 @@ int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *relaxed,
 	};
 	int outcome;
 
-	cosma_run_share(&solve->run, work_limit, 1);
+	cosma_run_share(&solver->run, work_limit, 1);
 	/* It calls itself once an operator, and has a board for each. */
 	if (model->op_count > MAX_OPS || is_over(&exact))
 		return COSMA_STOPPED;
@@ -609,6 +609,6 @@ int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *relaxed,
 		outcome = search_levels(&exact);
 	*level = exact.level;
 	exact_fini(&exact);
-	cosma_run_share(&solve->run, 0, 1);
-	return cosma_run_refused(&solve->run, outcome) ? COSMA_STOPPED : outcome;
+	cosma_run_share(&solver->run, 0, 1);
+	return cosma_run_refused(&solver->run, outcome) ? COSMA_STOPPED : outcome;
 }

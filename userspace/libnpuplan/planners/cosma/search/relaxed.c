@@ -42,23 +42,23 @@ static int note(struct evictions *evictions, const struct cosma_model *part,
 }
 
 /*
- * struct segment - a segment while it is solved
+ * struct segment_search - a segment while it is solved
  * @path: the best so far; without an order if there is none
  * @bound: proved
  */
-struct segment {
-	struct cosma_solve *solve;
+struct segment_search {
+	struct cosma_solver *solver;
 	struct cosma_query query;
 	struct cosma_path path;
 	int64_t bound;
 };
 
 /* Run the query as it stands, and keep what it finds. Returns its outcome. */
-static int attempt(struct segment *segment)
+static int attempt(struct segment_search *segment)
 {
 	struct cosma_path path = { 0 };
 	int64_t bound;
-	int outcome = cosma_search(&segment->query, &segment->solve->run, &path, &bound);
+	int outcome = cosma_search(&segment->query, &segment->solver->run, &path, &bound);
 
 	if (!segment->query.window && bound > segment->bound)
 		segment->bound = bound;
@@ -71,12 +71,12 @@ static int attempt(struct segment *segment)
 }
 
 /* A plan in the order that was given: the best for it, if that is quick. */
-static int attempt_order(struct segment *segment)
+static int attempt_order(struct segment_search *segment)
 {
 	int64_t bound = segment->bound;
 	int outcome;
 
-	cosma_run_share(&segment->solve->run, WINDOW_WORK, 0.3);
+	cosma_run_share(&segment->solver->run, WINDOW_WORK, 0.3);
 	segment->query.fixed = true;
 	outcome = attempt(segment);
 	segment->query.fixed = false;
@@ -86,7 +86,7 @@ static int attempt_order(struct segment *segment)
 }
 
 /* Plans by windows of several widths; each has to beat the one before. */
-static int plan_by_windows(struct segment *segment)
+static int plan_by_windows(struct segment_search *segment)
 {
 	static const uint32_t widths[] = { 5, 10 };
 	const struct cosma_model *model = segment->query.model;
@@ -99,9 +99,9 @@ static int plan_by_windows(struct segment *segment)
 	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]) && outcome >= 0; i++) {
 		int err;
 
-		if (segment->solve->run.effort.stopped || segment->query.upper <= segment->bound)
+		if (segment->solver->run.effort.stopped || segment->query.upper <= segment->bound)
 			break;
-		cosma_run_share(&segment->solve->run, WINDOW_WORK, 0.3);
+		cosma_run_share(&segment->solver->run, WINDOW_WORK, 0.3);
 		err = cosma_windows_cut(model, widths[i], 2 * widths[i], window, &count);
 		outcome = err ? err : attempt(segment);
 	}
@@ -110,7 +110,7 @@ static int plan_by_windows(struct segment *segment)
 }
 
 /* Bounds from windows of several widths. */
-static int bound_by_windows(struct segment *segment)
+static int bound_by_windows(struct segment_search *segment)
 {
 	const struct cosma_model *model = segment->query.model;
 	AUTO_HEAP uint32_t *window = npuplan_malloc((model->op_count + 1) * sizeof(*window));
@@ -123,11 +123,11 @@ static int bound_by_windows(struct segment *segment)
 	for (uint32_t width = 10; width <= 80 && width < model->op_count && !err; width *= 2) {
 		int64_t bound = 0;
 
-		if (segment->solve->run.effort.stopped)
+		if (segment->solver->run.effort.stopped)
 			break;
-		cosma_run_share(&segment->solve->run, 0, 0.3);
+		cosma_run_share(&segment->solver->run, 0, 0.3);
 		err = cosma_windows_cut(model, width, 2 * width, window, &count);
-		err = err ? err : cosma_windows_bound(&query, count, &segment->solve->run, &bound);
+		err = err ? err : cosma_windows_bound(&query, count, &segment->solver->run, &bound);
 		segment->bound = bound > segment->bound ? bound : segment->bound;
 	}
 	return err;
@@ -137,9 +137,9 @@ static int bound_by_windows(struct segment *segment)
  * The search alone if that is quick; else first a plan from windows, which leaves
  * the search less to do, and then what windows prove.
  */
-static int solve_segment(struct segment *segment)
+static int solve_segment(struct segment_search *segment)
 {
-	struct cosma_run *run = &segment->solve->run;
+	struct cosma_run *run = &segment->solver->run;
 	bool divide = segment->query.model->op_count >= WINDOW_LEAST;
 	int outcome, err = 0;
 
@@ -167,9 +167,10 @@ static int solve_segment(struct segment *segment)
 	return segment->path.order ? COSMA_FOUND : COSMA_STOPPED;
 }
 
-int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, int64_t *lower_bound)
+int cosma_relaxed(struct cosma_solver *solver, struct cosma_schedule *schedule,
+		  int64_t *lower_bound)
 {
-	const struct cosma_segments *segments = &solve->segments;
+	const struct cosma_segments *segments = &solver->segments;
 	struct evictions evictions = { 0 };
 	int outcome = COSMA_SOLVED;
 
@@ -177,16 +178,16 @@ int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, in
 	for (uint32_t i = 0; i < segments->count && outcome >= 0; i++) {
 		uint32_t at = segments->first[i];
 		struct cosma_model part = { 0 };
-		struct segment segment = {
-			.solve = solve,
+		struct segment_search segment = {
+			.solver = solver,
 			.query = {
 				.model = &part,
-				.budget = (int64_t)solve->options->common.arena_budget,
+				.budget = (int64_t)solver->options->common.arena_budget,
 				.upper = INT64_MAX / 2,
-				.fixed = solve->rank,
+				.fixed = solver->rank,
 			},
 		};
-		int found = cosma_model_part(&part, &solve->model, segments->ops + at,
+		int found = cosma_model_part(&part, &solver->model, segments->ops + at,
 					     segments->first[i + 1] - at, NULL);
 
 		found = found ? found : solve_segment(&segment);
@@ -208,14 +209,14 @@ int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, in
 					     evictions.all[k].position);
 	}
 	npuplan_free(evictions.all);
-	return cosma_run_refused(&solve->run, outcome) ? COSMA_STOPPED : outcome;
+	return cosma_run_refused(&solver->run, outcome) ? COSMA_STOPPED : outcome;
 }
 
-int cosma_least_peak(struct cosma_solve *solve, bool fixed, struct cosma_schedule *schedule,
+int cosma_least_peak(struct cosma_solver *solver, bool fixed, struct cosma_schedule *schedule,
 		     int64_t *peak, int64_t *lower_bound)
 {
-	const struct cosma_segments *segments = &solve->segments;
-	const struct cosma_model *model = &solve->model;
+	const struct cosma_segments *segments = &solver->segments;
+	const struct cosma_model *model = &solver->model;
 	int outcome = COSMA_SOLVED;
 
 	*peak = 0;
@@ -231,7 +232,7 @@ int cosma_least_peak(struct cosma_solve *solve, bool fixed, struct cosma_schedul
 					   segments->first[i + 1] - at, NULL);
 
 		outcome = err ? err :
-				cosma_mpmf(&part, *lower_bound, fixed, &solve->run, &path, &bound);
+				cosma_mpmf(&part, *lower_bound, fixed, &solver->run, &path, &bound);
 		*lower_bound = bound > *lower_bound ? bound : *lower_bound;
 		if (outcome == COSMA_SOLVED) {
 			*peak = path.cost > *peak ? path.cost : *peak;
@@ -242,5 +243,5 @@ int cosma_least_peak(struct cosma_solve *solve, bool fixed, struct cosma_schedul
 	}
 	if (outcome == COSMA_SOLVED)
 		cosma_schedule_order(schedule);
-	return cosma_run_refused(&solve->run, outcome) ? COSMA_STOPPED : outcome;
+	return cosma_run_refused(&solver->run, outcome) ? COSMA_STOPPED : outcome;
 }

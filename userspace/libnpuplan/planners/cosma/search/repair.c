@@ -15,21 +15,21 @@
 #define INTERVAL_WORK 500000ull
 
 /* Last instant of the shortest beginning for which no addresses are found. */
-static int find_conflict(struct cosma_solve *solve, const struct cosma_schedule *schedule,
+static int find_conflict(struct cosma_solver *solver, const struct cosma_schedule *schedule,
 			 uint32_t *instant)
 {
 	struct cosma_stays stays;
 	uint32_t status = NPUPLAN_PACK_UNKNOWN;
-	int err = cosma_stays_init(&stays, schedule, solve->graph);
+	int err = cosma_stays_init(&stays, schedule, solver->graph);
 
-	*instant =
-		npuplan_bisect(at, 0, solve->model.op_count,
-			       !err &&
-				       !(err = cosma_addresses(solve->graph, &solve->model, &stays,
-							       solve->options->common.arena_budget,
-							       0, at, NPUMEM_NONE, INTERVAL_WORK,
-							       &solve->run, &status)) &&
-				       cosma_is_placed(status));
+	*instant = npuplan_bisect(
+		at, 0, solver->model.op_count,
+		!err &&
+			!(err = cosma_addresses(solver->graph, &solver->model, &stays,
+						solver->options->common.arena_budget, 0, at,
+						NPUMEM_NONE, INTERVAL_WORK, &solver->run,
+						&status)) &&
+			cosma_is_placed(status));
 	cosma_stays_fini(&stays);
 	return err;
 }
@@ -90,26 +90,26 @@ static bool send_away(struct cosma_schedule *schedule, uint32_t instant)
 	return best != NPUMEM_NONE;
 }
 
-int cosma_repair(struct cosma_solve *solve, const struct cosma_schedule *broken)
+int cosma_repair(struct cosma_solver *solver, const struct cosma_schedule *broken)
 {
 	struct cosma_schedule schedule;
-	int err = cosma_schedule_init(&schedule, &solve->model);
+	int err = cosma_schedule_init(&schedule, &solver->model);
 
 	if (err)
 		return err;
 	cosma_schedule_copy(&schedule, broken);
-	for (uint32_t tries = 0; tries < MAX_TRIES && !err && !cosma_run_over(&solve->run);
+	for (uint32_t tries = 0; tries < MAX_TRIES && !err && !cosma_run_over(&solver->run);
 	     tries++) {
 		uint32_t instant, status;
 		int64_t spill, fill;
 
-		err = find_conflict(solve, &schedule, &instant);
+		err = find_conflict(solver, &schedule, &instant);
 		if (err || !send_away(&schedule, instant))
 			break;
 		cosma_schedule_cost(&schedule, &spill, &fill);
-		if ((uint64_t)(spill + fill) >= solve->run.incumbent)
+		if ((uint64_t)(spill + fill) >= solver->run.incumbent)
 			break;
-		err = cosma_solve_place(solve, &schedule, TRY_WORK, &status);
+		err = cosma_solver_place(solver, &schedule, TRY_WORK, &status);
 		if (!err && cosma_is_placed(status))
 			break;
 	}

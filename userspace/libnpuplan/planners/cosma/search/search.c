@@ -24,7 +24,7 @@ struct state {
 	uint32_t masks;
 };
 
-struct search {
+struct traffic_search {
 	const struct cosma_query *query;
 	const struct cosma_model *model;
 	struct cosma_run *run;
@@ -50,7 +50,7 @@ struct search {
 /* ------------------------------------------------------------------- states */
 
 /* Whether a state of the same downset is as good; those that are worse die. */
-static bool is_dominated(struct search *search, struct cosma_downset *downset,
+static bool is_dominated(struct traffic_search *search, struct cosma_downset *downset,
 			 const uint64_t *masks, int64_t cost)
 {
 	uint32_t *link = &downset->states;
@@ -77,7 +77,7 @@ static bool is_dominated(struct search *search, struct cosma_downset *downset,
  * Put the tree's child into the search, unless it leads nowhere; of its trail the first @evicted
  * are tensors, then come @count operators.
  */
-static int add_state(struct search *search, int64_t cost, uint32_t parent, uint32_t evicted,
+static int add_state(struct traffic_search *search, int64_t cost, uint32_t parent, uint32_t evicted,
 		     uint32_t count)
 {
 	struct cosma_tree *tree = &search->tree;
@@ -115,7 +115,7 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, uint3
 }
 
 /* Limits are looked at for each child: one state may have a million. */
-static bool is_over(struct search *search)
+static bool is_over(struct traffic_search *search)
 {
 	uint32_t limit = search->query->state_limit;
 
@@ -128,7 +128,7 @@ static bool is_over(struct search *search)
  */
 static int try_eviction(void *context, const uint32_t *tensors, uint32_t count, int64_t cost)
 {
-	struct search *search = context;
+	struct traffic_search *search = context;
 	struct cosma_board *child = &search->tree.child;
 	const struct cosma_list *inputs = &search->model->inputs;
 	uint32_t run = 1, *trail = search->tree.trail;
@@ -156,12 +156,12 @@ static int try_eviction(void *context, const uint32_t *tensors, uint32_t count, 
 			 count, run);
 }
 
-static bool is_allowed(const struct search *search, uint32_t v)
+static bool is_allowed(const struct traffic_search *search, uint32_t v)
 {
 	return !search->query->window || search->query->window[v] <= search->window + 1;
 }
 
-static int expand(struct search *search, uint32_t id)
+static int expand(struct traffic_search *search, uint32_t id)
 {
 	const struct cosma_query *query = search->query;
 	const struct cosma_node *node = &search->tree.node[id];
@@ -207,7 +207,7 @@ static int expand(struct search *search, uint32_t id)
 
 /* ------------------------------------------------------------------- windows */
 
-static int windows_init(struct search *search)
+static int windows_init(struct traffic_search *search)
 {
 	const struct cosma_query *query = search->query;
 	uint32_t words = search->model->words;
@@ -228,7 +228,7 @@ static int windows_init(struct search *search)
 	return 0;
 }
 
-static bool ends_window(const struct search *search, uint32_t id)
+static bool ends_window(const struct traffic_search *search, uint32_t id)
 {
 	const uint64_t *executed =
 		search->tree.downsets.downset[search->tree.node[id].downset].executed;
@@ -241,7 +241,7 @@ static bool ends_window(const struct search *search, uint32_t id)
 }
 
 /* The beam of this window is what the next one starts from. */
-static int next_window(struct search *search)
+static int next_window(struct traffic_search *search)
 {
 	int err = 0;
 
@@ -255,7 +255,7 @@ static int next_window(struct search *search)
 
 /* ------------------------------------------------------------------- search */
 
-static int start(struct search *search)
+static int start(struct traffic_search *search)
 {
 	struct cosma_tree *tree = &search->tree;
 	uint32_t count = 0;
@@ -266,7 +266,7 @@ static int start(struct search *search)
 	return add_state(search, 0, NPUMEM_NONE, 0, count);
 }
 
-static int loop(struct search *search, struct cosma_path *path, int64_t *lower_bound)
+static int loop(struct traffic_search *search, struct cosma_path *path, int64_t *lower_bound)
 {
 	const struct cosma_query *query = search->query;
 	struct cosma_tree *tree = &search->tree;
@@ -316,7 +316,7 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
 		 int64_t *lower_bound)
 {
 	const struct cosma_model *model = query->model;
-	struct search search = {
+	struct traffic_search search = {
 		.query = query,
 		.model = model,
 		.run = run,

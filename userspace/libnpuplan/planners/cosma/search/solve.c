@@ -25,10 +25,10 @@ static int check_options(const struct cosma_settings *options, struct npuplan_er
 }
 
 /* Ranks from the caller's order: all operators, none before what it needs. */
-static int read_order(struct cosma_solve *solve, struct npuplan_error *error)
+static int read_order(struct cosma_solver *solver, struct npuplan_error *error)
 {
-	const struct cosma_model *model = &solve->model;
-	const uint32_t *order = solve->options->order;
+	const struct cosma_model *model = &solver->model;
+	const uint32_t *order = solver->options->order;
 	uint32_t n = model->op_count;
 	AUTO_HEAP uint32_t *rank_of = npuplan_malloc(((size_t)n + 1) * sizeof(*rank_of));
 	int err = 0;
@@ -53,85 +53,86 @@ static int read_order(struct cosma_solve *solve, struct npuplan_error *error)
 			if (!err && model->rank[model->before.item[k]] > model->rank[v])
 				err = npuplan_fail(error, -EINVAL,
 						   "the order runs '%s' before what it needs",
-						   solve->graph->ops[model->op_of[v]].name);
+						   solver->graph->ops[model->op_of[v]].name);
 	return err;
 }
 
-void cosma_solve_fini(struct cosma_solve *solve)
+void cosma_solver_fini(struct cosma_solver *solver)
 {
-	cosma_model_fini(&solve->model);
-	cosma_segments_fini(&solve->segments);
-	cosma_schedule_fini(&solve->best);
-	cosma_stays_fini(&solve->stays);
-	cosma_run_end(&solve->run);
+	cosma_model_fini(&solver->model);
+	cosma_segments_fini(&solver->segments);
+	cosma_schedule_fini(&solver->best);
+	cosma_stays_fini(&solver->stays);
+	cosma_run_end(&solver->run);
 }
 
-int cosma_solve_init(struct cosma_solve *solve, const struct npuplan_graph *graph,
-		     const struct cosma_settings *options, struct npuplan_error *error)
+int cosma_solver_init(struct cosma_solver *solver, const struct npuplan_graph *graph,
+		      const struct cosma_settings *options, struct npuplan_error *error)
 {
 	int err = check_options(options, error);
 
-	memset(solve, 0, sizeof(*solve));
+	memset(solver, 0, sizeof(*solver));
 	if (err)
 		return err;
-	solve->graph = graph;
-	solve->options = options;
-	cosma_run_start(&solve->run, options);
-	err = cosma_model_init(&solve->model, graph, options, error);
+	solver->graph = graph;
+	solver->options = options;
+	cosma_run_start(&solver->run, options);
+	err = cosma_model_init(&solver->model, graph, options, error);
 	if (err) {
-		cosma_run_end(&solve->run);
+		cosma_run_end(&solver->run);
 		return err;
 	}
-	err = read_order(solve, error);
-	solve->rank = options->common.schedule != NPUPLAN_SCHEDULE_FREE ? solve->model.rank : NULL;
-	err = err ? err : cosma_segments_init(&solve->segments, &solve->model);
-	err = err ? err : cosma_schedule_init(&solve->best, &solve->model);
+	err = read_order(solver, error);
+	solver->rank = options->common.schedule != NPUPLAN_SCHEDULE_FREE ? solver->model.rank :
+									   NULL;
+	err = err ? err : cosma_segments_init(&solver->segments, &solver->model);
+	err = err ? err : cosma_schedule_init(&solver->best, &solver->model);
 	if (err == -ENOMEM)
 		npuplan_fail(error, err, "out of memory");
 	if (err)
-		cosma_solve_fini(solve);
+		cosma_solver_fini(solver);
 	return err;
 }
 
-void cosma_solve_offer(struct cosma_solve *solve, const struct cosma_schedule *schedule,
-		       struct cosma_stays *stays)
+void cosma_solver_offer(struct cosma_solver *solver, const struct cosma_schedule *schedule,
+			struct cosma_stays *stays)
 {
 	int64_t spill, fill;
 
 	cosma_schedule_cost(schedule, &spill, &fill);
-	if (solve->found && (uint64_t)(spill + fill) >= solve->run.incumbent) {
+	if (solver->found && (uint64_t)(spill + fill) >= solver->run.incumbent) {
 		cosma_stays_fini(stays);
 		return;
 	}
-	cosma_stays_fini(&solve->stays);
-	cosma_schedule_copy(&solve->best, schedule);
-	solve->stays = *stays;
-	solve->found = true;
+	cosma_stays_fini(&solver->stays);
+	cosma_schedule_copy(&solver->best, schedule);
+	solver->stays = *stays;
+	solver->found = true;
 	memset(stays, 0, sizeof(*stays));
-	solve->run.incumbent = (uint64_t)(spill + fill);
-	cosma_run_report(&solve->run);
+	solver->run.incumbent = (uint64_t)(spill + fill);
+	cosma_run_report(&solver->run);
 }
 
-int cosma_solve_place(struct cosma_solve *solve, const struct cosma_schedule *schedule,
-		      uint64_t work_limit, uint32_t *status)
+int cosma_solver_place(struct cosma_solver *solver, const struct cosma_schedule *schedule,
+		       uint64_t work_limit, uint32_t *status)
 {
 	struct cosma_stays stays;
-	int err = cosma_stays_init(&stays, schedule, solve->graph);
+	int err = cosma_stays_init(&stays, schedule, solver->graph);
 
 	*status = NPUPLAN_PACK_UNKNOWN;
 	if (!err)
-		err = cosma_addresses(solve->graph, &solve->model, &stays,
-				      solve->options->common.arena_budget, 0, UINT32_MAX,
-				      NPUMEM_NONE, work_limit, &solve->run, status);
+		err = cosma_addresses(solver->graph, &solver->model, &stays,
+				      solver->options->common.arena_budget, 0, UINT32_MAX,
+				      NPUMEM_NONE, work_limit, &solver->run, status);
 	if (!err && cosma_is_placed(*status))
-		cosma_solve_offer(solve, schedule, &stays);
+		cosma_solver_offer(solver, schedule, &stays);
 	else
 		cosma_stays_fini(&stays);
 	return err;
 }
 
-void cosma_solve_order(const struct cosma_solve *solve, struct cosma_schedule *schedule)
+void cosma_solver_order(const struct cosma_solver *solver, struct cosma_schedule *schedule)
 {
-	for (uint32_t v = 0; v < solve->model.op_count; v++)
-		schedule->order[solve->model.rank[v]] = v;
+	for (uint32_t v = 0; v < solver->model.op_count; v++)
+		schedule->order[solver->model.rank[v]] = v;
 }

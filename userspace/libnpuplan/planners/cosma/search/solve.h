@@ -6,11 +6,11 @@
 #include "search.h"
 
 /*
- * struct cosma_solve - one call
+ * struct cosma_solver - one call
  * @rank: the model's if the schedule is fixed; else NULL
  * @best: schedule, and stays with addresses, of the best plan so far, if @found
  */
-struct cosma_solve {
+struct cosma_solver {
 	const struct npuplan_graph *graph;
 	const struct cosma_settings *options;
 	struct cosma_run run;
@@ -22,42 +22,43 @@ struct cosma_solve {
 	bool found;
 };
 
-/* cosma_solve_init() - options checked, model and segments made, nothing solved
+/* cosma_solver_init() - options checked, model and segments made, nothing solved
  *
  * Errors as npuplan_cosma(), with a sentence; then there is nothing to free.
  */
-int cosma_solve_init(struct cosma_solve *solve, const struct npuplan_graph *graph,
-		     const struct cosma_settings *options, struct npuplan_error *error);
-void cosma_solve_fini(struct cosma_solve *solve);
+int cosma_solver_init(struct cosma_solver *solver, const struct npuplan_graph *graph,
+		      const struct cosma_settings *options, struct npuplan_error *error);
+void cosma_solver_fini(struct cosma_solver *solver);
 
 /* The order that was given; the rest of @schedule is untouched. */
-void cosma_solve_order(const struct cosma_solve *solve, struct cosma_schedule *schedule);
+void cosma_solver_order(const struct cosma_solver *solver, struct cosma_schedule *schedule);
 
 /* A plan: kept if it costs less than the best. Takes @stays over. */
-void cosma_solve_offer(struct cosma_solve *solve, const struct cosma_schedule *schedule,
-		       struct cosma_stays *stays);
+void cosma_solver_offer(struct cosma_solver *solver, const struct cosma_schedule *schedule,
+			struct cosma_stays *stays);
 
-/* cosma_solve_place() - look for addresses of a schedule, and offer it if found
+/* cosma_solver_place() - look for addresses of a schedule, and offer it if found
  * @status: out: enum npuplan_pack_status
  */
-int cosma_solve_place(struct cosma_solve *solve, const struct cosma_schedule *schedule,
-		      uint64_t work_limit, uint32_t *status);
+int cosma_solver_place(struct cosma_solver *solver, const struct cosma_schedule *schedule,
+		       uint64_t work_limit, uint32_t *status);
 
 /* cosma_relaxed() - the best schedule when only numbers of bytes count (relaxed.c)
  * @schedule: out, if the result is COSMA_SOLVED or COSMA_FOUND
  * @lower_bound: out: of the relaxed cost
  */
-int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, int64_t *lower_bound);
+int cosma_relaxed(struct cosma_solver *solver, struct cosma_schedule *schedule,
+		  int64_t *lower_bound);
 
 /* cosma_least_peak() - MPMF order of the whole model (relaxed.c)
  * @fixed: there is one order only, by the model's rank
  * @peak: out: of the order; @lower_bound: out
  */
-int cosma_least_peak(struct cosma_solve *solve, bool fixed, struct cosma_schedule *schedule,
+int cosma_least_peak(struct cosma_solver *solver, bool fixed, struct cosma_schedule *schedule,
 		     int64_t *peak, int64_t *lower_bound);
 
 /** cosma_repair() - offer a plan near a schedule that has no addresses (repair.c) */
-int cosma_repair(struct cosma_solve *solve, const struct cosma_schedule *broken);
+int cosma_repair(struct cosma_solver *solver, const struct cosma_schedule *broken);
 
 /* cosma_exact() - search with addresses, level by level of cost (exact.c)
  * @relaxed: a schedule of that cost, addresses left out
@@ -67,5 +68,5 @@ int cosma_repair(struct cosma_solve *solve, const struct cosma_schedule *broken)
  * Offers the plans it finds. Returns an enum cosma_outcome: COSMA_SOLVED: the
  * best is optimal; COSMA_EXHAUSTED: there is none; COSMA_STOPPED: by a limit.
  */
-int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *relaxed,
+int cosma_exact(struct cosma_solver *solver, const struct cosma_schedule *relaxed,
 		uint32_t relaxed_status, uint64_t work_limit, int64_t *level);

@@ -38,10 +38,10 @@ static bool is_safe(const struct cosma_board *board, uint32_t v, int64_t budget,
 }
 
 /*
- * struct block - operators up to one that uses a tensor last
+ * struct op_block - operators up to one that uses a tensor last
  * @op: ascending, so in a topological order; the last one has all others as ancestors
  */
-struct block {
+struct op_block {
 	const struct cosma_board *board;
 	const uint64_t *ancestors;
 	uint32_t op[MAX_BLOCK];
@@ -49,14 +49,14 @@ struct block {
 };
 
 /* Whether @v is among the first @count. */
-static bool is_in(const struct block *block, uint32_t count, uint32_t v)
+static bool is_in(const struct op_block *block, uint32_t count, uint32_t v)
 {
 	return count && v <= block->op[count - 1] && !npuplan_set_has(block->board->executed, v) &&
 	       (v == block->op[block->count - 1] || npuplan_set_has(block->ancestors, v));
 }
 
 /* @last, and all before it that are still to run. False if they are too many. */
-static bool collect(const struct cosma_board *board, uint32_t last, struct block *block)
+static bool collect(const struct cosma_board *board, uint32_t last, struct op_block *block)
 {
 	const struct cosma_model *model = board->model;
 
@@ -75,7 +75,7 @@ static bool collect(const struct cosma_board *board, uint32_t last, struct block
 }
 
 /* Whether all users of @x have run, or are among the first @count of a block. */
-static bool is_done(const struct cosma_board *board, const struct block *block, uint32_t count,
+static bool is_done(const struct cosma_board *board, const struct op_block *block, uint32_t count,
 		    uint32_t x)
 {
 	cosma_for_each(k, board->model->consumers, x) {
@@ -88,7 +88,8 @@ static bool is_done(const struct cosma_board *board, const struct block *block, 
 }
 
 /* Whether the block runs as it stands: all inputs there, nothing evicted. */
-static bool block_fits(const struct cosma_board *board, const struct block *block, int64_t budget)
+static bool block_fits(const struct cosma_board *board, const struct op_block *block,
+		       int64_t budget)
 {
 	const struct cosma_model *model = board->model;
 	int64_t bytes = board->on_bytes;
@@ -132,7 +133,7 @@ static bool block_fits(const struct cosma_board *board, const struct block *bloc
  * on chip or paid for; its outputs take that place from now on.
  */
 static bool is_safe_block(const struct cosma_board *board, uint32_t x, int64_t budget, bool peak,
-			  struct block *block)
+			  struct op_block *block)
 {
 	const struct cosma_model *model = board->model;
 	uint32_t last = model->closing[x];
@@ -162,7 +163,7 @@ static bool run_safe_op(struct cosma_board *board, int64_t budget, bool peak, ui
 static bool run_safe_block(struct cosma_board *board, int64_t budget, bool peak, uint32_t *path,
 			   uint32_t *path_count)
 {
-	struct block block;
+	struct op_block block;
 
 	npuplan_set_for_each(x, board->on, board->tensor_words) {
 		if (!is_safe_block(board, x, budget, peak, &block))
