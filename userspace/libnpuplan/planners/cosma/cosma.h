@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * COSMA (arXiv 2311.18246): operator order, addresses and spilling chosen
- * together, so that as few bytes as possible move between the scratchpad and
- * host memory beyond those that must. docs/cosma.md tells how.
+ * COSMA (arXiv 2311.18246) chooses operator order, addresses and spilling together, so that as few
+ * bytes as possible move between the scratchpad and host memory beyond those that must.
+ * docs/cosma.md explains how.
  *
  * What moves, and what it costs:
- * - A graph input, and a parameter, has a copy in host memory. Its first load is
- *   compulsory, and free here.
- * - A graph output is stored as soon as it is produced; compulsory, free here.
+ * - A graph input, and a parameter, has a copy in host memory. Its first load is compulsory, and
+ *   costs nothing here.
+ * - A graph output is stored as soon as it is produced, which is compulsory and costs nothing here.
  *   From then on it has a host copy.
- * - Any other tensor that leaves the chip and is used again costs its size for
- *   the spill, the first time; what has a host copy is dropped for nothing.
- * - Bringing a tensor back (a fill) costs its size, each time.
+ * - Any other tensor that leaves the chip and is used again costs its size for the spill, the first
+ *   time; a tensor that has a host copy is dropped for nothing.
+ * - A tensor that comes back (a fill) costs its size, each time.
  * - A parameter that one operator uses is on chip while that operator runs.
  * - A tensor that comes back may come back to another address.
  */
@@ -19,13 +19,14 @@
 
 #include "base/effort.h"
 
-/* Default limits: some seconds of work, 1 GiB. */
+/* Limits where none are asked for: units that take some seconds, and 1 GiB. */
 #define NPUPLAN_COSMA_WORK   20000000000ull
 #define NPUPLAN_COSMA_MEMORY (1ull << 30)
 
 /* struct npuplan_cosma_takeover - an output that may lie where an input lies
- * @op, @input, @output: operator, and tensors of one size. If the input leaves with
- *	the operator, or nobody needs it any more, the two may have one address
+ * @op: operator that reads @input and writes @output
+ * @input, @output: tensors of one size. They may have one address if the input leaves with the
+ *	operator, or nobody needs it any more
  */
 struct npuplan_cosma_takeover {
 	uint32_t op;
@@ -35,25 +36,27 @@ struct npuplan_cosma_takeover {
 
 /*
  * struct cosma_settings - what one search is asked for; zero = default
- * @common: as npuplan_plan() has it, but for these: a budget of 0 is one of no bytes, and
- *	not looked at for NPUPLAN_OBJECTIVE_PEAK (most bytes live at once, with nothing spilled:
- *	Eq. 13-15; else it is the traffic within the budget: Eq. 12); of a schedule that is not
- *	free operators run in @order (Eq. 16-17); limits of 0 are NPUPLAN_COSMA_WORK and
- *	NPUPLAN_COSMA_MEMORY; progress is of the traffic so far (of NPUPLAN_OBJECTIVE_PEAK: none
- *	yet). Planner, banks and what is of other planners are not looked at
- * @order: all operators, in a topological order; NULL = as the graph has them
+ * @common: as npuplan_plan() has it, with these differences. A budget of 0 is one of no bytes; it
+ *	is not looked at for NPUPLAN_OBJECTIVE_PEAK, which is the fewest bytes live at once with
+ *	nothing spilled (Eq. 13-15). Any other objective is the traffic within the budget (Eq. 12).
+ *	If the schedule is not free, operators run in @order (Eq. 16-17). Limits of 0 are
+ *	NPUPLAN_COSMA_WORK and NPUPLAN_COSMA_MEMORY. The caller is told the traffic so far
+ *	(NPUPLAN_OBJECTIVE_PEAK: that there is none yet). Planner, banks and the options of other
+ *	planners are not looked at
+ * @order: all operators, in a topological order; NULL: as the graph has them
  * @with_parameters: parameters take room, too
- * @inputs_resident: graph inputs are on chip from the start; else they are
- *	loaded when first needed
- * @inputs_flagged: instead, those without NPUMEM_TENSOR_FLAG_HOST are on chip from the
+ * @inputs_resident: graph inputs are on chip from the start; else they are loaded when first needed
+ * @inputs_flagged: instead of that, graph inputs without NPUMEM_TENSOR_FLAG_HOST are on chip from the
  *	start and have no copy in host memory; those with it are loaded
  * @out_of_place: in-place operators get a place for their output, as in the paper
- * @takeovers: of in-place operators, @takeover_count of them by rising operator, one an
- *	input; NULL: those whose attributes say so, the first input to the first output
- * @staged: per operator: it is done with its inputs before it stores, so that its outputs
- *	may lie where inputs lie that leave with it; NULL: none
- * @started: seconds of npuplan_now() that progress and the plan's @seconds count from; 0: those
- *	at which the call begins
+ * @takeover_count: in @takeovers
+ * @takeovers: outputs of in-place operators that may lie where an input lies, by rising operator,
+ *	each input once; NULL: the first output of each operator whose attributes say that it works
+ *	in place may lie where its first input does
+ * @staged: per operator: it is done with its inputs before it stores, so that its outputs may lie
+ *	where inputs lie that leave with it; NULL: no operator is
+ * @started: seconds of npuplan_now() that progress and the plan's @seconds count from; 0: those at
+ *	which the call begins
  */
 struct cosma_settings {
 	struct npuplan_options common;
@@ -70,23 +73,26 @@ struct cosma_settings {
 
 /*
  * struct npuplan_cosma_plan - what was found
- * @status: enum npumem_plan_status. Optimal: no plan, whatever its order and its
- *	addresses, costs less. Infeasible: an operator does not fit the budget.
- *	Unknown: the limits came before any plan
- * @needed: bytes that @needed_op, the operator that needs most, needs: M_R
- * @positions: the schedule. Of each, kind and index are set; the index is the operator's
- *	for NPUMEM_POSITION_STEP, the tensor's for all others
- * @placements: tensors on chip, whole: of each, tensor, from, to and offset are set.
- *	Those of one tensor stand together, in the order of time
+ * @status: enum npumem_plan_status. Optimal: no plan costs less, whatever its order and its
+ *	addresses. Infeasible: an operator does not fit the budget. Unknown: the limits came before
+ *	any plan
+ * @needed: bytes that the operator needs that needs most: M_R
+ * @needed_op: that operator
+ * @positions: the schedule, of which @kind and @index are set. The index is the operator's for
+ *	NPUMEM_POSITION_STEP, the tensor's for all others
+ * @placements: whole tensors on chip, of which @tensor, @from, @to and @offset are set. Those of
+ *	one tensor stand together, in the order of time
  * @peak: most bytes on chip at once
  * @top: first byte above all placements
  * @spill, @fill: bytes; their sum is the cost if the objective is the traffic
  * @compulsory: bytes of loads and stores
- * @lower_bound: of the cost (NPUPLAN_OBJECTIVE_PEAK: of @peak)
+ * @lower_bound: of the cost; for NPUPLAN_OBJECTIVE_PEAK of @peak
  * @relaxed_bound: the same without addresses; never above @lower_bound
- * @memory: most bytes that were held
- * @memory_ended: a part of the search ended at the limit of memory, and no other
- *	limit ended the whole
+ * @work: units
+ * @memory: most bytes that the call held at once, without the plan
+ * @memory_ended: a part of the search ended at the limit of memory, and no other limit ended the
+ *	whole
+ * @seconds: of the call
  */
 struct npuplan_cosma_plan {
 	uint32_t status;
@@ -111,18 +117,19 @@ struct npuplan_cosma_plan {
 
 /* npuplan_cosma() - plan a graph's operators
  *
- * Returns 0 with a plan whose status says what it is worth; only optimal and
- * feasible ones have positions. -EINVAL: the graph cannot be executed (a cycle, an
- * operator without outputs), sizes overflow, or an option makes no sense.
- * -EOPNOTSUPP: aliases, fixed offsets, state. -ENOMEM. External tensors take no
- * room and are not moved, but order the operators that write and read them.
+ * Returns 0 with a plan whose status says what it is worth; only optimal and feasible plans have
+ * positions. -EINVAL: the graph cannot be executed (a cycle, an operator without outputs), sizes
+ * overflow, or an option makes no sense. -EOPNOTSUPP: aliases, fixed offsets, state. -ENOMEM.
+ * External tensors take no room and are not moved, but order the operators that write and read
+ * them.
  */
 int npuplan_cosma(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		  struct npuplan_cosma_plan *plan, struct npuplan_error *error);
 void npuplan_cosma_plan_free(struct npuplan_cosma_plan *plan);
 
-/* npuplan_cosma_budgets() - M_R, M_H and M_P; options as for npuplan_cosma()
- * @budgets: out; its step is the operator's index
+/* npuplan_cosma_budgets() - M_R, M_H and M_P
+ * @options: as for npuplan_cosma()
+ * @budgets: out; @step is the operator's index
  */
 int npuplan_cosma_budgets(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			  struct npuplan_budgets *budgets, struct npuplan_error *error);
@@ -131,17 +138,17 @@ int npuplan_cosma_budgets(const struct npuplan_graph *graph, const struct cosma_
 int npuplan_cosma_needed(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			 uint64_t *needed, uint32_t *needed_op, struct npuplan_error *error);
 
-/** enum npuplan_cosma_policy - whom the baselines throw out */
+/** enum npuplan_cosma_policy - which tensor a baseline evicts */
 enum npuplan_cosma_policy {
-	NPUPLAN_COSMA_BELADY, /* whose next use is furthest */
-	NPUPLAN_COSMA_GREEDY, /* what costs least now: the paper's locally optimal ILP */
+	NPUPLAN_COSMA_BELADY, /* the tensor whose next use is furthest away */
+	NPUPLAN_COSMA_GREEDY, /* the tensors that cost least now: the paper's locally optimal ILP */
 };
 
-/* npuplan_cosma_baseline() - what the paper compares with (section V-A2)
+/* npuplan_cosma_baseline() - plan as the paper's baselines do (section V-A2)
  *
- * Operators run in options->order; addresses are TFLite's linear allocation
- * (best fit, never moved), and where no gap fits @policy throws tensors out.
- * The plan is never optimal; its lower bound is 0.
+ * Operators run in options->order. Addresses are TFLite's linear allocation (best fit, never
+ * moved), and where no gap fits @policy evicts tensors. The plan is never optimal; its lower bound
+ * is 0.
  */
 int npuplan_cosma_baseline(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			   enum npuplan_cosma_policy policy, struct npuplan_cosma_plan *plan,

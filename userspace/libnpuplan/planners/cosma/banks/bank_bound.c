@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * How much a bank of limited size can be accessed at most: stays are intervals of
- * time, their bytes may be split. That is a flow: as many bytes as the bank has run
- * through time; along a stay they gain its touches, along an idle instant nothing.
- * Its greatest gain is found by augmenting paths, each of greatest gain.
+ * This file bounds from above how many bytes a bank of limited size can be accessed for. Stays are
+ * intervals of time, and for the bound their bytes may be split between the banks. That makes it a
+ * problem of flow: as many bytes as the bank has run through time. Along a stay each byte gains the
+ * stay's touches, along an idle instant it gains nothing. Augmenting paths, each of greatest gain,
+ * find the flow of greatest gain.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "base/internal.h"
 #include "banks.h"
 
-/** struct arc - and its reverse beside it, at index ^ 1 */
+/** struct arc - arc of the flow's network; its reverse is beside it, at index ^ 1 */
 struct arc {
 	uint32_t to;
 	uint32_t next;
@@ -40,7 +41,7 @@ static void add_arc(struct flow *flow, uint32_t from, uint32_t to, int64_t room,
 	flow->first[to] = flow->arc_count++;
 }
 
-/* Path of greatest gain from the first node to the last (no circle gains anything). */
+/* Finds the path of greatest gain from the first node to the last. No circle gains anything. */
 static bool find_path(struct flow *flow)
 {
 	uint32_t head = 0, count = 1;
@@ -83,7 +84,9 @@ static int64_t push(struct flow *flow, int64_t bytes)
 	return bytes;
 }
 
-/* Nodes are the positions at which a stay begins, and one behind all. */
+/*
+ * Makes the network: a node for each position at which a stay begins, and one behind all of them.
+ */
 static void build(struct flow *flow, const struct cosma_banking *banking, uint32_t *node)
 {
 	uint32_t nodes = 0;
@@ -91,7 +94,7 @@ static void build(struct flow *flow, const struct cosma_banking *banking, uint32
 	for (uint32_t i = 0; i < banking->count; i++)
 		node[banking->stays[i].from] = 1;
 	node[0] = 1;
-	/* Of each position: the first node that is not before it. */
+	/* From here on node[p] is the first node that is not before position p. */
 	for (uint32_t p = 0; p <= banking->positions; p++) {
 		bool begins = node[p] || p == banking->positions;
 

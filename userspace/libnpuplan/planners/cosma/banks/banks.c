@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which stay goes to which of two banks, and where in it. */
+/* This file decides which stay goes to which of two banks, and where in it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +8,12 @@
 #include "pack/exact.h"
 #include "banks.h"
 
-/* Budgets to try below the sum of both banks, if its stays cannot be divided. */
+/*
+ * If the stays of a plan for both banks' bytes cannot be divided, so many smaller budgets are
+ * tried.
+ */
 #define BUDGETS	   8
-/* Work of the packing core on one bank, and of dividing the stays of one plan. */
+/* Limits of work: of the packing core on one bank, and of dividing the stays of one plan. */
 #define PACK_WORK  10000000ull
 #define SPLIT_WORK 200000000ull
 
@@ -23,12 +26,17 @@ void npuplan_banked_free(struct npuplan_banked *banked)
 /* ---------------------------------------------------------------- dividing */
 
 /*
- * struct dividing - depth first: each stay to the one bank, then to the other
- * @order: of the stays, by @rule
- * @rest: per place in @order: bytes accessed from there on
- * @load: per bank and position: bytes
- * @next: bank to try, per place in @order
- * @bank: of the branch; @best_bank, @best_offsets: of the best one
+ * struct dividing - a search, depth first: each stay goes to the one bank, then to the other
+ * @items, @places: room for the packing core's items and offsets
+ * @order: the stays' numbers in the order of @rule
+ * @rest: per place in @order, bytes that are accessed from there on
+ * @load: per bank and position, bytes that are placed
+ * @next: per place in @order, the bank to try next
+ * @bank, @offsets: per stay, what the branch at hand has chosen
+ * @best_bank, @best_offsets: the same of the best branch; the caller's
+ * @best: bytes accessed in bank 0 by the best branch, if @found
+ * @bound: no division has more bytes accessed in bank 0
+ * @unknown: a packing was given up, so that nothing is proved any more
  */
 struct dividing {
 	struct npuplan_pool pool;
@@ -49,7 +57,7 @@ struct dividing {
 	uint64_t work_limit;
 	int rule;
 	bool found;
-	bool unknown; /* a packing was given up: nothing is proved any more */
+	bool unknown;
 	int err;
 };
 
@@ -58,10 +66,10 @@ static uint64_t value(const struct cosma_banking_stay *stay)
 	return (uint64_t)stay->touches * stay->size;
 }
 
-/* Orders to try: what is touched most; most while it takes room; the largest. */
+/* The orders to try: by touches, by touches for the time the stay takes room, and by size. */
 enum order { BY_TOUCHES, BY_RATE, BY_SIZE, ORDERS };
 
-/* Less than 0: @x is first. */
+/* Which of two stays comes first in an order: @x if the result is below 0. */
 static int compare(const struct cosma_banking_stay *x, const struct cosma_banking_stay *y,
 		   enum order order)
 {
@@ -113,7 +121,7 @@ static void take_back(struct dividing *d, uint32_t i)
 		d->load[d->bank[i]][p] -= stay->size;
 }
 
-/* Addresses within one bank of what the branch has put there. */
+/* Finds addresses within one bank for what the branch at hand has put there. */
 static bool pack(struct dividing *d, uint8_t bank)
 {
 	const struct cosma_banking *banking = d->banking;
@@ -163,7 +171,7 @@ static void keep(struct dividing *d, uint64_t now)
 	memcpy(d->best_offsets, d->offsets, d->banking->count * sizeof(*d->offsets));
 }
 
-/* Depth first, and not by recursion: there may be many stays. */
+/* The search is no recursion, since there may be many stays. */
 static void divide(struct dividing *d)
 {
 	const struct cosma_banking *banking = d->banking;
@@ -241,7 +249,7 @@ int cosma_banking_solve(const struct cosma_banking *banking, uint64_t work_limit
 		sort(&d);
 		divide(&d);
 		err = d.err;
-		/* Everything was looked at, or nothing can be better. */
+		/* Either everything was looked at, or nothing can be better. */
 		all = (d.found && d.best >= d.bound) || d.work < d.work_limit;
 	}
 	*accessed = d.best;
@@ -295,7 +303,7 @@ static int read_stays(struct cosma_banking *banking, const struct npuplan_graph 
 	return 0;
 }
 
-/* 0: divided; -ENOENT: no way was found. */
+/* Returns 0 if the plan's stays are divided, -ENOENT if no way was found. */
 static int divide_plan(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		       const struct npuplan_bank banks[NPUPLAN_BANKS], struct npuplan_banked *out)
 {
@@ -348,7 +356,7 @@ static int check_banks(const struct npuplan_bank banks[NPUPLAN_BANKS], uint32_t 
 		if (banks[b].size > INT64_MAX / 8)
 			return npuplan_fail(error, -EINVAL, "bank %d: %llu bytes are too many", b,
 					    (unsigned long long)banks[b].size);
-		/* What plan JSON can say. */
+		/* Plan JSON has no greater numbers. */
 		if (banks[b].bandwidth > INT64_MAX)
 			return npuplan_fail(error, -EINVAL,
 					    "bank %d: %llu bytes a microsecond are too many", b,
@@ -361,7 +369,7 @@ static int check_banks(const struct npuplan_bank banks[NPUPLAN_BANKS], uint32_t 
 	return 0;
 }
 
-/* The largest tensor that an operator uses, if no bank has room for it. */
+/* Finds the largest tensor that an operator uses, if no bank has room for it. */
 static bool too_large(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		      const struct npuplan_bank banks[NPUPLAN_BANKS],
 		      struct npuplan_cosma_plan *plan)
@@ -411,7 +419,7 @@ int npuplan_cosma_banks(const struct npuplan_graph *graph, const struct cosma_se
 		now.common.arena_budget = sum - (sum - one) / BUDGETS * i;
 		err = npuplan_cosma(graph, &now, &out->plan, error);
 		out->work += out->plan.work;
-		/* Less will not do what more does not. */
+		/* If a larger budget gave no plan, a smaller one gives none either. */
 		if (err || !out->plan.positions)
 			break;
 		status = i ? NPUMEM_PLAN_STATUS_FEASIBLE : out->plan.status;
@@ -428,7 +436,7 @@ int npuplan_cosma_banks(const struct npuplan_graph *graph, const struct cosma_se
 		npuplan_banked_free(out);
 		return npuplan_fail(error, err, "two banks: %s", strerror(-err));
 	}
-	/* Infeasible is only what is so with one bank of all bytes. */
+	/* That it is infeasible is proved only of one bank that has all the bytes. */
 	if (out->plan.positions || status != NPUMEM_PLAN_STATUS_UNKNOWN) {
 		npuplan_cosma_plan_free(&out->plan);
 		out->plan.status = NPUMEM_PLAN_STATUS_UNKNOWN;

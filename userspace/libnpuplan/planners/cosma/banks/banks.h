@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two banks of on-chip memory, one faster than the other: a plan of
- * npuplan_cosma(), and for each stay of a tensor on chip the bank that it is in.
+ * Two banks of on-chip memory, of which one is faster than the other: npuplan_cosma() makes a plan,
+ * and each stay of a tensor on chip is given a bank to be in.
  */
 #pragma once
 
@@ -9,13 +9,14 @@
 
 /*
  * struct npuplan_banked - a plan in two banks
- * @plan: bank 0 is bytes [0, its size) of the arena, bank 1 what follows. No
- *	placement is in both. The budget that it was planned for is @budget
- * @accessed: bytes that operators and transfers read and write, per bank
- * @accessed_bound: of these, no choice of banks for these stays has more in the
- *	faster bank
- * @microseconds: that the accesses take, one after the other
- * @optimal: no other banks for these stays take less time
+ * @plan: bank 0 is bytes [0, its size) of the arena, and bank 1 is what follows. No placement is in
+ *	both
+ * @budget: bytes that @plan was made for
+ * @accessed: per bank, bytes that operators and transfers read and write
+ * @accessed_bound: no division of these stays has more bytes accessed in the faster bank
+ * @microseconds: time that the accesses take, one after the other
+ * @work: units, of all searches
+ * @optimal: no other division of these stays takes less time
  */
 struct npuplan_banked {
 	struct npuplan_cosma_plan plan;
@@ -28,17 +29,17 @@ struct npuplan_banked {
 };
 
 /* npuplan_cosma_banks() - least traffic first, then least time of the banks
- * @options: budget is ignored: it is what both banks have
+ * @options: the budget is not looked at: it is what both banks have
  *
- * The traffic is that of npuplan_cosma() with all bytes of both banks as budget, if
- * its stays can be placed without one lying in both; else that of the largest of some
- * smaller budgets whose stays can. Then as many of the accessed bytes as can be
- * found room for are in the faster bank.
- * @out->plan.status: optimal is the traffic's, with one bank of both sizes;
- * infeasible: an operator needs more than both, or a tensor is larger than either
- * (@out->plan.needed); unknown: no placement was found. -EINVAL: a bank without
- * bytes or bandwidth, or of 2^60 bytes or 2^63 bytes a microsecond and more;
- * otherwise as npuplan_cosma().
+ * The traffic is that of npuplan_cosma() with all bytes of both banks as its budget, if its stays
+ * can be placed so that none lies in both; else it is that of the largest of some smaller budgets
+ * whose stays can. Then as many of the accessed bytes as can be found room for are in the faster
+ * bank.
+ * @out->plan.status is optimal if the traffic is, with one bank of both sizes. It is infeasible if
+ *	an operator needs more than both banks have, or a tensor is larger than either
+ *	(@out->plan.needed), and unknown if no placement was found. -EINVAL: a bank has no bytes or
+ *	no bandwidth, or 2^60 bytes or 2^63 bytes a microsecond and more. Other errors are
+ *	npuplan_cosma()'s.
  */
 int npuplan_cosma_banks(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			const struct npuplan_bank banks[NPUPLAN_BANKS], struct npuplan_banked *out,
@@ -48,11 +49,13 @@ void npuplan_banked_free(struct npuplan_banked *banked);
 /* ----------------------------------------------------- stays, without a graph */
 
 /*
- * struct cosma_banking - stays to divide between two banks
- * @size, @align: bytes; @from, @to: positions, inclusive; @touches: how often all
+ * struct cosma_banking - stays that are to be divided between two banks
+ * @stays: per stay its size and alignment in bytes, its first and last position, and how often all
  *	its bytes are read or written
- * @positions: all are below this
- * @capacity: of the bank that is to be accessed most, and of the other
+ * @count: stays
+ * @positions: all positions are below this
+ * @alignment: of every offset within a bank
+ * @capacity: bytes of the bank that is to be accessed most, and of the other
  */
 struct cosma_banking {
 	struct cosma_banking_stay {
@@ -68,18 +71,22 @@ struct cosma_banking {
 	uint64_t capacity[NPUPLAN_BANKS];
 };
 
-/* cosma_banking_bound() - most bytes that can be accessed in bank 0 (bank_bound.c)
+/* cosma_banking_bound() - bytes that can be accessed in bank 0 at most (bank_bound.c)
+ * @bound: out
  *
- * As if bytes of one stay could lie in both banks, and the other had room enough: a
- * flow of @capacity[0] bytes through time, of greatest gain. -ENOMEM.
+ * The bound holds even if bytes of one stay could lie in both banks, and if the other bank had room
+ * enough. -ENOMEM.
  */
 int cosma_banking_bound(const struct cosma_banking *banking, uint64_t *bound);
 
-/* cosma_banking_solve() - divide
- * @bank: out, per stay; @offsets: out: within its bank
- * @accessed: out: bytes accessed in bank 0; @optimal: out: there is no better one
+/* cosma_banking_solve() - divide the stays between the banks
+ * @bank: out: per stay
+ * @offsets: out: per stay, within its bank
+ * @accessed: out: bytes accessed in bank 0
+ * @work: out: units
+ * @optimal: out: no division has more bytes accessed in bank 0; with -ENOENT: there is no division
  *
- * -ENOENT: none was found; @optimal: there is none. -ENOMEM.
+ * -ENOENT: no division was found. -ENOMEM.
  */
 int cosma_banking_solve(const struct cosma_banking *banking, uint64_t work_limit, uint8_t *bank,
 			uint64_t *offsets, uint64_t *accessed, uint64_t *work, bool *optimal);

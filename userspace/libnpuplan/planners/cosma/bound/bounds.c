@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: MIT
-/* Bounds of a state: which critical operators ask for how much. */
+/*
+ * This file bounds from below what a state has still to pay: it asks each critical operator how
+ * many bytes have to be moved because of it.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "critical.h"
 
-/* How an item of a downset's critical operator changes with the state. */
+/*
+ * An item is a member or an adder of a critical operator, seen from one downset. Its kind says how
+ * it counts in a state.
+ */
 enum item_kind {
-	UNPRODUCED, /* member, not produced yet: pays @unit */
-	RETURNING,  /* member, to be used before the operator: if away, comes back: pays 1 */
-	RESTING,    /* member, not used before it: if away, stays away for nothing */
-	HELD,	    /* adder: counts only while on chip */
+	UNPRODUCED, /* a member not produced yet: it pays @unit a byte */
+	RETURNING,  /* a member used before the operator: if away, it comes back for 1 a byte */
+	RESTING,    /* a member not used before it: if away, it stays so for nothing */
+	HELD,	    /* an adder: it counts only while it is on chip */
 };
 
 /*
- * struct downset_item
- * @at: in the downset's live list; NPUMEM_NONE if not live
- * @free: no group counts the tensor, so one of them may count it as an adder
+ * struct downset_item - member or adder of a critical operator at a downset
+ * @size: bytes
+ * @at: its place in the downset's live list; NPUMEM_NONE if it is not live
+ * @unit: price of a byte, as struct cosma_member has it
+ * @has_copy: the host has a copy as soon as it is produced
+ * @free: no group counts the tensor, so that one group may count it as an adder
  */
 struct downset_item {
 	int64_t size;
@@ -27,7 +36,7 @@ struct downset_item {
 	bool free;
 };
 
-/** struct downset_critical - critical operator that the state has a say in */
+/** struct downset_critical - critical operator whose price depends on the state, at a downset */
 struct downset_critical {
 	int64_t excess;
 	uint32_t group;
@@ -36,12 +45,13 @@ struct downset_critical {
 };
 
 /*
- * struct cosma_downset_bound - a downset's critical operators, by group
- * @base: sum of what groups ask for that the state has no say in
- * @alone: most that any single one of these asks for
- * @first: per group, its first one in @critical; behind the last group come those
- *	of no group
- * @floor: per group, most of those without a say
+ * struct cosma_downset_bound - critical operators of a downset, by group
+ * @base: sum of the prices of those groups whose price is the same in all states of the downset
+ * @alone: greatest price of a single operator among those whose price is the same in all states
+ * @critical: operators whose price depends on the state
+ * @first: per group, its first one in @critical; those of no group are behind the last group
+ * @floor: per group, the greatest price of those of its operators that do not depend on the state
+ * @item: members and adders of all of @critical
  */
 struct cosma_downset_bound {
 	int64_t base;
@@ -54,18 +64,29 @@ struct cosma_downset_bound {
 	uint32_t *first;
 };
 
-/* Room to work in; @item grows when needed. */
+/* struct cosma_scratch - room to work in, which all downsets share; @item grows when needed
+ * @critical: of the downset that is prepared
+ * @cover: items of the cover that is asked for
+ * @at: per tensor, its place in the live list of the downset that is prepared
+ * @touched: per critical operator: its price depends on the state
+ * @floor: per group, as struct cosma_downset_bound has it
+ * @spoken: per group: one of its operators is touched
+ * @slot: per group, its number at the downset
+ * @used: per live tensor, the @stamp of the state in which a group has counted it as an adder
+ * @taken: live tensors that the critical operator which was asked last counts as adders
+ * @stamp: number of the state that is asked for
+ */
 struct cosma_scratch {
 	struct downset_critical *critical;
 	struct downset_item *item;
 	struct cosma_cover_item *cover;
-	uint32_t *at;	 /* per tensor: in the live list */
-	bool *touched;	 /* per critical operator */
-	int64_t *floor;	 /* per group */
-	bool *spoken;	 /* per group */
-	uint32_t *slot;	 /* per group: number at the downset */
-	uint32_t *used;	 /* per live tensor: stamp of the state whose group took it */
-	uint32_t *taken; /* live tensors that the best of a group takes */
+	uint32_t *at;
+	bool *touched;
+	int64_t *floor;
+	bool *spoken;
+	uint32_t *slot;
+	uint32_t *used;
+	uint32_t *taken;
 	uint32_t stamp;
 };
 
@@ -108,7 +129,7 @@ static int scratch_init(struct cosma_bounds *bounds)
 	return 0;
 }
 
-/* What a critical operator asks for while none of its members is produced. */
+/* Finds the price of a critical operator while none of its members is produced. */
 static void ask_early(struct cosma_bounds *bounds, struct cosma_critical *critical)
 {
 	struct cosma_cover_item *cover = bounds->scratch->cover;
@@ -160,7 +181,7 @@ static bool is_returning(const struct cosma_model *model, const struct cosma_dow
 	return false;
 }
 
-/* Whether a deferred member's user has run. */
+/* Whether the operator that uses a deferred member has run. */
 static bool is_used(const struct cosma_downset *downset, const struct cosma_member *member)
 {
 	return member->first != NPUMEM_NONE && npuplan_set_has(downset->executed, member->first);
@@ -171,7 +192,10 @@ static int add_item(struct cosma_scratch *scratch, uint32_t *count, struct downs
 	return npuplan_append(&scratch->item, count, &item, 1);
 }
 
-/* @gone: out: bytes that nobody has to keep any more */
+/*
+ * Lists members and adders of a critical operator. @gone: out: bytes of members that need not be
+ * kept any more.
+ */
 static int list_items(struct cosma_bounds *bounds, const struct cosma_downset *downset,
 		      const struct cosma_critical *critical, uint32_t *count, int64_t *gone)
 {
@@ -192,7 +216,7 @@ static int list_items(struct cosma_bounds *bounds, const struct cosma_downset *d
 			.has_copy = model->flags[x] & COSMA_COPIED,
 		};
 
-		/* What was made of it is an adder now. */
+		/* The tensor that was made of it is an adder now. */
 		if (is_used(downset, member)) {
 			*gone += member->bytes;
 			continue;
@@ -219,7 +243,10 @@ static int list_items(struct cosma_bounds *bounds, const struct cosma_downset *d
 	return err;
 }
 
-/* Critical operators by group, in the order they were found. */
+/*
+ * Puts critical operators in the order of their groups; within a group they stay as they were
+ * found.
+ */
 static void sort_critical(struct cosma_downset_bound *bound, const struct cosma_scratch *scratch)
 {
 	uint32_t groups = bound->group_count, filled = 0;
@@ -239,7 +266,7 @@ static void sort_critical(struct cosma_downset_bound *bound, const struct cosma_
 	}
 }
 
-/* Everything in one block, so that one free() ends it. */
+/* Keeps a downset's bound in one block of memory, so that one npuplan_free() ends it. */
 static int store(struct cosma_downset *downset, const struct cosma_scratch *scratch,
 		 const struct cosma_downset_bound *made, uint32_t items)
 {
@@ -319,16 +346,17 @@ static int prepare(struct cosma_bounds *bounds, struct cosma_downset *downset)
 
 /* ------------------------------------------------------------------- a state */
 
-/* How a critical operator is asked. */
+/* What counts when a critical operator is asked for its price. */
 enum asking {
-	GROUP,	      /* at its group's prices, members only */
-	GROUP_ADDERS, /* and with adders that no group has taken */
-	ALONE,	      /* at full prices, everything */
+	GROUP,	      /* members only, at the prices of its group */
+	GROUP_ADDERS, /* the same, and adders that no group counts */
+	ALONE,	      /* members and adders, at full prices */
 };
 
 /*
- * ask() - what a critical operator asks for in a state
- * @taken_count: out: live tensors that count as adders; which they are is in the scratch memory
+ * ask() - price of a critical operator in a state
+ * @how: what counts
+ * @taken_count: out: live tensors that count as adders; the scratch memory says which
  */
 static int64_t ask(struct cosma_bounds *bounds, const struct cosma_downset *downset,
 		   const uint64_t *masks, const struct downset_critical *critical, enum asking how,
@@ -368,7 +396,7 @@ static int64_t ask(struct cosma_bounds *bounds, const struct cosma_downset *down
 	return cosma_cover(scratch->cover, count, excess, &bounds->work);
 }
 
-/* What a group asks for: the most that one of it does. */
+/* The price of a group is the greatest of its operators'. */
 static int64_t ask_group(struct cosma_bounds *bounds, const struct cosma_downset *downset,
 			 const uint64_t *masks, uint32_t group)
 {
@@ -388,7 +416,7 @@ static int64_t ask_group(struct cosma_bounds *bounds, const struct cosma_downset
 		}
 	if (!best || most == COSMA_NEVER)
 		return most;
-	/* Once more, to know whom it took. */
+	/* The best one is asked once more, to know which adders it has counted. */
 	ask(bounds, downset, masks, best, GROUP_ADDERS, &taken);
 	for (uint32_t i = 0; i < taken; i++)
 		scratch->used[scratch->taken[i]] = scratch->stamp;

@@ -2,34 +2,34 @@
 /*
  * Lower bounds of the traffic still to come.
  *
- * While an operator v runs, a tensor produced before v and used after it is
- * either on chip or in the host's memory, whatever the order. If v's own bytes
- * and all of these exceed the budget, v is critical: some of them must be away,
- * and bringing each back costs its size, and its spill as much again if it has no
- * host copy. The cheapest choice is a minimum-cost cover of the excess.
+ * While an operator v runs, a tensor that is produced before v and used after it is either on chip
+ * or in the host's memory, whatever the order. If v's own bytes and all of these exceed the budget,
+ * v is critical: some of them must be away. Bringing one back costs its size, and its spill costs
+ * as much again if it has no host copy. The cheapest choice is a minimum-cost cover of the excess;
+ * its cost is v's price.
  *
- * A tensor's stay away lies in one reuse interval, between two of its uses. Critical
- * operators that share no such interval of any tensor may be added up: they are put into
- * groups so that different groups share none, and the most that a group asks for
- * is added. A tensor's first spill is charged in one group only.
+ * A tensor is away within one reuse interval, between two of its uses. The prices of critical
+ * operators that share no such interval of any tensor may be added up. So they are put into groups
+ * of which no two share an interval, and the greatest price of each group is added. A tensor's
+ * first spill is charged in one group only.
  *
- * What a state adds: tensors that happen to be on chip and must be kept over v
- * though in another order they would not exist yet; and what is away already.
+ * A state raises the price of v by tensors that happen to be on chip and must be kept over v,
+ * though in another order they would not exist yet. It lowers the price by what is away already.
  */
 #pragma once
 
 #include "planners/cosma/state/state.h"
 
-/* No state from here ends: the excess cannot be covered. */
+/* The bound of a state from which no plan is complete: an excess cannot be covered. */
 #define COSMA_NEVER INT64_MAX
 
 /**
- * struct cosma_member - what every order keeps over a critical operator
- * @tensor: it, or in its place something that is made of it
- * @first: until when it is the tensor's place: operator that uses it (deferred.c);
- *	NPUMEM_NONE: it is the tensor itself
- * @bytes: at least; all of the tensor's if it is the tensor itself
- * @unit: price per byte, in the operator's group: 1, or 2 with the first spill
+ * struct cosma_member - a tensor that every order keeps over a critical operator
+ * @tensor: it is kept; if it is deferred, it or a tensor of its path (deferred.c)
+ * @first: if it is deferred, the operator of the path that uses it: once that has run, what it made
+ *	is an adder, and the member counts no more; NPUMEM_NONE: it is not deferred
+ * @bytes: that are kept at least; all of the tensor's if it is not deferred
+ * @unit: price of a byte in the operator's group: 1, or 2 with the first spill
  */
 struct cosma_member {
 	uint32_t tensor;
@@ -39,12 +39,13 @@ struct cosma_member {
 };
 
 /*
- * struct cosma_critical - operator over which bytes must be away
- * @excess: need, plus bytes of @member, less the budget; may be negative: only
- *	what a state adds makes it critical
+ * struct cosma_critical - an operator over which bytes must be away
+ * @op: operator
  * @group: NPUMEM_NONE if it is in none
- * @alone, @grouped: what it asks for while none of its members is produced: by
- *	itself, and as one of its group
+ * @member: tensors that are kept over it; owned
+ * @excess: bytes of its need and of its members, less the budget. It may be negative: then only
+ *	tensors that a state adds make it critical
+ * @alone, @grouped: its price while none of its members is produced: by itself, and in its group
  */
 struct cosma_critical {
 	uint32_t op;
@@ -56,9 +57,12 @@ struct cosma_critical {
 	int64_t grouped;
 };
 
-/* struct cosma_bounds
- * @of_adder: critical operators by tensor: those it must be kept over if it is on chip before
+/* struct cosma_bounds - critical operators of a model, and room to ask them in
+ * @budget: bytes
+ * @of_adder: per tensor, the numbers of those critical operators over which it must be kept if it
+ *	is on chip before
  * @charged: per tensor: some group counts it
+ * @work: units so far
  */
 struct cosma_bounds {
 	const struct cosma_model *model;
@@ -76,7 +80,8 @@ struct cosma_bounds {
 int cosma_bounds_init(struct cosma_bounds *bounds, const struct cosma_model *model, int64_t budget);
 void cosma_bounds_fini(struct cosma_bounds *bounds);
 
-/* cosma_bounds_of() - cost that is still to come, at least
+/* cosma_bounds_of() - cost that is still to come at least
+ * @downset: gets its part of the bounds when it is asked for the first time
  * @masks: of a state at @downset
  * @bound: out; COSMA_NEVER if no plan continues the state
  *

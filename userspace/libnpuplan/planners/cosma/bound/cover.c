@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Minimum-cost cover: which bytes to have away. */
+/*
+ * This file finds the minimum-cost cover: the cheapest set of tensors to have away so that an
+ * excess of bytes is gone. It is a minimum knapsack problem, solved by branch and bound.
+ */
 #include <stdlib.h>
 
 #include "base/sorted.h"
@@ -8,8 +11,8 @@
 #define MAX_NODES 512
 
 /*
- * struct covering - branch and bound over items, cheap and large ones first
- * @nodes: looked at, MAX_NODES at most
+ * struct covering - branch and bound over items, of which the cheap and large ones come first
+ * @nodes: that were looked at; MAX_NODES at most
  * @best: least cost so far
  */
 struct covering {
@@ -26,13 +29,13 @@ static int by_price(const void *a, const void *b)
 	return npuplan_compare(x->unit, y->unit) ?: npuplan_compare(y->size, x->size);
 }
 
-/* The cost of covering @excess bytes if items may be taken in part. */
+/* The cost of covering @excess bytes if parts of items may be taken; @cheap: bytes of unit 1. */
 static int64_t fraction(int64_t cheap, int64_t excess)
 {
 	return excess <= cheap ? excess : cheap + 2 * (excess - cheap);
 }
 
-/* @rest: bytes of all items from @i on; @cheap: of those with unit 1 */
+/* Tries items from @i on. @rest: bytes of all of these; @cheap: bytes of those with unit 1. */
 static void branch(struct covering *covering, uint32_t i, int64_t excess, int64_t cost,
 		   int64_t rest, int64_t cheap)
 {
@@ -49,7 +52,7 @@ static void branch(struct covering *covering, uint32_t i, int64_t excess, int64_
 		return;
 	branch(covering, i + 1, excess - items[i].size, cost + items[i].unit * items[i].size,
 	       rest - items[i].size, items[i].unit == 1 ? cheap - items[i].size : cheap);
-	/* Leaving one of several equal items out, leave all of them out. */
+	/* If one of several equal items is left out, all of them may be. */
 	while (same < covering->count && items[same].size == items[i].size &&
 	       items[same].unit == items[i].unit) {
 		rest -= items[same].size;

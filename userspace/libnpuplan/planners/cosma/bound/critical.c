@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* Critical operators: those over which more must be kept than fits. */
+/*
+ * This file finds the critical operators of a model: those over which more must be kept than fits.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "critical.h"
 
-/* Pairs of critical operator and tensor that are kept, at most. */
+/* Limit of the pairs of a critical operator and a tensor that is kept over it. */
 #define MAX_PAIRS (1u << 20)
 
 /*
- * Operators that use the tensor, and whose output may take its bytes, but which others
- * use after them: so it is kept over them, or leaves with them to come back.
+ * Finds operators that use the tensor, whose output may take its bytes, but after which others use
+ * it: so it is kept over them, or leaves with them to come back.
  */
 static void cosma_yielding(const struct cosma_model *model, uint32_t x, uint64_t *members)
 {
@@ -42,7 +44,10 @@ void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *memb
 {
 	uint32_t from = model->producer[x], words = model->words;
 
-	/* All that run before some use of it, but for those that touch it or come before it. */
+	/*
+	 * At first adders are all operators that run before some use of it; then those that touch
+	 * it, and those that run before it is made, are taken out.
+	 */
 	memset(adders, 0, words * sizeof(*adders));
 	memset(members, 0, words * sizeof(*members));
 	cosma_for_each(k, model->consumers, x) {
@@ -69,10 +74,12 @@ void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *memb
 }
 
 /*
- * struct finding - critical operators in the making
- * @members, @adders: of the tensor that is looked at, bits of operators
- * @critical: bits of operators; @number: of each one
- * @sum: per operator, of its members, and @more of its adders; @count, @adder_count
+ * struct finding - the search for critical operators
+ * @members, @adders: sets of operators: those that the tensor at hand is a member or an adder of
+ * @critical: set of the critical operators
+ * @number: per critical operator, its number in bounds->critical
+ * @sum, @count: per operator, bytes of its members, and how many these are
+ * @more, @adder_count: per operator, the same of its adders
  */
 struct finding {
 	struct cosma_bounds *bounds;
@@ -86,7 +93,7 @@ struct finding {
 	uint32_t *adder_count;
 };
 
-/* The bytes go to @sum of each operator in @set, and one more to @count. */
+/* Adds @bytes to @sum of each operator in @set, and 1 to its @count. */
 static void add_to(const uint64_t *set, uint32_t words, int64_t bytes, int64_t *sum,
 		   uint32_t *count)
 {
@@ -135,7 +142,7 @@ static int choose(struct finding *finding)
 		int64_t excess = model->need[v] - bounds->budget + finding->sum[v];
 		uint64_t more = (uint64_t)finding->count[v] + finding->adder_count[v];
 
-		/* Bounds get weaker without the rest, not wrong. */
+		/* Without the rest the bounds get weaker, not wrong. */
 		if (excess + finding->more[v] <= 0 || pairs + more > MAX_PAIRS)
 			continue;
 		pairs += more;
@@ -144,7 +151,10 @@ static int choose(struct finding *finding)
 	return err;
 }
 
-/* Members of operators, by rising tensor; adders by tensor. */
+/*
+ * Lists the members of each critical operator by rising tensor, and for each tensor the critical
+ * operators it is an adder of.
+ */
 static int list_pairs(struct finding *finding)
 {
 	struct cosma_bounds *bounds = finding->bounds;

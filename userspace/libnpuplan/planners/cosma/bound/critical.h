@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding critical operators, grouping them, covering an excess. */
+/* What the files of bound/ share: finding critical operators, grouping them, covering an excess. */
 #pragma once
 
 #include "bounds.h"
 
-/* cosma_relations() - operators that a tensor has to be kept over
- * @members: out: bits: it is produced before them and used after them, in every order,
- *	and they do not touch it, or model->need does not count it though they do
- * @adders: out: the same, but whether it exists before them depends on the order
+/* cosma_relations() - operators over which a tensor has to be kept
+ * @members: out: set of operators: in every order the tensor is produced before them and used after
+ *	them, and they do not touch it, or do but model->need does not count it
+ * @adders: out: the same, but whether the tensor exists before them depends on the order
  */
 void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *members,
 		     uint64_t *adders);
@@ -18,24 +18,29 @@ bool cosma_exists_before(const struct cosma_model *model, uint32_t x, uint32_t v
 /* Whether a use of @x lies between @first and @last in every order (groups.c). */
 bool cosma_used_between(const struct cosma_model *model, uint32_t x, uint32_t first, uint32_t last);
 
-/** struct cosma_cover_item - bytes that may be away, for @unit a byte (1 or 2) */
+/** struct cosma_cover_item - bytes that may be away, at a price of @unit a byte (1 or 2) */
 struct cosma_cover_item {
 	int64_t size;
 	uint32_t unit;
 };
 
-/* cosma_cover() - cheapest set of items of at least @excess bytes
+/* cosma_cover() - cost of the cheapest set of items that has @excess bytes at least
+ * @items: are put in another order
+ * @work: units are added to it
  *
- * Items are reordered. COSMA_NEVER if all of them are not enough. Where the exact
- * answer would take long, a bound below it.
+ * Returns COSMA_NEVER if all items are not enough. Where the exact answer would take long, a lower
+ * bound of it.
  */
 int64_t cosma_cover(struct cosma_cover_item *items, uint32_t count, int64_t excess, uint64_t *work);
 
-/* critical.c: fills critical, of_adder; no groups yet. */
+/* Finds critical operators (critical.c): fills critical and of_adder; they are in no group yet. */
 int cosma_critical_find(struct cosma_bounds *bounds);
-/* groups.c: fills group_count and group. */
+/* Puts critical operators into groups (groups.c): fills group_count, and group of each. */
 int cosma_critical_group(struct cosma_bounds *bounds);
-/* deferred.c: adds members of which a part is kept at least. */
+/* Adds deferred tensors to the members (deferred.c). */
 int cosma_critical_defer(struct cosma_bounds *bounds);
-/* groups.c: fills unit and charged. */
+/*
+ * Charges the first spill of each tensor to one group (groups.c): fills charged, and unit of each
+ * member.
+ */
 int cosma_critical_charge(struct cosma_bounds *bounds);

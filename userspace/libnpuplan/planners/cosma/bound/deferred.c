@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tensors that need not be kept over a critical operator, because a user of theirs may
- * run before it; but what that makes has to be kept then, or what is made of that. If
- * there is a path of tensors from one that is produced before the operator to a use
- * behind it, in every order, then one of the path is there while it runs, on chip or
- * away, and so are as many bytes as the smallest of them has.
+ * This file finds deferred tensors: those that need not be kept over a critical operator, because
+ * operators that use them may run before it. But what those make has to be kept then, or what is
+ * made of that. If in every order a path of tensors leads from one that is produced before the
+ * operator to a use behind it, then a tensor of the path is there while the operator runs, on chip
+ * or away: as many bytes as the smallest of the path has are kept at least.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "planners/cosma/model/reach.h"
 #include "critical.h"
 
-/* Pairs of tensor and operator that are looked at, at most. */
+/* Limit of the pairs of tensor and operator that are looked at. */
 #define MAX_TRIES 4000000ull
 
 static bool is_apart(const struct cosma_model *model, uint32_t u, uint32_t v)
@@ -21,9 +21,9 @@ static bool is_apart(const struct cosma_model *model, uint32_t u, uint32_t v)
 }
 
 /*
- * The widest path of @x around operator @u, to a use behind it; of no width if there is
- * none. @reach: out: routes to operators in no order with @u. What does not fit is left out:
- * there may be a wider path, which nobody needs.
+ * Finds the widest path of tensor @x around operator @u to a use behind it; the width is 0 if there
+ * is none. @reach: out: routes to operators that may run before @u or after it. A route for which
+ * there is no room is left out: the path may then be narrower than it could be, which is no error.
  */
 static struct cosma_route find_path(const struct cosma_model *model, uint32_t x, uint32_t u,
 				    struct cosma_reach *reach)
@@ -62,7 +62,10 @@ static struct cosma_route find_path(const struct cosma_model *model, uint32_t x,
 	return best;
 }
 
-/* Whether @x is there, or away, before @u in every order; touched by it or used behind: no. */
+/*
+ * Whether tensor @x is there, or away, before @u in every order, while @u does not touch it and no
+ * use of it is behind @u in every order.
+ */
 static bool is_candidate(const struct cosma_model *model, uint32_t x, uint32_t u)
 {
 	bool apart = false;
@@ -86,9 +89,9 @@ static bool is_member(const struct cosma_critical *critical, uint32_t x)
 }
 
 /*
- * Whether no stay away that counts over @critical for the path may count over one of
- * another group: it ends with the path at the latest. A tensor of the path is not made
- * before an operator that comes before this one, so of those only @x is of concern.
+ * Whether being away over @critical for the sake of the path is never the same as being away over
+ * an operator of another group. It ends with the path at the latest. A tensor of the path is not
+ * made before an operator that comes before this one, so that of those only @x matters.
  */
 static bool is_separate(const struct cosma_bounds *bounds, const struct cosma_critical *critical,
 			uint32_t x, const struct cosma_route *path)
@@ -113,7 +116,7 @@ static bool is_separate(const struct cosma_bounds *bounds, const struct cosma_cr
 	return true;
 }
 
-/* Tensors of the path but @x itself, into @tensor; 0: it is not known. */
+/* Lists the tensors of the path but @x itself in @tensor, and returns how many; 0: not known. */
 static uint32_t list_path(const struct cosma_model *model, const struct cosma_reach *reach,
 			  const struct cosma_route *path, uint32_t x,
 			  uint32_t tensor[COSMA_REACH + 1])
@@ -134,8 +137,8 @@ static uint32_t list_path(const struct cosma_model *model, const struct cosma_re
 }
 
 /*
- * Whether nothing of the path is on another one that counts over this operator: the same
- * bytes would be counted twice. @on_path: per tensor, number of the operator over which
+ * Whether no tensor of the path is on another path that counts over this operator: the same bytes
+ * would be counted twice. @on_path: per tensor, the number of the operator over which a path with
  * it counts, plus one.
  */
 static bool is_disjoint(const uint32_t *tensor, uint32_t count, uint32_t *on_path, uint32_t number)
@@ -149,9 +152,9 @@ static bool is_disjoint(const uint32_t *tensor, uint32_t count, uint32_t *on_pat
 }
 
 /*
- * Whether the first spill of whatever is away may be charged here, too: nobody else
- * charges that of a tensor of the path. @claimed: per tensor, whose path it is on; @grouped:
- * whether it is itself kept over an operator of some group.
+ * Whether the first spill of whatever is away may be charged here, too, because nobody else charges
+ * that of a tensor of the path. @claimed: per tensor, the deferred tensor whose path it is on.
+ * @grouped: per tensor: it is itself kept over an operator of some group.
  */
 static bool may_charge(const uint32_t *tensor, uint32_t count, uint32_t x, uint32_t *claimed,
 		       const bool *grouped)

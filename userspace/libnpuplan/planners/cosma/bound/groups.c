@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* Groups of critical operators whose charges may be added up. */
+/* This file puts critical operators into groups whose prices may be added up. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/sorted.h"
 #include "critical.h"
 
-/* Comparisons of members, at most; what comes later is in no group. */
+/* Limit of the comparisons of members; critical operators that come later are in no group. */
 #define MAX_WORK 50000000ull
 
 bool cosma_used_between(const struct cosma_model *model, uint32_t x, uint32_t first, uint32_t last)
@@ -20,11 +20,11 @@ bool cosma_used_between(const struct cosma_model *model, uint32_t x, uint32_t fi
 	return false;
 }
 
-/* Whether one stay away from the chip might serve both. */
+/* Whether a tensor that is away once may be away over both. */
 static bool share(const struct cosma_model *model, const struct cosma_critical *a,
 		  const struct cosma_critical *b)
 {
-	/* Numbers are topological. */
+	/* The numbers of operators are a topological order. */
 	uint32_t first = a->op < b->op ? a->op : b->op, last = a->op < b->op ? b->op : a->op;
 
 	for (uint32_t i = 0, k = 0; i < a->member_count && k < b->member_count;) {
@@ -39,7 +39,10 @@ static bool share(const struct cosma_model *model, const struct cosma_critical *
 	return false;
 }
 
-/* The only group it shares with; NPUMEM_NONE for a new one; -1 for several. */
+/*
+ * Returns the only group whose operators share with this one; NPUMEM_NONE: it begins a new group;
+ * -1: there are several.
+ */
 static int64_t group_for(struct cosma_bounds *bounds, uint32_t i, const struct npuplan_keyed *order,
 			 uint32_t before)
 {
@@ -61,7 +64,7 @@ static int64_t group_for(struct cosma_bounds *bounds, uint32_t i, const struct n
 	return group;
 }
 
-/* Each tensor's first spill goes to the group that has the first of its operators. */
+/* The first spill of each tensor goes to the group of the first operator that it is a member of. */
 int cosma_critical_charge(struct cosma_bounds *bounds)
 {
 	const struct cosma_model *model = bounds->model;
@@ -81,7 +84,7 @@ int cosma_critical_charge(struct cosma_bounds *bounds)
 			uint32_t x = member->tensor;
 			bool has_copy = model->flags[x] & COSMA_COPIED;
 
-			/* A deferred one may say that it must not. */
+			/* A deferred member may have been told not to charge a spill. */
 			if (member->first != NPUMEM_NONE && member->unit == 1)
 				has_copy = true;
 			member->unit = 1;
@@ -106,7 +109,7 @@ int cosma_critical_group(struct cosma_bounds *bounds)
 
 	if (!order)
 		return -ENOMEM;
-	/* By falling excess. */
+	/* The operators are taken by falling excess. */
 	for (uint32_t i = 0; i < bounds->critical_count; i++)
 		if (bounds->critical[i].excess > 0)
 			order[count++] = (struct npuplan_keyed){

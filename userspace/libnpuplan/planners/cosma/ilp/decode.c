@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* From a solution of the program to a schedule with addresses. */
+/* This file reads a solution of the integer program as a schedule with addresses. */
 #include <stdlib.h>
 
 #include "base/sorted.h"
@@ -10,7 +10,7 @@ static bool is_set(const double *value, uint32_t column)
 	return column != ILP_NONE && value[column] > 0.5;
 }
 
-/* Timestep at which a tensor is created. */
+/* Returns the timestep at which a tensor is created. */
 static uint32_t created_at(const struct ilp_encoding *encoding, const double *value, uint32_t a)
 {
 	uint32_t t = encoding->tensor[a].first;
@@ -30,7 +30,7 @@ void ilp_read_schedule(const struct ilp_encoding *encoding, const double *value,
 	cosma_schedule_order(schedule);
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
 		uint32_t t = created_at(encoding, value, x) + 1, use;
-		/* The first use of what is loaded for it is no return. */
+		/* A tensor that is loaded for its first use does not return for it. */
 		bool loaded = model->producer[x] != NPUMEM_NONE || (model->flags[x] & COSMA_ENTRY);
 
 		cosma_for_each(k, model->consumers, x) {
@@ -43,9 +43,11 @@ void ilp_read_schedule(const struct ilp_encoding *encoding, const double *value,
 	}
 }
 
-/* struct solved_stay - a stay to be placed
- * @value: the solution's address, units
- * @head: the first of those that lie there because each takes the one's bytes before it
+/* struct solved_stay - a stay on its way to an address
+ * @value: address in the solution, units
+ * @size, @align: bytes
+ * @head: the first of the stays that lie there because each takes the bytes of the one before it
+ * @stay: its number
  */
 struct solved_stay {
 	double value;
@@ -78,7 +80,7 @@ static struct solved_stay read_stay(const struct ilp_encoding *encoding, const d
 	};
 }
 
-/* The stay whose bytes stay @i takes in the solution; @i itself if it takes none. */
+/* Returns the stay whose bytes stay @i takes in the solution; @i itself if it takes none. */
 static uint32_t taken_by(const struct ilp_encoding *encoding, const double *value,
 			 const struct cosma_stays *stays, uint32_t i)
 {
@@ -97,7 +99,9 @@ static uint32_t taken_by(const struct ilp_encoding *encoding, const double *valu
 	return i;
 }
 
-/* End of the highest of the first @count that is on chip with a stay. */
+/*
+ * Returns the end of the highest of the first @count stays that are on chip together with a stay.
+ */
 static uint64_t end_below(const struct solved_stay *solved, uint32_t count,
 			  const struct cosma_stays *stays, const struct cosma_stay *stay)
 {
@@ -113,7 +117,9 @@ static uint64_t end_below(const struct solved_stay *solved, uint32_t count,
 	return end;
 }
 
-/* Stays solved[first..end) take each other's bytes, and so have one address: its end. */
+/*
+ * Gives one address to stays solved[first..end), which take each other's bytes; returns their end.
+ */
 static uint64_t place_merged(const struct solved_stay *solved, uint32_t first, uint32_t end,
 			     struct cosma_stays *stays)
 {
@@ -132,8 +138,8 @@ static uint64_t place_merged(const struct solved_stay *solved, uint32_t first, u
 }
 
 /*
- * The solver's addresses are right to within its tolerance. Their order is what counts:
- * each stay begins where the highest of those below it ends, so that nothing moves up.
+ * The solver's addresses are right to within its tolerance. What counts is their order: each stay
+ * begins where the highest of those below it ends, so that nothing moves up.
  */
 int ilp_read_addresses(const struct ilp_encoding *encoding, const double *value,
 		       struct cosma_stays *stays)

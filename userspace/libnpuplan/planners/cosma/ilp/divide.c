@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Divide and conquer (arXiv 2311.18246, section IV): break nodes cut the order into
- * sub-graphs that are solved one by one. What crosses a break is stored for the one side
- * and loaded for the other. Break nodes are not chosen by hand: windows.c finds them.
+ * Divide and conquer (arXiv 2311.18246, section IV): break nodes cut the order into sub-graphs that
+ * are solved one by one. A tensor that crosses a break is stored for the one side and loaded for
+ * the other. Break nodes are not chosen by hand: windows.c finds them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,18 +12,19 @@
 #include "encode.h"
 #include "solver.h"
 
-/* Work of the packing core on one change of the combined plan. */
+/* Limit of the packing core's work on one change of the combined plan. */
 #define TRY_WORK 10000000ull
 
 /*
  * struct divide - sub-graphs on their way to one plan
- * @window: per operator
+ * @window: per operator, the number of its sub-graph
+ * @windows: sub-graphs
  * @seen: per tensor: an earlier sub-graph had it on chip
- * @later: per tensor: the last window that uses it
- * @order: operators so far; @done of them
+ * @later: per tensor: the last sub-graph that uses it
+ * @order: operators so far, @done of them
  * @returns: per use (as model->consumers.item): the tensor is away before it
- * @placed: stays so far, with the addresses that the sub-graphs' plans gave them; each
- *	@tensor is the whole's, @from, too
+ * @placed: stays so far, with the addresses that the sub-graphs' plans gave them; @tensor and @from
+ *	of each are the whole's
  * @found: each sub-graph so far has a plan
  */
 struct divide {
@@ -52,8 +53,8 @@ static void mark_return(struct divide *divide, uint32_t x, uint32_t v)
 }
 
 /*
- * What comes from an earlier sub-graph has a host copy, and its first load counts; what a
- * later one needs is stored when it is made.
+ * A tensor of an earlier sub-graph has a host copy, and its first load counts; a tensor that a
+ * later sub-graph needs is stored when it is made.
  */
 static void set_flags(const struct divide *divide, struct cosma_model *part, uint32_t window,
 		      bool *reloaded)
@@ -71,7 +72,7 @@ static void set_flags(const struct divide *divide, struct cosma_model *part, uin
 	}
 }
 
-/* Stays of a sub-graph's schedule, and where they are. */
+/* Keeps the stays of a sub-graph's schedule, with their addresses. */
 static int keep_addresses(struct divide *divide, const struct ilp_encoding *encoding,
 			  const double *value, const struct cosma_schedule *schedule)
 {
@@ -103,7 +104,7 @@ static int keep_addresses(struct divide *divide, const struct ilp_encoding *enco
 	return err;
 }
 
-/* A sub-graph's schedule becomes the next piece of the whole's. */
+/* Appends a sub-graph's schedule to the whole's. */
 static int append(struct divide *divide, const struct ilp_encoding *encoding, const double *value,
 		  const struct cosma_schedule *schedule)
 {
@@ -178,7 +179,7 @@ static int solve_window(struct divide *divide, uint32_t window)
 	return err;
 }
 
-/* The whole's schedule, from the order and the returns. */
+/* Makes the whole's schedule from the order and the returns. */
 static void combine(const struct divide *divide, struct cosma_schedule *schedule)
 {
 	const struct cosma_model *model = &divide->cosma->model;
@@ -194,7 +195,7 @@ static void combine(const struct divide *divide, struct cosma_schedule *schedule
 	}
 }
 
-/* The sub-graphs' addresses, if each stay has one. */
+/* Gives the sub-graphs' addresses to the stays, if each has one. */
 static bool find_addresses(const struct divide *divide, struct cosma_stays *stays)
 {
 	for (uint32_t i = 0; i < stays->count; i++) {
@@ -227,7 +228,7 @@ static int offer_parts(struct divide *divide, const struct cosma_schedule *sched
 }
 
 /*
- * What a break moved for nothing: one by one, tensors stay that were stored and loaded,
+ * Takes back what a break moved for nothing: one by one, tensors that were stored and loaded stay,
  * if there are addresses for that.
  */
 static int take_back(struct divide *divide, struct cosma_schedule *schedule)
@@ -273,7 +274,10 @@ static int divide_init(struct divide *divide)
 
 			if (window > divide->later[x])
 				divide->later[x] = window;
-			/* The first sub-graph has it on chip already. */
+			/*
+			 * A tensor that is on chip at the start has been seen by nobody when the
+			 * first sub-graph uses it.
+			 */
 			if (!window)
 				divide->seen[x] = false;
 		}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The equations: rows of the program, and the columns that only one of them has. */
+/*
+ * The paper's equations: each is a function that makes rows of the program, and the columns that
+ * only that equation has.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,12 +56,12 @@ static void eq4_retrieve(struct ilp_encoding *encoding, uint32_t a, uint32_t t)
 	ilp_terms(&encoding->program, { ilp_at(encoding, a, t)->r, 1 });
 	for (uint32_t k = tensor->first; k <= t; k++)
 		ilp_terms(&encoding->program, { ilp_at(encoding, a, k)->s, -1 });
-	/* The host has it since it was created. */
+	/* The host has a copy since the tensor was created. */
 	for (uint32_t k = tensor->first; tensor->host && k < t; k++)
 		ilp_terms(&encoding->program, { ilp_at(encoding, a, k)->c, -1 });
 }
 
-/* For the first output of each operator; by Eq. 6 that says it for all of them. */
+/* The row is made for the first output of each operator; Eq. 6 then says it for all of them. */
 static void eq5_dependencies(struct ilp_encoding *encoding)
 {
 	const struct cosma_model *model = encoding->model;
@@ -118,7 +121,7 @@ static void one_operator(struct ilp_encoding *encoding)
 
 /* ------------------------------------------------------- Eq. 9 to 11: addresses */
 
-/* Where column @when is 1 the two addresses are one; @kind: of the two rows. */
+/* Makes two rows, named @kind: where column @when is 1, the two addresses are the same. */
 static void same_address(struct ilp_encoding *encoding, const char *const kind[2], uint32_t a,
 			 uint32_t b, uint32_t t, const struct ilp_term address[2], uint32_t when,
 			 int64_t most)
@@ -130,7 +133,10 @@ static void same_address(struct ilp_encoding *encoding, const char *const kind[2
 	}
 }
 
-/* An output takes its input's bytes: who may. */
+/*
+ * Rows that say when output @b may take its input's bytes: when it is created, and the input is not
+ * kept.
+ */
 static void take(struct ilp_encoding *encoding, uint32_t b, uint32_t t)
 {
 	const struct ilp_cell *at = ilp_at(encoding, b, t);
@@ -146,7 +152,7 @@ static void take(struct ilp_encoding *encoding, uint32_t b, uint32_t t)
 	ilp_terms(&encoding->program, { at->t, 1 }, { ilp_at(encoding, a, t + 1)->p, 1 });
 }
 
-/* And where both are. */
+/* Rows that say that the two have one address then. */
 static void take_address(struct ilp_encoding *encoding, uint32_t b, uint32_t t)
 {
 	const struct ilp_cell *at = ilp_at(encoding, b, t);
@@ -161,9 +167,9 @@ static void take_address(struct ilp_encoding *encoding, uint32_t b, uint32_t t)
 }
 
 /*
- * Also makes the columns L: they are the only ones with this bound. Where steps are single
- * units, whole addresses come by themselves: once the binary columns are set, only differences
- * of two addresses are left.
+ * This also makes the columns L, since only they have this bound. Where steps are single units,
+ * whole addresses come by themselves: once the binary columns are set, only differences of two
+ * addresses are left.
  */
 static void eq9_within_budget(struct ilp_encoding *encoding, uint32_t a, uint32_t t)
 {
@@ -174,7 +180,7 @@ static void eq9_within_budget(struct ilp_encoding *encoding, uint32_t a, uint32_
 					       tensor->step > 1);
 }
 
-/* C + P + R, factor times each, into the last row. */
+/* Adds C + P + R of a tensor to the last row, @factor times each. */
 static void add_resident(struct ilp_encoding *encoding, uint32_t a, uint32_t t, int64_t factor)
 {
 	const struct ilp_cell *at = ilp_at(encoding, a, t);
@@ -182,7 +188,7 @@ static void add_resident(struct ilp_encoding *encoding, uint32_t a, uint32_t t, 
 	ilp_terms(&encoding->program, { at->c, factor }, { at->p, factor }, { at->r, factor });
 }
 
-/* @order = 1: @a ends where @b begins, or below. */
+/* A row that says: if column @order is 1, @a ends where @b begins, or below. */
 static void add_order(struct ilp_encoding *encoding, const char *kind, uint32_t a, uint32_t b,
 		      uint32_t t, uint32_t order)
 {
@@ -198,12 +204,12 @@ static void no_overlap(struct ilp_encoding *encoding, uint32_t a, uint32_t b, ui
 	struct ilp_program *program = &encoding->program;
 	uint32_t above, below, taken = ILP_NONE;
 
-	/* Whichever takes the other's bytes. */
+	/* One of the two may take the other's bytes. */
 	if (encoding->tensor[b].source == a)
 		taken = ilp_at(encoding, b, t)->t;
 	else if (encoding->tensor[a].source == b)
 		taken = ilp_at(encoding, a, t)->t;
-	/* Never both: no question of addresses. */
+	/* The two are never on chip together, so that there is no question of addresses. */
 	if (encoding->tensor[a].size + encoding->tensor[b].size > encoding->budget) {
 		ilp_row(program, "eq10x", a, b, t, ILP_MIN, 1);
 		add_resident(encoding, a, t, 1);
@@ -239,7 +245,7 @@ static void eq10_no_overlap(struct ilp_encoding *encoding)
 		}
 }
 
-/* With P for V. */
+/* P stands for V here. */
 static void eq11_same_address(struct ilp_encoding *encoding, uint32_t a, uint32_t t)
 {
 	const struct ilp_tensor *tensor = &encoding->tensor[a];
@@ -259,7 +265,7 @@ static void set_cost(struct ilp_encoding *encoding, uint32_t column, int64_t cos
 		encoding->program.column[column].cost = cost;
 }
 
-/* Eq. 17 is the same with Eq. 16. */
+/* With Eq. 16 this is Eq. 17, too. */
 static void eq12_traffic(struct ilp_encoding *encoding, uint32_t a, uint32_t t)
 {
 	const struct ilp_tensor *tensor = &encoding->tensor[a];
@@ -281,20 +287,20 @@ static void eq13_no_transfers(struct ilp_encoding *encoding, uint32_t a, uint32_
 		encoding->program.column[at->r].upper = 0;
 }
 
-/* Bytes on chip at @t, into the last row. */
+/* Adds the bytes on chip at timestep @t to the last row. */
 static void add_bytes(struct ilp_encoding *encoding, uint32_t t)
 {
 	for (uint32_t a = 0; a < encoding->tensor_count; a++) {
 		const struct ilp_cell *at = ilp_at(encoding, a, t);
 		int64_t size = encoding->tensor[a].size;
 
-		/* What takes another's bytes has none of its own. */
+		/* A tensor that takes another one's bytes has none of its own. */
 		ilp_terms(&encoding->program, { at->c, size }, { at->p, size },
 			  { at->r, encoding->peak == ILP_NONE ? size : 0 }, { at->t, -size });
 	}
 }
 
-/* And Eq. 15: that is what is minimised. */
+/* The footprint is also what is minimised (Eq. 15). */
 static void eq14_footprint(struct ilp_encoding *encoding)
 {
 	encoding->peak = ilp_column(&encoding->program, "M_peak", ILP_NONE, ILP_NONE, ILP_NONE,
@@ -332,12 +338,12 @@ static void capacity(struct ilp_encoding *encoding)
 /*
  * ---------------------------------------------------------------- strengthening
  *
- * Rows that Eq. 1 to 7 imply for whole numbers: they take away no solution, but bound
- * the fractional ones by which a solver searches. Only what operators hand on outside the
- * scratchpad is ordered by "before" alone.
+ * These rows follow from Eq. 1 to 7 for whole numbers. They take away no solution, but bound the
+ * fractional ones by which a solver searches. Where operators hand on something outside the
+ * scratchpad, only "before" orders them.
  */
 
-/* Tensor @a has been created by timestep @t: factor times that, into the last row. */
+/* Adds to the last row whether tensor @a has been created by timestep @t, @factor times. */
 static void add_created(struct ilp_encoding *encoding, uint32_t a, uint32_t t, int64_t factor)
 {
 	for (uint32_t k = encoding->tensor[a].first; k <= encoding->tensor[a].created && k <= t;
@@ -345,7 +351,7 @@ static void add_created(struct ilp_encoding *encoding, uint32_t a, uint32_t t, i
 		ilp_terms(&encoding->program, { ilp_at(encoding, a, k)->c, factor });
 }
 
-/* Whoever has run by @t, what it depends on had run by t - 1. */
+/* If operator @v has run by timestep t, operator @u, which it depends on, has run by t - 1. */
 static void precede(struct ilp_encoding *encoding, uint32_t u, uint32_t v)
 {
 	uint32_t one = encoding->op[u].output, other = encoding->op[v].output;
@@ -357,7 +363,7 @@ static void precede(struct ilp_encoding *encoding, uint32_t u, uint32_t v)
 	}
 }
 
-/* What is made and still to be used by @v is on chip, or comes back later. */
+/* A tensor that has been made and that @v is still to use is on chip, or comes back later. */
 static void keep_or_return(struct ilp_encoding *encoding, uint32_t b, uint32_t v)
 {
 	uint32_t output = encoding->op[v].output, late = encoding->op[v].late;
@@ -387,7 +393,7 @@ static void strengthen(struct ilp_encoding *encoding)
 
 /* ------------------------------------------------- which of them make the program */
 
-/* Rows for every tensor and timestep at which it can be of use. */
+/* Makes rows for every tensor and timestep at which it can be of use. */
 static void each_use(struct ilp_encoding *encoding,
 		     void (*rows)(struct ilp_encoding *encoding, uint32_t a, uint32_t t))
 {

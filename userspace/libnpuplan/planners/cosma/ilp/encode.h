@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * COSMA as an integer linear program (arXiv 2311.18246, section III). Timestep t
- * runs the operator at position t - 1; timestep 0 is before everything, where inputs
- * that are resident from the start are created.
+ * COSMA as an integer linear program (arXiv 2311.18246, section III). Timestep t runs the operator
+ * at position t - 1; timestep 0 is before everything, where inputs that are resident from the start
+ * are created.
  *
- * Columns, as in the paper: C tensor created (or first loaded) at t; P kept from
- * t - 1; S spilled between t - 1 and t; R retrieved for t; L address at t; u, d one
- * of two tensors lies above, below the other at t. V is P: Eq. 2 has P only where
- * the tensor was there before, and then the last three rows of Eq. 11 say V = P.
+ * The columns are the paper's. C: a tensor is created (or first loaded) at t. P: it is kept from t
+ * - 1. S: it is spilled between t - 1 and t. R: it is retrieved for t. L: its address at t. u, d:
+ * one of two tensors lies above, below the other at t. V is P: Eq. 2 has P only where the tensor
+ * was there before, and then the last three rows of Eq. 11 say V = P.
  *
- * What the paper leaves open, and how it is here (docs/cosma.md):
- * - Graph inputs and parameters are created by a load at any timestep, which takes no
- *   operator; they, and graph outputs, have a host copy from their creation: Eq. 4 lets
- *   them be retrieved without a spill, and they have no S.
+ * The paper leaves these things open, and docs/cosma.md says why they are as they are here:
+ * - Graph inputs and parameters are created by a load at any timestep, which takes no operator.
+ *   They, and graph outputs, have a host copy from their creation: Eq. 4 lets them be retrieved
+ *   without a spill, and they have no S.
  * - A parameter that one operator uses is created and gone with it.
- * - One operator a timestep, as section III-A says but no equation.
- * - Columns T: an output takes its input's bytes at t (model.h's taker), which the paper
- *	does not have: then the two have one address, are allowed to overlap, and the input is not
- *	kept for t + 1. Inplace operators only; staged ones are not known here.
- * - Eq. 1 forbids that a tensor is spilled and retrieved at one timestep, to come
- *   back to another address. Here it may, unless spill_steps asks for the letter.
+ * - There is one operator a timestep, as section III-A says but no equation.
+ * - Columns T, which the paper does not have, say that an output takes its input's bytes at t
+ *   (model.h's taker). Then the two have one address and are allowed to overlap, and the input is
+ *   not kept for t + 1. Only in-place operators have them; staged ones are not known here.
+ * - Eq. 1 forbids that a tensor is spilled and retrieved at one timestep to come back to another
+ *   address. Here it may, unless spill_steps asks for the letter.
  */
 #pragma once
 
@@ -27,14 +27,14 @@
 #include "program.h"
 
 /*
- * struct ilp_tensor - what has columns
- * @x: of the model; NPUMEM_NONE: only @producer has it
- * @graph: of the graph; NPUMEM_NONE: stands for outputs outside, and has no bytes
- * @producer: operator of the model; NPUMEM_NONE: comes from the host
+ * struct ilp_tensor - a tensor that has columns
+ * @x: its number in the model; NPUMEM_NONE: only operator @producer uses it
+ * @graph: its number in the graph; NPUMEM_NONE: it stands for outputs outside, and has no bytes
+ * @producer: operator of the model; NPUMEM_NONE: it comes from the host
  * @source: tensor whose bytes it may take when it is created; else NPUMEM_NONE
  * @size: units
- * @step: units that one unit of column L is
- * @host: has a host copy as soon as it is created
+ * @step: units of one unit of column L
+ * @host: it has a host copy as soon as it is created
  * @reloaded: its first load is a reload, which costs (divide.c)
  * @first, @last: timesteps at which it can be of use, inclusive
  * @created: last timestep at which it can be created; @first is the first
@@ -53,7 +53,9 @@ struct ilp_tensor {
 	uint32_t created;
 };
 
-/** struct ilp_cell - columns of one tensor at one timestep; ILP_NONE: not there */
+/**
+ * struct ilp_cell - the columns of one tensor at one timestep; ILP_NONE: there is no such column
+ */
 struct ilp_cell {
 	uint32_t c;
 	uint32_t p;
@@ -78,13 +80,13 @@ struct ilp_op {
  * struct ilp_encoding - a program, and where its columns are
  * @cosma: what was asked; with a fixed schedule its @rank
  * @model: of the whole graph, or a part of @cosma's
- * @reloaded: per tensor of @model; NULL: none
- * @spill_steps: Eq. 1 to the letter
+ * @reloaded: per tensor of @model, as struct ilp_tensor has it; NULL: none is
+ * @spill_steps: Eq. 1 holds to the letter
  * @tensor: the model's tensors, then parameters
  * @op: per operator
- * @cell: [tensor * steps + timestep]
+ * @cell: of tensor a at timestep t: cell[a * steps + t]
  * @steps: timesteps, with 0
- * @unit: bytes a unit: what divides all sizes
+ * @unit: bytes of a unit, which divides all sizes
  * @budget: units
  * @peak: column M_peak, or ILP_NONE
  */
@@ -104,12 +106,12 @@ struct ilp_encoding {
 	uint32_t peak;
 };
 
-/* ilp_encode() - the whole program
- * @encoding: its first fields, up to @spill_steps, are set, all others zero
+/* ilp_encode() - make the whole program
+ * @encoding: its first fields, up to @spill_steps, are set, all others are zero
  * @error: says what is too large; or NULL
  *
- * -ENOMEM; -E2BIG: more than ILP_LIMIT columns and rows, more than ILP_TERMS terms, or more
- * than 2^25 pairs of tensor and timestep.
+ * -ENOMEM; -E2BIG: there are more than ILP_LIMIT columns and rows, more than ILP_TERMS terms, or
+ * more than 2^25 pairs of tensor and timestep.
  */
 int ilp_encode(struct ilp_encoding *encoding, struct npuplan_error *error);
 void ilp_encoding_fini(struct ilp_encoding *encoding);
@@ -119,24 +121,25 @@ static inline struct ilp_cell *ilp_at(const struct ilp_encoding *encoding, uint3
 	return &encoding->cell[(size_t)a * encoding->steps + t];
 }
 
-/* lifetimes.c: tensors, and when they can be of use. */
+/* Lists the tensors, and when they can be of use (lifetimes.c). */
 int ilp_lifetimes(struct ilp_encoding *encoding);
-/* Columns C, P, S, R, T; numbers of columns L, which there are none of yet. */
+/* Makes columns C, P, S, R and T, and room for the numbers of columns L, which are made later. */
 int ilp_make_columns(struct ilp_encoding *encoding);
 /* Whether two tensors may be on chip at once in some order. */
 bool ilp_may_meet(const struct ilp_encoding *encoding, uint32_t a, uint32_t b);
 
-/* ilp_check_size() - once there are tensors, but no columns: -E2BIG
+/* ilp_check_size() - -E2BIG if the program would be too large
  *
- * Counts all columns, but of rows only those of Eq. 10 and 11.
+ * This is asked once there are tensors, but no columns. It counts all columns, but of rows only
+ * those of Eq. 10 and 11.
  */
 int ilp_check_size(const struct ilp_encoding *encoding, struct npuplan_error *error);
 
-/* decode.c: operators in their order, and which tensor is away before which use. */
+/* Reads the order of operators, and which tensor is away before which use (decode.c). */
 void ilp_read_schedule(const struct ilp_encoding *encoding, const double *value,
 		       struct cosma_schedule *schedule);
 
-/* ilp_read_addresses() - the offset of each stay of that schedule
+/* ilp_read_addresses() - set the @offset of each stay of that schedule
  *
  * -EIO: the solution's addresses overlap by more than rounding can explain.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Programs solved by HiGHS, through its C interface. */
-/* Defines its constants, so that no second file of a program may include it. */
+/* This file solves programs by HiGHS, through its C interface. */
+/* The header defines HiGHS's constants, so that no second file of a program may include it. */
 #include <interfaces/highs_c_api.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +8,10 @@
 #include "base/clock.h"
 #include "solver.h"
 
-/* Seconds between two calls of the caller's progress function without news. */
+/* Seconds between two calls of the caller's progress function while there are no news. */
 #define TELL_EVERY 0.1
 
-/** struct arrays - a program as HiGHS takes it: by rows */
+/** struct arrays - a program as HiGHS takes it, row by row */
 struct arrays {
 	struct npuplan_pool pool;
 	double *cost;
@@ -67,8 +67,9 @@ static int arrays_init(struct arrays *arrays, const struct ilp_program *program,
 	return 0;
 }
 
-/* struct telling - what the callback needs
- * @told: when the progress function was called last
+/* struct telling - what the callback needs to tell the caller
+ * @whole: the program is the whole problem, so that its incumbent and bound are the run's
+ * @told: seconds of npuplan_now() when the progress function was called last
  */
 struct telling {
 	const struct ilp_program *program;
@@ -77,7 +78,7 @@ struct telling {
 	double told;
 };
 
-/* A bound on whole numbers, computed with a tolerance. */
+/* Rounds a bound of whole numbers up that was computed with a tolerance. */
 static int64_t round_up(double bound)
 {
 	if (!(bound > 0))
@@ -118,7 +119,7 @@ static bool set_options(void *highs, const struct cosma_run *run)
 {
 	HighsInt bad = Highs_setBoolOptionValue(highs, "output_flag", 0);
 
-	/* One thread and one seed: same program, same solution. */
+	/* With one thread and one seed the same program has the same solution. */
 	bad |= Highs_setStringOptionValue(highs, "parallel", "off");
 	bad |= Highs_setIntOptionValue(highs, "threads", 1);
 	bad |= Highs_setIntOptionValue(highs, "random_seed", 0);

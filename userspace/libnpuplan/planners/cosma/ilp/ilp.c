@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Planning by integer linear programming: what is checked, solved and returned. */
+/*
+ * Planning by integer linear programming: what is asked for is checked, encoded and solved, and a
+ * plan returned.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +91,7 @@ static int solve_parts(struct cosma_solver *cosma, const struct npuplan_cosma_il
 	return err;
 }
 
-/* What npuplan_cosma() does not check. */
+/* Checks what npuplan_cosma() does not check. */
 static int check(const struct npuplan_options *asked, const struct npuplan_cosma_ilp_options *ilp,
 		 struct npuplan_error *error)
 {
@@ -101,7 +104,7 @@ static int check(const struct npuplan_options *asked, const struct npuplan_cosma
 	return 0;
 }
 
-/* M_R, and whether that is more than there is. */
+/* Finds M_R; whether that is more than the budget. */
 static bool is_too_much(const struct cosma_solver *cosma, uint64_t *needed, uint32_t *op, int *err)
 {
 	const struct npuplan_options *asked = &cosma->options->common;
@@ -227,6 +230,6 @@ int npuplan_cosma_ilp_write(const struct npuplan_graph *graph, const struct cosm
 	}
 	err = err ? err : write_encoded(&cosma, ilp, text, size, error);
 	cosma_solver_fini(&cosma);
-	/* What is too large has been named. */
+	/* What is too large has been named already. */
 	return err && err != -E2BIG ? npuplan_fail(error, err, "cosma: %s", strerror(-err)) : err;
 }

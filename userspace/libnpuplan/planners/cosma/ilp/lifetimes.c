@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Which tensors there are, when they can be of use, their columns, and how many that makes. */
+/*
+ * This file finds out which tensors the program has, when they can be of use, which columns they
+ * have, and how large that makes the program.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +18,7 @@ static uint32_t alignment(const struct ilp_encoding *encoding, uint32_t t)
 	return asked > own ? asked : own;
 }
 
-/* A whole number of units is what every size is, and if need be every alignment. */
+/* The unit divides every size, and if need be every alignment. */
 static void find_unit(struct ilp_encoding *encoding)
 {
 	bool aligned = true;
@@ -39,7 +42,10 @@ static void find_unit(struct ilp_encoding *encoding)
 	encoding->budget = (int64_t)encoding->cosma->options->common.arena_budget / encoding->unit;
 }
 
-/* Timesteps between those that must run before and those that must run behind. */
+/*
+ * Finds the timesteps at which an operator can run: after all that must run before it, and before
+ * all that must run behind it.
+ */
 static int find_range(struct ilp_encoding *encoding)
 {
 	const struct cosma_model *model = encoding->model;
@@ -67,7 +73,10 @@ static int add_tensor(struct ilp_encoding *encoding, struct ilp_tensor tensor)
 	return npuplan_append(&encoding->tensor, &encoding->tensor_count, &tensor, 1);
 }
 
-/* Operator and tensor of the model that @encoding's is the whole or a part of. */
+/*
+ * Operator and tensor of the whole graph's model, for one of @encoding's model, which may be a
+ * part.
+ */
 static uint32_t whole_op(const struct ilp_encoding *encoding, uint32_t v)
 {
 	return encoding->model == &encoding->cosma->model ? v : encoding->model->op_of[v];
@@ -104,7 +113,7 @@ static int add_own(struct ilp_encoding *encoding, uint32_t x)
 
 		if (user->late > tensor.last)
 			tensor.last = user->late;
-		/* Whoever needs it first needs it then at the latest. */
+		/* The operator that may run first needs it then. */
 		if (user->early < tensor.first)
 			tensor.first = user->early;
 		if (user->late < tensor.created && tensor.first && tensor.producer == NPUMEM_NONE)
@@ -113,7 +122,7 @@ static int add_own(struct ilp_encoding *encoding, uint32_t x)
 	return add_tensor(encoding, tensor);
 }
 
-/* Tensor @t of the graph is there while operator @v runs. */
+/* Adds tensor @t of the graph, which is there while operator @v runs. */
 static int add_brief(struct ilp_encoding *encoding, uint32_t v, uint32_t t)
 {
 	return add_tensor(encoding,
@@ -131,7 +140,7 @@ static int add_brief(struct ilp_encoding *encoding, uint32_t v, uint32_t t)
 			  });
 }
 
-/* Parameters that only operator @v uses. */
+/* Adds the parameters that only operator @v uses. */
 static int add_parameters(struct ilp_encoding *encoding, uint32_t v)
 {
 	const struct cosma_solver *cosma = encoding->cosma;
@@ -146,8 +155,8 @@ static int add_parameters(struct ilp_encoding *encoding, uint32_t v)
 }
 
 /*
- * What tells when an operator runs: its first output. Where all of them are outside, one of
- * no bytes takes their place.
+ * An operator's first output tells when it runs. Where all of its outputs are outside, one of no
+ * bytes takes their place.
  */
 static int find_output(struct ilp_encoding *encoding, uint32_t v)
 {
@@ -160,7 +169,7 @@ static int find_output(struct ilp_encoding *encoding, uint32_t v)
 	return 0;
 }
 
-/* The tensor is used, so that it may stay, leave and return. */
+/* Whether the tensor is used, so that it may stay, leave and return. */
 static bool is_used(const struct ilp_encoding *encoding, uint32_t a)
 {
 	uint32_t x = encoding->tensor[a].x;
@@ -193,7 +202,7 @@ int ilp_make_columns(struct ilp_encoding *encoding)
 	encoding->cell = npuplan_malloc((count + 1) * sizeof(*encoding->cell));
 	if (!encoding->cell)
 		return -ENOMEM;
-	/* All of them ILP_NONE. */
+	/* All columns are ILP_NONE at first. */
 	memset(encoding->cell, 0xff, count * sizeof(*encoding->cell));
 	for (uint32_t a = 0; a < encoding->tensor_count; a++)
 		for (uint32_t t = encoding->tensor[a].first; t <= encoding->tensor[a].last; t++)
@@ -221,7 +230,7 @@ int ilp_lifetimes(struct ilp_encoding *encoding)
 	return err;
 }
 
-/* Whether operator @v is behind all that make or use tensor @a. */
+/* Whether operator @v runs behind all operators that make or use tensor @a, in every order. */
 static bool behind(const struct ilp_encoding *encoding, uint32_t v, uint32_t a)
 {
 	const struct cosma_model *model = encoding->model;
@@ -235,8 +244,8 @@ static bool behind(const struct ilp_encoding *encoding, uint32_t v, uint32_t a)
 }
 
 /*
- * Not if one is dead in every order when the other one comes. A solution that keeps a
- * dead tensor is none the worse: it is gone when the solution is read.
+ * Two tensors do not meet if one is dead in every order when the other one comes. A solution that
+ * keeps a dead tensor is none the worse: it is gone when the solution is read.
  */
 bool ilp_may_meet(const struct ilp_encoding *encoding, uint32_t a, uint32_t b)
 {
@@ -249,10 +258,10 @@ bool ilp_may_meet(const struct ilp_encoding *encoding, uint32_t a, uint32_t b)
 
 /* ------------------- how large the program would be, before it takes memory */
 
-/* Pairs of tensor and timestep: each takes five column numbers. */
+/* Limit of pairs of tensor and timestep, each of which takes six column numbers. */
 #define CELLS (1u << 25)
 
-/* Columns C, P, S, R, L, and rows of Eq. 11. */
+/* Counts columns C, P, S, R and L, and rows of Eq. 11. */
 static void count_tensors(const struct ilp_encoding *encoding, bool peak, uint64_t *columns,
 			  uint64_t *rows)
 {
@@ -267,7 +276,7 @@ static void count_tensors(const struct ilp_encoding *encoding, bool peak, uint64
 	}
 }
 
-/* Columns u, d, and rows of Eq. 10. */
+/* Counts columns u and d, and rows of Eq. 10. */
 static void count_pairs(const struct ilp_encoding *encoding, uint64_t *columns, uint64_t *rows)
 {
 	for (uint32_t a = 0; a < encoding->tensor_count; a++)

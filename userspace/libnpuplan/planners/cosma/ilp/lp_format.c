@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Programs in CPLEX's LP format, which every solver reads. */
+/* This file writes programs in CPLEX's LP format, which every solver reads. */
 #include <inttypes.h>
 
 #include "program.h"
 
-/* Terms a line: readers limit the length of lines. */
+/* Terms a line at most, since readers limit the length of lines. */
 #define TERMS_A_LINE 8
 
 static void write_name(FILE *file, const struct ilp_name *name)
@@ -37,7 +37,7 @@ static void write_objective(FILE *file, const struct ilp_program *program)
 	for (uint32_t i = 0; i < program->column_count; i++)
 		if (program->column[i].cost)
 			write_term(file, program, i, program->column[i].cost, count++);
-	/* There must be a term. */
+	/* The format wants at least one term. */
 	if (!count && program->column_count) {
 		fputs(" + 0 ", file);
 		write_name(file, &program->column[0].name);

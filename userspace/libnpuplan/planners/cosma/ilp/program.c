@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Columns, rows and terms. */
+/* This file builds programs: columns, rows and terms. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,9 @@
 #include "base/internal.h"
 #include "program.h"
 
-/* Room for one more in one of the arrays; if that is too many, -E2BIG is what ilp_end() says. */
+/*
+ * Makes room for one more in one of the arrays. If that is too many, -E2BIG is what ilp_end() says.
+ */
 static bool has_room(struct ilp_program *program, void *array, uint32_t count, size_t size,
 		     bool full)
 {
@@ -67,7 +69,7 @@ void ilp_add_terms(struct ilp_program *program, const struct ilp_term *term, siz
 
 int ilp_end(struct ilp_program *program)
 {
-	/* One row more, that is none: where the last one's terms end. */
+	/* This row is none of the program's: it says where the terms of the last one end. */
 	ilp_row(program, "end", ILP_NONE, ILP_NONE, ILP_NONE, ILP_MIN, ILP_MAX);
 	if (program->failed)
 		return program->too_large ? -E2BIG : -ENOMEM;

@@ -9,18 +9,19 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* No bound. */
+/* A column or row without a bound has this one. */
 #define ILP_MAX	  INT64_MAX
 #define ILP_MIN	  INT64_MIN
-/* No such column: a term with it is 0. */
+/* A column that is not there: a term with it is 0. */
 #define ILP_NONE  UINT32_MAX
-/* Most columns and rows of a program, together, and most terms of all its rows. */
+/* Limits of a program: of columns and rows together, and of the terms of all its rows. */
 #define ILP_LIMIT (1u << 22)
 #define ILP_TERMS (1u << 25)
 
-/* struct ilp_name - what a column or row is called: "eq10u_3_5_t7"
+/* struct ilp_name - name of a column or row, as "eq10u_3_5_t7"
  * @kind: a literal
- * @a, @b: tensors, @t: timestep; ILP_NONE if it has none
+ * @a, @b: tensors; ILP_NONE if it has none
+ * @t: timestep; ILP_NONE if it has none
  */
 struct ilp_name {
 	const char *kind;
@@ -29,7 +30,7 @@ struct ilp_name {
 	uint32_t t;
 };
 
-/** struct ilp_column - variable, @lower <= it <= @upper; its share of the objective */
+/** struct ilp_column - a variable within @lower and @upper, which costs @cost a unit */
 struct ilp_column {
 	struct ilp_name name;
 	int64_t lower;
@@ -38,7 +39,9 @@ struct ilp_column {
 	bool integer;
 };
 
-/** struct ilp_row - @lower <= sum of terms <= @upper; terms from @first to the next row's */
+/**
+ * struct ilp_row - @lower <= sum of terms <= @upper; its terms are from @first to the next row's
+ */
 struct ilp_row {
 	struct ilp_name name;
 	int64_t lower;
@@ -51,11 +54,11 @@ struct ilp_term {
 	int64_t factor;
 };
 
-/* struct ilp_program - minimise the sum of column times cost
- * @note: what is said of it where it is written to a file
+/* struct ilp_program - a program: minimise the sum of each column times its cost
+ * @note: a line about it for the file that it is written to
  * @unit: bytes that one unit of the objective is
- * @failed: out of memory, or too large; columns and rows are lost from then on
- * @too_large: more than ILP_LIMIT or ILP_TERMS
+ * @failed: there was no memory, or it is too large; columns and rows are lost from then on
+ * @too_large: it has more than ILP_LIMIT or ILP_TERMS
  */
 struct ilp_program {
 	struct ilp_column *column;
@@ -70,20 +73,23 @@ struct ilp_program {
 	bool too_large;
 };
 
-/* ilp_column() - a new column of 0..@upper; ILP_NONE if out of memory
- * @kind: with @a, @b, @t its name
+/* ilp_column() - add a column of 0..@upper; ILP_NONE if there is no memory
+ * @kind: its name, with @a, @b and @t
  */
 uint32_t ilp_column(struct ilp_program *program, const char *kind, uint32_t a, uint32_t b,
 		    uint32_t t, int64_t upper, bool integer);
-/* A new row, without terms; the last one is dropped if it had none and holds. */
+/* Adds a row without terms. The row before it is dropped if it has none and holds anyway. */
 void ilp_row(struct ilp_program *program, const char *kind, uint32_t a, uint32_t b, uint32_t t,
 	     int64_t lower, int64_t upper);
-/* Add terms { column, factor } to the last row; each column once a row. */
+/* Adds terms { column, factor } to the last row, to which each column is added once. */
 #define ilp_terms(program, ...)                                          \
 	ilp_add_terms(program, (const struct ilp_term[]){ __VA_ARGS__ }, \
 		      sizeof((struct ilp_term[]){ __VA_ARGS__ }) / sizeof(struct ilp_term))
 void ilp_add_terms(struct ilp_program *program, const struct ilp_term *term, size_t count);
-/** ilp_end() - all rows are there; -ENOMEM; -E2BIG: more than ILP_LIMIT or ILP_TERMS */
+/**
+ * ilp_end() - end a program, whose rows are all there; -ENOMEM; -E2BIG: more than ILP_LIMIT or
+ * ILP_TERMS
+ */
 int ilp_end(struct ilp_program *program);
 void ilp_fini(struct ilp_program *program);
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What solves programs: HiGHS (highs.c), where it is installed. */
+/* The interface of solvers of integer programs: HiGHS (highs.c), where it is installed. */
 #pragma once
 
 #include "planners/cosma/search/solve.h"
 #include "ilp.h"
 #include "program.h"
 
-/** enum ilp_status - what a solver says */
+/** enum ilp_status - how a solver ended */
 enum ilp_status {
-	ILP_OPTIMAL,	/* with a solution */
-	ILP_FEASIBLE,	/* with a solution, stopped by a limit */
-	ILP_INFEASIBLE, /* there is none */
-	ILP_UNKNOWN,	/* stopped before there was one */
+	ILP_OPTIMAL,	/* it has a solution, the best */
+	ILP_FEASIBLE,	/* it has a solution, and was stopped by a limit */
+	ILP_INFEASIBLE, /* there is no solution */
+	ILP_UNKNOWN,	/* it was stopped before it had a solution */
 };
 
-/* struct ilp_answer
- * @value: per column, if there is a solution; the caller frees it
+/* struct ilp_answer - what a solver found
+ * @value: value of each column, if there is a solution; the caller calls npuplan_free()
  * @bound: no solution costs less
  */
 struct ilp_answer {
@@ -24,12 +24,13 @@ struct ilp_answer {
 	int64_t bound;
 };
 
-/* struct ilp_solver
- * @solve: within run's deadline, until its progress function says stop. Adds to
- *	run->work. @whole: the program is the whole problem, and its incumbents and bounds
- *	are those of the run. -ENOMEM; -EIO if the solver fails
- * @solve_file: the optimum of an LP file, as the solver reads it. -ENOMEM; -EIO if it
- *	cannot be read, or has no solution
+/* struct ilp_solver - a solver of integer programs
+ * @name: for messages
+ * @solve: solves a program within the run's deadline, until its progress function says stop, and
+ *	adds to run->work. @whole: the program is the whole problem, so that its incumbents and
+ *	bounds are those of the run. -ENOMEM; -EIO if the solver fails
+ * @solve_file: finds the optimum of an LP file, as the solver reads it. -ENOMEM; -EIO if it cannot
+ *	be read, or has no solution
  */
 struct ilp_solver {
 	const char *name;
@@ -38,7 +39,7 @@ struct ilp_solver {
 	int (*solve_file)(const char *path, double *optimum);
 };
 
-/* Only where HiGHS is. */
+/* It is there where HiGHS is. */
 extern const struct ilp_solver ilp_highs;
 
 /** ilp_plan() - npuplan_cosma_ilp() with a given solver */
@@ -48,7 +49,7 @@ int ilp_plan(const struct npuplan_graph *graph, const struct cosma_settings *opt
 
 /* ilp_divide() - offer a plan made of sub-graphs' plans
  *
- * No plan is offered if a limit came before each of them had one. -ENOMEM, -EIO
+ * No plan is offered if a limit came before each sub-graph had one. -ENOMEM, -EIO
  */
 int ilp_divide(struct cosma_solver *cosma, const struct npuplan_cosma_ilp_options *ilp,
 	       const struct ilp_solver *solver);
