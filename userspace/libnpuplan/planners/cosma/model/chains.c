@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Operators that may run in one go, whatever else there is to run. */
+/*
+ * This file finds operators that may run in one go, whatever else there is to run: chains of
+ * operators that follow each other, and closing operators of tensors.
+ */
 #include "reach.h"
 
 bool cosma_reach_add(struct cosma_reach *reach, struct cosma_route route)
@@ -33,7 +36,7 @@ static bool ends(const struct cosma_model *model, uint32_t x, uint32_t v)
 	return true;
 }
 
-/* Whether nothing is left of what @x became once number @i of the reach has run. */
+/* Whether nothing is left of what @x became once operator number @i of the reach has run. */
 static bool is_closed(const struct cosma_model *model, uint32_t x, const struct cosma_reach *reach,
 		      uint32_t i)
 {
@@ -50,9 +53,8 @@ static bool is_closed(const struct cosma_model *model, uint32_t x, const struct 
 }
 
 /*
- * Follow @x from operator to operator, the first of which comes first in every
- * order: until the last one runs some tensor of a path from @x to it is alive, and
- * so many bytes as its smallest has.
+ * Follows @x from operator to operator, in a topological order. Until the last one runs, some
+ * tensor of a path from @x to it is alive: as many bytes as the smallest of the path has, at least.
  */
 static uint32_t find_closing(const struct cosma_model *model, uint32_t x)
 {
@@ -72,7 +74,10 @@ static uint32_t find_closing(const struct cosma_model *model, uint32_t x)
 		cosma_for_each(k, model->outputs, v) {
 			uint32_t y = model->outputs.item[k];
 
-			/* An output goes for nothing, as what is to take its place may not. */
+			/*
+			 * An output leaves for nothing, which the tensors that take its place may
+			 * not.
+			 */
 			if (model->flags[y] & COSMA_OUTPUT)
 				continue;
 			route.width = reach.route[i].width < model->size[y] ? reach.route[i].width :
@@ -88,11 +93,10 @@ static uint32_t find_closing(const struct cosma_model *model, uint32_t x)
 }
 
 /*
- * Whether @v loses nothing by waiting until right before its only user @w. What
- * came of it then takes no room in the meantime; its inputs take no more, whatever
- * else becomes of them. And while it runs, they need no more room than what @w makes
- * besides what makes room for that; of its own inputs only those that nobody else uses
- * are sure to make room.
+ * Whether @v loses nothing by waiting until right before its only user @w. Its output then takes no
+ * room in the meantime; its inputs take no more room than that, whatever else becomes of them.
+ * While @v runs, it needs no more room than @w makes, without what makes room for that. Of @v's own
+ * inputs only those that nobody else uses are sure to make room.
  */
 static bool follows(const struct cosma_model *model, uint32_t v, uint32_t w)
 {
@@ -115,7 +119,10 @@ static bool follows(const struct cosma_model *model, uint32_t v, uint32_t w)
 	       model->work[v] + made - model->size[y] <= after;
 }
 
-/* Followers; of several that may lead the same operator, the one with the largest output. */
+/*
+ * Finds each operator's follower. Of several operators that may lead the same one, it is the one
+ * with the largest output.
+ */
 static void find_followers(struct cosma_model *model)
 {
 	for (uint32_t v = 0; v < model->op_count; v++) {

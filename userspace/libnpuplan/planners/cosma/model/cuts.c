@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* Where a model falls apart into segments. */
+/* This file finds the cuts of a model, at which it falls apart into segments. */
 #include <string.h>
 
 #include "cuts.h"
 
-/* Operators before @v, if every other one is before or after it; else NPUMEM_NONE. */
+/*
+ * Returns how many operators run before @v, if every other one runs before or after it; else
+ * NPUMEM_NONE.
+ */
 static uint32_t rank_of(const struct cosma_model *model, uint32_t v)
 {
 	const uint64_t *row = cosma_ancestors(model, v);
@@ -12,7 +15,7 @@ static uint32_t rank_of(const struct cosma_model *model, uint32_t v)
 
 	for (uint32_t w = 0; w < model->words; w++)
 		before += (uint32_t)__builtin_popcountll(row[w]);
-	/* The order is topological, so nothing after @v has a smaller number. */
+	/* Numbers are a topological order, so nothing after @v has a smaller one. */
 	for (uint32_t u = 0; u < model->op_count; u++)
 		if (u != v && !cosma_before(model, u, v) && !cosma_before(model, v, u))
 			return NPUMEM_NONE;
@@ -60,14 +63,14 @@ int cosma_segments_init(struct cosma_segments *segments, const struct cosma_mode
 		cosma_segments_fini(segments);
 		return -ENOMEM;
 	}
-	/* Cuts by the number of operators before them: their order. */
+	/* The number of operators before a cut gives the order of cuts. */
 	for (uint32_t v = 0; v < n; v++) {
 		uint32_t rank = rank_of(model, v);
 
 		if (rank != NPUMEM_NONE && nothing_crosses(model, v))
 			cut_at[rank] = v + 1;
 	}
-	/* What comes after the last one is a segment, too. */
+	/* What comes after the last cut is a segment, too. */
 	for (uint32_t rank = 0; rank <= n && filled < n; rank++) {
 		uint32_t cut = cut_at[rank] - 1;
 

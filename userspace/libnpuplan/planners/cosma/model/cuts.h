@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cuts: operators that every other one runs before or after, and after which
- * nothing but their own outputs is alive. What comes before a cut and what comes
- * after it can be planned apart, and costs add up.
+ * Cuts are operators that every other one runs before or after, and after which nothing but their
+ * own outputs is alive. What comes before a cut and what comes after it can be planned apart, and
+ * costs add up.
  */
 #pragma once
 
 #include "model.h"
 
-/* struct cosma_segments - operators between cuts: that of i are
- * ops[first[i]..first[i + 1]), ascending
+/* struct cosma_segments - operators between cuts: those of segment i are ops[first[i]..first[i +
+ * 1]), ascending
  */
 struct cosma_segments {
 	uint32_t *first;
@@ -18,7 +18,7 @@ struct cosma_segments {
 	struct npuplan_pool pool;
 };
 
-/* -ENOMEM */
+/* Cuts a model into segments. -ENOMEM */
 int cosma_segments_init(struct cosma_segments *segments, const struct cosma_model *model);
 static inline void cosma_segments_fini(struct cosma_segments *segments)
 {

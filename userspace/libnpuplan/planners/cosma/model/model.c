@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* From a graph to the model that COSMA searches, and parts of models. */
+/* This file makes the model that COSMA searches from a graph, and parts of models. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/sorted.h"
 #include "model.h"
 
-/* Sizes times uses up to this: costs and their sums stay far from overflow. */
+/* Limit of sizes times uses, with which costs and their sums stay far from overflow. */
 #define MAX_TRAFFIC (1ull << 60)
 
 bool cosma_listed(const struct cosma_list *list, uint32_t i, uint32_t value)
@@ -41,7 +41,7 @@ bool cosma_is_own_parameter(const struct cosma_model *model, const struct npupla
 	bool own = model->work[v] && tensor->kind == NPUMEM_TENSOR_PARAMETER &&
 		   !(tensor->flags & NPUMEM_TENSOR_FLAG_EXTERNAL);
 
-	/* Of an operator that names it twice it is the first one. */
+	/* If an operator names it twice, the first one counts. */
 	for (uint32_t j = 0; j < k && own; j++)
 		own = op->inputs[j] != op->inputs[k];
 	cosma_for_each(j, model->inputs, v)
@@ -60,7 +60,10 @@ static void list_take(struct cosma_list *list, struct npuplan_pool *pool, size_t
 		      size_t items)
 {
 	list->first = npuplan_pool_take(pool, count + 2, sizeof(*list->first));
-	/* One more: an operator's first output is looked at even if it has none. */
+	/*
+	 * There is room for one more, since an operator's first output is looked at even if it has
+	 * none.
+	 */
 	list->item = npuplan_pool_take(pool, items + 1, sizeof(*list->item));
 }
 
@@ -83,7 +86,7 @@ int cosma_list_invert(struct cosma_list *list, struct npuplan_pool *pool, uint32
 	return 0;
 }
 
-/* Arrays for so many operators, tensors, inputs and outputs. */
+/* Makes arrays for so many operators, tensors, inputs and outputs. */
 static int model_alloc(struct cosma_model *model, uint32_t ops, uint32_t tensors, size_t inputs,
 		       size_t outputs)
 {
@@ -114,7 +117,10 @@ static int model_alloc(struct cosma_model *model, uint32_t ops, uint32_t tensors
 	return pool->failed ? -ENOMEM : 0;
 }
 
-/* Bytes while it loads, and while it stores and all have left that may. */
+/*
+ * Returns the bytes that operator @v needs while it loads, or while it stores and all that may
+ * leave have left: whichever are more.
+ */
 static int64_t derive_need(const struct cosma_model *model, uint32_t v)
 {
 	int64_t loads = model->work[v], stores = model->staged[v] ? 0 : model->work[v];
@@ -130,7 +136,7 @@ static int64_t derive_need(const struct cosma_model *model, uint32_t v)
 	return loads > stores ? loads : stores;
 }
 
-/* Consumers, producers, what operators need and what is born, from inputs and outputs. */
+/* Derives consumers, producers, need and born from inputs and outputs. */
 static int derive_lists(struct cosma_model *model)
 {
 	for (uint32_t x = 0; x < model->tensor_count; x++)
@@ -150,7 +156,10 @@ static int derive_lists(struct cosma_model *model)
 	return 0;
 }
 
-/* One that has to run directly before @v, whose list is the last one; once each. */
+/*
+ * Adds an operator that has to run directly before @v, whose list is the last one, unless it is
+ * there.
+ */
 static int add_before(struct cosma_list *before, uint32_t v, uint32_t from)
 {
 	if (cosma_listed(before, v, from))
@@ -184,12 +193,14 @@ static void derive_ancestors(struct cosma_model *model)
 
 /*
  * struct graph_reading - what reading a graph needs besides the model
- * @writer: operator, or NPUMEM_NONE, per tensor
- * @model_of: its number in the model, or NPUMEM_NONE, per tensor
- * @order: of operators
- * @waiting: inputs not yet produced, per operator
- * @ready: bits of operators that wait for none, and have not run
- * @reads: distinct inputs, per operator; @readers: the same, per tensor
+ * @pool: of all arrays
+ * @writer: per tensor of the graph, the operator that writes it, or NPUMEM_NONE
+ * @model_of: per tensor of the graph, its number in the model, or NPUMEM_NONE
+ * @order: the graph's operators as the model numbers them
+ * @waiting: per operator of the graph, inputs that are not produced yet
+ * @ready: set of operators that wait for no input, and have not run
+ * @reads: per operator, the distinct tensors that it reads
+ * @readers: per tensor, the operators that read it
  */
 struct graph_reading {
 	const struct npuplan_graph *graph;
@@ -263,7 +274,7 @@ static int list_writers(struct graph_reading *reading)
 	return 0;
 }
 
-/* Who reads; an operator may list a tensor several times. */
+/* Lists what each operator reads, once each: an operator may list a tensor several times. */
 static int list_reads(struct graph_reading *reading)
 {
 	const struct npuplan_graph *graph = reading->graph;
@@ -291,13 +302,13 @@ static int list_reads(struct graph_reading *reading)
 				 graph->op_count);
 }
 
-/* Operators that read the tensor. */
+/* Returns how many operators read the tensor. */
 static uint32_t uses_of(const struct graph_reading *reading, uint32_t t)
 {
 	return reading->readers.first[t + 1] - reading->readers.first[t];
 }
 
-/* It has run: those that read what it writes wait for one input less. */
+/* Operator @v has run: those that read what it writes wait for one input less. */
 static void wake_readers(struct graph_reading *reading, uint32_t v)
 {
 	const struct npuplan_op *op = &reading->graph->ops[v];
@@ -312,8 +323,8 @@ static void wake_readers(struct graph_reading *reading, uint32_t v)
 }
 
 /*
- * The graph's own order if it is one, else the topological order nearest to it:
- * again and again from the first operator to the last, whoever is ready.
+ * Finds the graph's own order if it is a topological one, else the nearest to it: again and again
+ * from the first operator to the last, each one runs that is ready.
  */
 static int find_order(struct graph_reading *reading)
 {
@@ -364,7 +375,10 @@ static int check_sizes(struct graph_reading *reading)
 	return 0;
 }
 
-/* Tensor of the model that may take what operator @op reads of tensor @input. */
+/*
+ * Returns the tensor of the model that may take what operator @op reads of tensor @input, or
+ * NPUMEM_NONE.
+ */
 static uint32_t find_taker(const struct graph_reading *reading, uint32_t op, uint32_t input)
 {
 	const struct cosma_settings *options = reading->options;
@@ -412,7 +426,10 @@ static void fill_op(struct cosma_model *model, const struct graph_reading *readi
 	model->outputs.first[v + 1] = out;
 }
 
-/* What must run directly before each: whoever writes what it reads, on chip or outside. */
+/*
+ * Lists the operators that must run directly before each one: those that write what it reads, on
+ * chip or outside.
+ */
 static int derive_before(struct cosma_model *model, struct graph_reading *reading)
 {
 	uint32_t *number_of =
@@ -535,8 +552,9 @@ static uint32_t part_tensor(struct cosma_model *part, const struct cosma_model *
 }
 
 /*
- * An operator's outputs that are no tensors of the part, and what they may take. An
- * input of the part may leave with it, so such bytes count only if they have to.
+ * Returns the bytes of an operator's outputs that are no tensors of the part, without what these
+ * may take. An input of the part may leave with the operator, so that bytes count only if they have
+ * to.
  */
 static int64_t outside_outputs(const struct cosma_model *whole, uint32_t v, const bool *keep)
 {
@@ -555,7 +573,7 @@ static int64_t outside_outputs(const struct cosma_model *whole, uint32_t v, cons
 	return bytes;
 }
 
-/* Operator @v of the whole as number @i of the part. */
+/* Makes operator @v of the whole operator number @i of the part. */
 static void part_op(struct cosma_model *part, const struct cosma_model *whole, uint32_t v,
 		    uint32_t i, const bool *keep, uint32_t *part_of)
 {
@@ -603,7 +621,7 @@ static int part_order(struct cosma_model *part, const struct cosma_model *whole)
 		for (uint32_t u = v; u-- > 0;) {
 			bool implied = !npuplan_set_has(row, u);
 
-			/* Only those that no other one implies. */
+			/* An operator that another one implies is not listed. */
 			for (uint32_t k = before->first[v]; k < before->first[v + 1] && !implied;
 			     k++)
 				implied = cosma_before(part, u, before->item[k]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the search works on: operators and tensors renumbered, lists as arrays,
- * nothing that COSMA does not look at. A whole graph, one of its segments
- * (cuts.c) and one of their windows (windows.c) are all models.
+ * A model is what the search works on: operators and tensors renumbered, lists as arrays, and
+ * nothing that COSMA does not look at. A whole graph, one of its segments (cuts.c) and one of their
+ * windows (windows.c) are all models.
  */
 #pragma once
 
@@ -12,14 +12,14 @@
 
 /* Flags of a model's tensors. */
 enum {
-	COSMA_HOST = 1u << 0,	/* has a host copy from the start */
-	COSMA_OUTPUT = 1u << 1, /* is written to the host once produced, for free */
-	COSMA_ENTRY = 1u << 2,	/* is on chip at the start */
-	/* Either: when it leaves the chip, nothing has to be written. */
+	COSMA_HOST = 1u << 0,	/* it has a host copy from the start */
+	COSMA_OUTPUT = 1u << 1, /* it is written to the host once produced, for free */
+	COSMA_ENTRY = 1u << 2,	/* it is on chip at the start */
+	/* Either of these: when the tensor leaves the chip, nothing has to be written. */
 	COSMA_COPIED = COSMA_HOST | COSMA_OUTPUT,
 };
 
-/** struct cosma_list - lists of numbers: that of i is item[first[i]..first[i + 1]) */
+/** struct cosma_list - lists of numbers, of which that of i is item[first[i]..first[i + 1]) */
 struct cosma_list {
 	uint32_t *first;
 	uint32_t *item;
@@ -31,29 +31,33 @@ struct cosma_list {
 
 /*
  * struct cosma_model - operators in a topological order, and their tensors
- * @size: bytes, per tensor
- * @flags: COSMA_*, per tensor
- * @producer: operator, or NPUMEM_NONE, per tensor
- * @tensor_of, @op_of: number in the graph (or in the model it is a part of)
- * @rank: position in the order that the caller has given, per operator; for a fixed schedule
- * @work: bytes only this operator needs, while it runs, per operator
- * @need: bytes that must be on chip while it runs, per operator: with all that may
- *	make room for its outputs gone
- * @born: bytes of its outputs that somebody uses, per operator
- * @staged: it is done with all its inputs before it stores, so that what leaves then
- *	makes room for its outputs, per operator
- * @taker: per entry of @inputs: output that may take this input's bytes, if the input
- *	leaves with the operator (in place); else NPUMEM_NONE
- * @inputs, @outputs: distinct tensors, per operator; @consumers, per tensor
- * @before: operators that must have run; at least the producers of @inputs.
- *	@after: the same, seen from the other side
- * @closing: per tensor, an operator that runs after all others that use it, and whose
- *	outputs are no larger than what is alive of it until then; else NPUMEM_NONE
- * @follower: per operator, the one that may run right after it without loss, so that
- *	nothing else has to be tried; else NPUMEM_NONE. @leader: the same, backwards
- * @ancestors: bit matrix: row v has all that must run before v
- * @words: of a row
- * @pool: owns all arrays but those of @before, which grow
+ * @op_count, @tensor_count: operators, tensors
+ * @words: of a set of operators, and so of a row of @ancestors
+ * @size: per tensor, bytes
+ * @flags: per tensor, COSMA_*
+ * @producer: per tensor, the operator that makes it; NPUMEM_NONE: it comes from the host
+ * @tensor_of, @op_of: per tensor and operator, its number in the graph, or in the model that this
+ *	is a part of
+ * @rank: per operator, its position in the order that the caller has given; for a fixed schedule
+ * @work: per operator, bytes that only it needs, while it runs
+ * @need: per operator, bytes that must be on chip while it runs: at least, when all that may make
+ *	room for its outputs is gone
+ * @born: per operator, bytes of those of its outputs that somebody uses
+ * @staged: per operator: it is done with all its inputs before it stores, so that an input that
+ *	leaves then makes room for its outputs
+ * @taker: per entry of @inputs, the output that may take this input's bytes if the input leaves
+ *	with the operator (in place); else NPUMEM_NONE
+ * @inputs, @outputs: per operator, distinct tensors
+ * @consumers: per tensor, the operators that use it
+ * @before: per operator, those that must run before it: at least the producers of its inputs
+ * @after: per operator, those that it must run before
+ * @closing: per tensor, an operator that runs after all others that use the tensor, and whose
+ *	outputs are no larger than what is alive of the tensor until then; else NPUMEM_NONE
+ * @follower: per operator, one that may run right after it without loss, so that nothing else has
+ *	to be tried; else NPUMEM_NONE
+ * @leader: per operator, the one that it follows; else NPUMEM_NONE
+ * @ancestors: a matrix of bits, whose row v is the set of operators that must run before v
+ * @pool: owns all arrays but the items of @before, which grow
  */
 struct cosma_model {
 	uint32_t op_count;
@@ -82,7 +86,7 @@ struct cosma_model {
 	struct npuplan_pool pool;
 };
 
-/* Operators that must run before @v: a row of model->words words. */
+/* Returns the set of operators that must run before @v: a row of model->words words. */
 static inline uint64_t *cosma_ancestors(const struct cosma_model *model, uint32_t v)
 {
 	return model->ancestors + (size_t)v * model->words;
@@ -94,15 +98,19 @@ static inline bool cosma_before(const struct cosma_model *model, uint32_t a, uin
 	return npuplan_set_has(cosma_ancestors(model, b), a);
 }
 
-/* Operators that use the tensor. */
+/* Returns how many operators use tensor @x. */
 static inline uint32_t cosma_users(const struct cosma_model *model, uint32_t x)
 {
 	return model->consumers.first[x + 1] - model->consumers.first[x];
 }
 
 /*
- * cosma_list_invert() - list of each number below @numbers: which of the @count lists of @of
- * contain it, in rising order; -ENOMEM
+ * cosma_list_invert() - turn lists round: list for each number the lists that contain it
+ * @list: out: for each number below @numbers, the numbers of those of the @count lists of @of that
+ *	contain it, rising
+ * @pool: owns @list
+ *
+ * -ENOMEM
  */
 int cosma_list_invert(struct cosma_list *list, struct npuplan_pool *pool, uint32_t numbers,
 		      const struct cosma_list *of, uint32_t count);
@@ -115,35 +123,41 @@ static inline bool cosma_makes_room(const struct cosma_model *model, uint32_t v,
 	return model->staged[v] || model->taker[k] != NPUMEM_NONE;
 }
 
-/* The same for tensor @x, which may not be an input of @v at all. */
+/*
+ * Whether tensor @x, which need not be an input of @v, makes room for outputs if it leaves with @v.
+ */
 bool cosma_gives_way(const struct cosma_model *model, uint32_t v, uint32_t x);
 
-/* Whether it has inputs that make room, so that when they leave decides where others may lie. */
+/*
+ * Whether operator @v has inputs that make room: then it matters to others' addresses when they
+ * leave.
+ */
 bool cosma_takes_over(const struct cosma_model *model, uint32_t v);
 
 /* Whether input @k of operator @v is a parameter that takes room and that nobody else uses. */
 bool cosma_is_own_parameter(const struct cosma_model *model, const struct npuplan_graph *graph,
 			    uint32_t v, uint32_t k);
 
-/* cosma_model_init() - of a graph's operators
+/* cosma_model_init() - make a model of a graph's operators
  *
- * -EINVAL: not a graph that can be executed (a cycle, an operator without
- * outputs, a tensor written twice, an activation nobody writes), or bytes that
- * overflow. -EOPNOTSUPP: aliases, fixed tensors, state.
+ * -EINVAL: the graph cannot be executed (a cycle, an operator without outputs, a tensor written
+ * twice, an activation nobody writes), or bytes overflow. -EOPNOTSUPP: aliases, fixed tensors,
+ * state.
  */
 int cosma_model_init(struct cosma_model *model, const struct npuplan_graph *graph,
 		     const struct cosma_settings *options, struct npuplan_error *error);
 
-/* cosma_model_part() - operators @ops (ascending) of a model, with its order
- * @keep: per tensor of @whole whether it is one of the part; the bytes of others
- *	are @work of the operators that touch them. NULL: all
+/* cosma_model_part() - make a model of some operators of a model, with its order
+ * @ops: operators of @whole, ascending
+ * @keep: per tensor of @whole: it is one of the part. The bytes of others are @work of the
+ *	operators that touch them. NULL: all are
  *
- * Tensors produced outside are on chip at the start if they have no host copy.
+ * Tensors that are produced outside are on chip at the start if they have no host copy. -ENOMEM
  */
 int cosma_model_part(struct cosma_model *part, const struct cosma_model *whole, const uint32_t *ops,
 		     uint32_t op_count, const bool *keep);
 
 void cosma_model_fini(struct cosma_model *model);
 
-/* chains.c: fills closing, follower and leader. */
+/* Fills closing, follower and leader (chains.c). */
 void cosma_model_chains(struct cosma_model *model);

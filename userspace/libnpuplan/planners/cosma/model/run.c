@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Limits, and what the caller is told. */
+/* The limits of one call, and what its caller is told. */
 #include "run.h"
 
 void cosma_run_start(struct cosma_run *run, const struct cosma_settings *options)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Limits and progress that all parts of one call of npuplan_cosma() share. */
+/* Limits, memory and progress, which all parts of one call of npuplan_cosma() share. */
 #pragma once
 
 #include "base/internal.h"
@@ -7,12 +7,13 @@
 
 /*
  * struct cosma_run - one call
- * @effort: limit of work, deadline, the caller, and the share of what runs now
- * @heap: what the call allocates, from cosma_run_start() on
- * @outer: the heap that was in use before
+ * @options: what is asked for
+ * @effort: limit of work, deadline, the caller, and the share of the part that runs now
+ * @heap: counts what the call allocates, from cosma_run_start() on
+ * @outer: heap that was in use before
  * @work: units so far
  * @incumbent: cost of the best plan; UINT64_MAX if there is none yet
- * @lower_bound: proved
+ * @lower_bound: of the cost
  */
 struct cosma_run {
 	const struct cosma_settings *options;
@@ -25,26 +26,28 @@ struct cosma_run {
 };
 
 /*
- * cosma_run_start() - begin a call: what is allocated in this thread is counted until
- * cosma_run_end(). There is no limit of memory yet, so that there is a plan to have
+ * cosma_run_start() - begin a call
+ *
+ * What is allocated in this thread is counted until cosma_run_end(). There is no limit of memory
+ * yet, so that there is a plan to have.
  */
 void cosma_run_start(struct cosma_run *run, const struct cosma_settings *options);
 void cosma_run_end(struct cosma_run *run);
-/* The limit of memory that was asked for holds from now on, or no longer. */
+/* Sets the limit of memory that was asked for, or lifts it. */
 void cosma_run_limit_memory(struct cosma_run *run, bool limited);
 /*
- * Whether an error says that the limit of memory is reached: a search then ends as if a limit of
- * work were, with what it has found.
+ * Whether an error says that the limit of memory is reached. A search then ends as at its limit of
+ * work, and keeps what it has found.
  */
 static inline bool cosma_run_refused(const struct cosma_run *run, int err)
 {
 	return err == -ENOMEM && run->heap.refused;
 }
-/* Whether to stop now. Looks at the clock, and reports, now and then. */
+/* Whether to stop now. This looks at the clock, and tells the caller, now and then. */
 bool cosma_run_over(struct cosma_run *run);
-/* npuplan_effort_share() of the run's effort: what runs next may take so many units of work, and
- * such a part of the time that is left.
+/* Gives the part that runs next a share: so many units of work, and such a part of the time that is
+ * left (npuplan_effort_share()).
  */
 void cosma_run_share(struct cosma_run *run, uint64_t units, double part);
-/* Report at once. */
+/* Tells the caller at once how far the call has come. */
 void cosma_run_report(struct cosma_run *run);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Schedules, what they cost, and when each tensor is on chip. */
+/* This file makes schedules, finds out what they cost, and when each tensor is on chip. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +51,10 @@ void cosma_schedule_order(struct cosma_schedule *schedule)
 	const struct cosma_model *model = schedule->model;
 	uint32_t *filled = schedule->position;
 
-	/* Consumers by position: each tensor's list is filled as its users run. */
+	/*
+	 * The list of each tensor's users is filled as they run, so that it is in the order of
+	 * positions.
+	 */
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
 		cosma_for_each(k, model->consumers, x) {
 			schedule->uses[k] = NPUMEM_NONE;
@@ -158,7 +161,7 @@ int cosma_stays_add(struct cosma_stays *stays, struct cosma_stay stay)
 	return npuplan_append(&stays->stay, &stays->count, &stay, 1);
 }
 
-/* The stay ends with operator @v, if no other use follows. */
+/* The stay ends with operator @v, unless another use follows. */
 static void end_with(struct cosma_stay *stay, const struct cosma_model *model, uint32_t v)
 {
 	stay->early = model->staged[v];
@@ -195,7 +198,7 @@ static int add_tensor(struct cosma_stays *stays, const struct cosma_schedule *sc
 	return err ? err : cosma_stays_add(stays, stay);
 }
 
-/* Parameters that only this operator uses. */
+/* Adds stays of the parameters that only the operator at @position uses. */
 static int add_parameters(struct cosma_stays *stays, const struct cosma_schedule *schedule,
 			  const struct npuplan_graph *graph, uint32_t position)
 {

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Schedules: an order of operators, and for each tensor between which of its uses
- * it is away. A tensor's stays on chip follow: each begins as late and ends as
- * early as the uses allow, which is best for all others. No solution is lost: when
- * within a reuse interval (between two uses of it) a tensor leaves and comes back
- * changes neither cost nor, to its disadvantage, room.
+ * A schedule is an order of operators, and for each tensor between which of its uses it is away.
+ * The stays of a tensor on chip follow from that: each begins as late and ends as early as the uses
+ * allow, which is best for all others. No solution is lost: when a tensor leaves and comes back
+ * within a reuse interval (between two of its uses) changes neither the cost nor, to the worse, the
+ * room.
  */
 #pragma once
 
 #include "model.h"
 
 /*
- * struct cosma_path - operators in the order they run, and who leaves before
+ * struct cosma_path - operators in the order they run, and the tensors that leave before each
  * @order: operators of the model
- * @evicted: tensors, by position: those that leave just before order[p] runs, or with
- *	it if it uses them, are evicted[first[p]..first[p + 1])
+ * @evicted: tensors: those that leave just before order[p] runs, or with it if it uses them, are
+ *	evicted[first[p]..first[p + 1])
+ * @first: see @evicted
+ * @op_count: operators
  * @cost: bytes
+ * @pool: owns the arrays
  */
 struct cosma_path {
 	uint32_t *order;
@@ -26,7 +29,7 @@ struct cosma_path {
 	struct npuplan_pool pool;
 };
 
-/* For so many operators and evictions, which are for the caller to fill in. -ENOMEM. */
+/* Makes a path with room for so many operators and evictions, which the caller fills in. -ENOMEM */
 int cosma_path_init(struct cosma_path *path, uint32_t ops, uint32_t evictions);
 static inline void cosma_path_fini(struct cosma_path *path)
 {
@@ -34,12 +37,14 @@ static inline void cosma_path_fini(struct cosma_path *path)
 }
 
 /*
- * struct cosma_schedule
+ * struct cosma_schedule - an order, and what is away
+ * @model: whose operators and tensors these are
  * @order: operators
- * @uses: consumers of each tensor in the order they run (indexed like
- *	model->consumers.item)
- * @away: per use: the tensor was away and comes back for it. A first load of a
- *	tensor that starts in host memory does not count
+ * @position: per operator, its place in @order
+ * @uses: the consumers of each tensor in the order they run, where model->consumers.item has them
+ * @away: per use: the tensor was away and comes back for it. The first load of a tensor that starts
+ *	in host memory does not count
+ * @pool: owns the arrays
  */
 struct cosma_schedule {
 	const struct cosma_model *model;
@@ -57,34 +62,35 @@ static inline void cosma_schedule_fini(struct cosma_schedule *schedule)
 }
 void cosma_schedule_copy(struct cosma_schedule *to, const struct cosma_schedule *from);
 
-/* order[] is set: fill in @position and @uses, nobody is away. */
+/* Fills in @position and @uses from order[]; no tensor is away. */
 void cosma_schedule_order(struct cosma_schedule *schedule);
 
 /* cosma_schedule_part() - put a part's path into the whole's schedule
- * @at: position of its first operator
+ * @at: position of the part's first operator
  *
- * Parts come in their order; then cosma_schedule_evict() marks who is away.
+ * Parts come in their order. Then cosma_schedule_evict() says what is away.
  */
 void cosma_schedule_part(struct cosma_schedule *schedule, const struct cosma_model *part,
 			 const struct cosma_path *path, uint32_t at);
-/* @tensor leaves just before the operator at @position runs. */
+/* Has a tensor leave just before the operator at @position runs. */
 void cosma_schedule_evict(struct cosma_schedule *schedule, uint32_t tensor, uint32_t position);
 
-/* Most bytes on chip at once, if nobody is ever away. */
+/* Returns the most bytes on chip at once if no tensor is ever away. */
 int64_t cosma_schedule_peak(const struct cosma_schedule *schedule);
 
-/* Bytes spilled and filled. */
+/* Returns the bytes that are spilled and filled. */
 void cosma_schedule_cost(const struct cosma_schedule *schedule, int64_t *spill, int64_t *fill);
 
 /*
  * struct cosma_stay - a tensor on chip without a break
  * @tensor: of the model, or if @parameter of the graph
- * @from, @to: instants, inclusive: 0 is before everything, p + 1 while the
- *	operator at position p runs
- * @made: the operator at @from makes it, so it takes room from when that stores
- * @early: the operator at @to is staged, so it takes room until that stores
- * @taker: tensor of the model whose stay, which begins at @to, may begin at the address
- *	of this one; else NPUMEM_NONE
+ * @from, @to: instants, inclusive: 0 is before everything, p + 1 while the operator at position p
+ *	runs
+ * @taker: tensor of the model whose stay, which begins at @to, may begin at the address of this
+ *	one; else NPUMEM_NONE
+ * @parameter: only the operator that runs at @from uses it
+ * @made: the operator at @from makes it, so that it takes room from when that stores
+ * @early: the operator at @to is staged, so that it takes room until that stores
  * @offset: address, once it has one
  */
 struct cosma_stay {
@@ -98,7 +104,10 @@ struct cosma_stay {
 	uint64_t offset;
 };
 
-/* The same in half instants, for the packing core: an operator loads, then stores. */
+/*
+ * The first and the last half instant of a stay, as the packing core has them: an operator loads,
+ * then it stores.
+ */
 static inline uint32_t cosma_stay_start(const struct cosma_stay *stay)
 {
 	return stay->from ? 2 * stay->from - !stay->made : 0;
@@ -109,20 +118,22 @@ static inline uint32_t cosma_stay_end(const struct cosma_stay *stay)
 	return 2 * stay->to - stay->early;
 }
 
-/* Whether its bytes are gone, or others', before the operator at @to has stored. */
+/* Whether the stay's bytes are gone, or are others', before the operator at @to has stored. */
 static inline bool cosma_stay_yields(const struct cosma_stay *stay)
 {
 	return stay->early || stay->taker != NPUMEM_NONE;
 }
 
-/** struct cosma_stays - all stays, by tensor and time */
+/** struct cosma_stays - all stays, by tensor and time; those of parameters come last */
 struct cosma_stays {
 	struct cosma_stay *stay;
 	uint32_t count;
 };
 
-/* cosma_stays_init() - stays of a schedule
- * @graph: parameters that one operator uses stay while it runs; NULL: leave out
+/* cosma_stays_init() - find the stays of a schedule
+ * @graph: for parameters that one operator uses, which stay while it runs; NULL: these are left out
+ *
+ * -ENOMEM
  */
 int cosma_stays_init(struct cosma_stays *stays, const struct cosma_schedule *schedule,
 		     const struct npuplan_graph *graph);

@@ -6,13 +6,13 @@
 
 #include "base/sorted.h"
 
-/* Relations of steps are matrices of bits: beyond this they need too much memory. */
+/* Limit of steps: relations of steps are matrices of bits, which need too much memory beyond it. */
 #define MAX_STEPS (1u << 16)
 
 /*
- * struct unit_reading - the units in the making
- * @align: per tensor, that of its aliases included
- * @unit_of: per cell, NPUMEM_NONE if it has none
+ * struct unit_reading - units in the making
+ * @align: per tensor, its alignment, its aliases' included
+ * @unit_of: per cell, its unit; NPUMEM_NONE: it has none
  */
 struct unit_reading {
 	const struct npuplan_graph *graph;
@@ -71,7 +71,7 @@ static void find_alignments(struct unit_reading *reading, uint32_t alignment)
 	}
 }
 
-/* Bytes that are on chip at entry. */
+/* Refuses bytes that are on chip at entry and cannot be planned. */
 static int check_entry(const struct unit_reading *reading, const struct npuv_cell *cell)
 {
 	const struct npuplan_tensor *tensor = &reading->graph->tensors[cell->tensor];
@@ -93,7 +93,7 @@ static int check_entry(const struct unit_reading *reading, const struct npuv_cel
 	return 0;
 }
 
-/* The fragments of a cell, one after another, each aligned; returns their end. */
+/* Adds the fragments of a cell one after another, each aligned. @size: out: where they end. */
 static int add_fragments(struct unit_reading *reading, const struct npuv_cell *cell, uint64_t *size)
 {
 	bool external = reading->graph->tensors[cell->tensor].flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
@@ -142,7 +142,7 @@ static int add_unit(struct unit_reading *reading, uint32_t c)
 	int64_t added;
 	int err = 0;
 
-	/* What nobody writes is in nobody's order; what nobody needs, nowhere. */
+	/* Bytes that nobody writes order no steps; bytes that nobody needs have no unit. */
 	if (cell->writer == NPUMEM_NONE && (external || !cell->reads))
 		return 0;
 	if (cell->writer == NPUMEM_NONE) {
@@ -167,7 +167,7 @@ static int add_unit(struct unit_reading *reading, uint32_t c)
 	return npuplan_append(&units->unit, &units->count, &made, 1);
 }
 
-/* Units of the cells that an access reads, or writes. */
+/* Lists the units of the cells that an access reads, or writes. */
 static int list_units(const struct unit_reading *reading, struct npuv_cells it, uint32_t **list,
 		      uint32_t *count)
 {
@@ -182,7 +182,7 @@ static int list_units(const struct unit_reading *reading, struct npuv_cells it, 
 	return err;
 }
 
-/* The only cell of @it that an access reads, or writes, if that is all it does; else NULL. */
+/* Returns the only cell of @it, if it is all that an access reads, or writes; else NULL. */
 static const struct npuv_cell *only_cell(const struct npuv_graph *g, struct npuv_cells it,
 					 uint32_t access, uint32_t *number)
 {
@@ -195,7 +195,9 @@ static const struct npuv_cell *only_cell(const struct npuv_graph *g, struct npuv
 	if (npuv_cells_next(&it))
 		return NULL;
 	cell = &g->cells[*number];
-	/* In one piece, as the access goes through it: then linear indices are bytes. */
+	/*
+	 * The cell is in one piece, as the access goes through it: then linear indices are bytes.
+	 */
 	if (cell->segment_count != 1 ||
 	    tile->region.count[0] * tile->region.count[1] * tile->region.count[2] != 1 ||
 	    g->segments[cell->first_segment].length != tile->region.length)
@@ -203,7 +205,7 @@ static const struct npuv_cell *only_cell(const struct npuv_graph *g, struct npuv
 	return cell;
 }
 
-/* How often a step reads a cell. */
+/* Returns how often a step reads a cell. */
 static uint32_t count_reads(const struct npuv_graph *g, const struct npumem_step *step,
 			    uint32_t cell)
 {
@@ -215,7 +217,10 @@ static uint32_t count_reads(const struct npuv_graph *g, const struct npumem_step
 	return count;
 }
 
-/* What an in-place write may take: a unit for a unit, or it is too much for COSMA. */
+/*
+ * Adds the takeover of an in-place write, if one unit takes the place of one unit; anything else
+ * COSMA does not know.
+ */
 static int add_takeover(struct unit_reading *reading, uint32_t s, uint32_t write)
 {
 	const struct npuv_graph *g = reading->cells;
@@ -231,7 +236,7 @@ static int add_takeover(struct unit_reading *reading, uint32_t s, uint32_t write
 	if (source && target &&
 	    (reading->unit_of[from] == NPUMEM_NONE || reading->unit_of[to] == NPUMEM_NONE))
 		return 0;
-	/* One taker an input. */
+	/* An input has one taker. */
 	for (uint32_t i = units->takeover_count; i && source; i--) {
 		const struct npuplan_cosma_takeover *other = &units->takeovers[i - 1];
 
@@ -286,7 +291,7 @@ static int add_op(const struct unit_reading *reading, uint32_t s)
 					 npuv_cells_begin(cells->write_start, cells->write_runs, a),
 					 &op.outputs, &op.output_count);
 	}
-	/* Tiles of a step may overlap: each unit once. */
+	/* Tiles of a step may overlap; each unit is listed once. */
 	op.input_count = npuplan_sort_once32(op.inputs, op.input_count);
 	op.output_count = npuplan_sort_once32(op.outputs, op.output_count);
 	if (!err)
@@ -314,7 +319,7 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 	memset(units, 0, sizeof(*units));
 	units->graph = npuplan_graph_new(graph->name);
 	units->staged = npuplan_calloc((size_t)graph->step_count + 1, sizeof(*units->staged));
-	/* Never NULL: that would be what operators' attributes say. */
+	/* An address is needed, since NULL would stand for what operators' attributes say. */
 	units->takeovers = npuplan_malloc(sizeof(*units->takeovers));
 	err = -ENOMEM;
 	if (units->graph && units->staged && units->takeovers && !pool.failed)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What COSMA moves, found from a graph's steps and accesses alone: a *unit* is the
- * bytes of one tensor that one step writes and the same steps read, the verifier's
- * cell. Of whole operators each tensor is a unit; of tiles, and of tensors with
- * aliases, there may be more. Units are the tensors of a graph that npuplan_cosma()
- * takes, steps its operators.
+ * Units are what COSMA moves, found from a graph's steps and accesses alone. A *unit* is the bytes
+ * of one tensor that one step writes and the same steps read: the verifier's cell. If operators are
+ * whole, each tensor is a unit; tiles, and tensors with aliases, may have more. Units are the
+ * tensors of the graph that npuplan_cosma() takes, and steps are its operators.
  */
 #pragma once
 
@@ -14,7 +13,7 @@
 /*
  * struct cosma_fragment - contiguous bytes of a unit
  * @first, @length: bytes of the tensor
- * @at: where they begin in the unit, which lies on chip as one
+ * @at: where they begin in the unit, which lies on chip in one piece
  */
 struct cosma_fragment {
 	uint64_t first;
@@ -25,7 +24,7 @@ struct cosma_fragment {
 /*
  * struct cosma_unit - bytes that are moved together
  * @tensor: of the graph; never an alias
- * @first_fragment, @fragment_count: its fragments, ascending
+ * @first_fragment, @fragment_count: the unit's fragments, ascending
  */
 struct cosma_unit {
 	uint32_t tensor;
@@ -35,13 +34,15 @@ struct cosma_unit {
 
 /*
  * struct cosma_units - a graph as COSMA sees it
- * @graph: tensor i is unit i, operator i is step i
- * @takeovers: of in-place operators, whole units; @takeover_count of them
+ * @graph: its tensor i is unit i, its operator i is step i
+ * @unit: @count of them
+ * @fragment: @fragment_count of them
+ * @takeovers: @takeover_count outputs of in-place operators that may lie where an input lies
  * @staged: per step
- * @mixed: outputs may take inputs' bytes in ways that @takeovers do not say, so that plans
- *	may need less than COSMA knows
- * @unaligned: a unit has a fragment that begins where its tensor is not aligned: here it is
- *	placed at a multiple, but as part of a whole tensor it need not be
+ * @mixed: outputs may take inputs' bytes in ways that @takeovers do not say, so that plans may need
+ *	less than COSMA knows
+ * @unaligned: a unit has a fragment that begins where its tensor is not aligned: here it is placed
+ *	at a multiple, but as part of a whole tensor it need not be
  * @resident: an input is on chip from the start
  * @with_parameters: a parameter has a unit
  */
@@ -60,14 +61,14 @@ struct cosma_units {
 	bool with_parameters;
 };
 
-/* cosma_units_init() - of a tiled graph
- * @cells: its checked form
+/* cosma_units_init() - find the units of a tiled graph
+ * @cells: checked form of the graph
  * @alignment: of every address
  *
- * EXTERNAL tensors take no room and are not moved, but keep the steps in order.
- * -EOPNOTSUPP, naming the tensor or step: loops and branches, fixed offsets, state,
- * updates in place, parameters on chip without a copy in host memory, an input on
- * chip that is an output, too. -E2BIG: more than 2^16 steps.
+ * EXTERNAL tensors take no room and are not moved, but keep the steps in order. -EOPNOTSUPP, naming
+ * the tensor or step: loops and branches, fixed offsets, state, updates in place, parameters on
+ * chip without a copy in host memory, an input on chip that is an output, too. -E2BIG: more than
+ * 2^16 steps.
  */
 int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *graph,
 		     const struct npuv_graph *cells, uint32_t alignment,

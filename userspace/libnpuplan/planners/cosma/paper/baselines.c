@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The paper's baselines: TFLite's SimpleMemoryArena (best fit among what is
- * placed now), and who goes when nothing fits.
+ * The paper's baselines: addresses are those of TFLite's SimpleMemoryArena (best fit among what is
+ * placed now), and a policy says which tensors leave if nothing fits.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "baselines.h"
 
 /*
- * struct arena_block - placed bytes
- * @tensor: of the model; the number behind them all for a parameter of the operator that runs
+ * struct arena_block - bytes that are placed
+ * @tensor: of the model; of a parameter of the operator that runs, the number behind them all
  * @pinned: the operator that runs needs it
  */
 struct arena_block {
@@ -20,7 +20,7 @@ struct arena_block {
 	bool pinned;
 };
 
-/** struct placed - where a stay, or a parameter, begins */
+/** struct placed - address at which a stay, or a parameter, begins */
 struct placed {
 	uint32_t tensor;
 	uint64_t offset;
@@ -30,9 +30,10 @@ struct placed {
  * struct linear - the arena while operators run
  * @block: by offset
  * @placed: in the order they begin
- * @parameter: what stands for a parameter that one operator uses, as a tensor
  * @next: per tensor, the number of its next use (index of schedule->uses)
+ * @host: per tensor: it has a host copy
  * @sparing: inputs of the operator that runs leave with it if that makes room
+ * @parameter: the tensor that stands for a parameter which one operator uses
  */
 struct linear {
 	const struct npuplan_graph *graph;
@@ -57,7 +58,7 @@ static uint64_t round_up(uint64_t offset, uint32_t align)
 }
 
 /*
- * Smallest gap between blocks that holds the bytes, first of several; behind all
+ * Returns the smallest gap between blocks that holds the bytes, the first of several; behind all
  * blocks if there is none; UINT64_MAX if that is beyond the budget.
  */
 static uint64_t best_fit(const struct linear *linear, uint64_t size, uint32_t align)
@@ -98,7 +99,7 @@ static void take(struct linear *linear, uint32_t at)
 		(linear->block_count - at) * sizeof(*linear->block));
 }
 
-/* It leaves the chip, and comes back for its next use. */
+/* The tensor of block @at leaves the chip, and comes back for its next use. */
 static void evict(struct linear *linear, uint32_t at)
 {
 	uint32_t x = linear->block[at].tensor;
@@ -108,13 +109,13 @@ static void evict(struct linear *linear, uint32_t at)
 	take(linear, at);
 }
 
-/* Position of a tensor's next use. */
+/* Returns the position of a tensor's next use. */
 static uint32_t next_use(const struct linear *linear, uint32_t x)
 {
 	return linear->schedule->position[linear->schedule->uses[linear->next[x]]];
 }
 
-/* Belady: the tensor used furthest in the future. False if there is none. */
+/* Evicts the tensor that is used furthest in the future (Belady); false if there is none. */
 static bool evict_furthest(struct linear *linear)
 {
 	uint32_t worst = NPUMEM_NONE;
@@ -129,7 +130,7 @@ static bool evict_furthest(struct linear *linear)
 	return worst != NPUMEM_NONE;
 }
 
-/* What it costs to clear [at, at + size); UINT64_MAX if something pinned is there. */
+/* Returns what it costs to clear [at, at + size); UINT64_MAX if something pinned is there. */
 static uint64_t price_of(const struct linear *linear, uint64_t at, uint64_t size)
 {
 	uint64_t price = 0;
@@ -146,7 +147,7 @@ static uint64_t price_of(const struct linear *linear, uint64_t at, uint64_t size
 	return price;
 }
 
-/* A gap that costs less to clear than the best so far, or as much but is lower. */
+/* Keeps a gap if it costs less to clear than the best so far, or as much but is lower. */
 static void consider(const struct linear *linear, uint64_t at, uint64_t size, uint64_t *best,
 		     uint64_t *best_at)
 {
@@ -162,8 +163,8 @@ static void consider(const struct linear *linear, uint64_t at, uint64_t size, ui
 }
 
 /*
- * The least traffic that makes one gap. The gap may be taken to start at the end
- * of a block that stays, or to end at the start of one.
+ * Makes one gap for the least traffic. It may start at the end of a block that stays, or end at the
+ * start of one.
  */
 static bool evict_cheapest(struct linear *linear, uint64_t size, uint32_t align)
 {
@@ -190,7 +191,7 @@ static bool evict_cheapest(struct linear *linear, uint64_t size, uint32_t align)
 	return true;
 }
 
-/* Where a stay, or a parameter's, begins. */
+/* Places a block, and notes where its stay begins. */
 static int put_stay(struct linear *linear, struct arena_block block)
 {
 	struct placed placed = { .tensor = block.tensor, .offset = block.offset };
@@ -199,7 +200,7 @@ static int put_stay(struct linear *linear, struct arena_block block)
 	return err ? err : npuplan_append(&linear->placed, &linear->placed_count, &placed, 1);
 }
 
-/* Place bytes for the operator that runs. -ENOSPC: what is pinned is in the way. */
+/* Places bytes for the operator that runs. -ENOSPC: pinned blocks are in the way. */
 static int place(struct linear *linear, uint32_t tensor, uint64_t size, uint32_t align)
 {
 	struct arena_block block = { .size = size, .tensor = tensor, .pinned = true };
@@ -233,13 +234,13 @@ static uint32_t find(const struct linear *linear, uint32_t x)
 	return NPUMEM_NONE;
 }
 
-/* Whether the operator that runs uses it last, or it leaves with it. */
+/* Whether the operator that runs uses the tensor last, or the tensor leaves with it. */
 static bool ends_with(const struct linear *linear, uint32_t x)
 {
 	return linear->sparing || linear->next[x] + 1 == linear->model->consumers.first[x + 1];
 }
 
-/* A stay ends before the operator that runs has stored. */
+/* Ends a stay before the operator that runs has stored. */
 static void yield(struct linear *linear, uint32_t at)
 {
 	uint32_t x = linear->block[at].tensor;
@@ -251,7 +252,7 @@ static void yield(struct linear *linear, uint32_t at)
 		take(linear, at);
 }
 
-/* Where the input is whose bytes this output may take; UINT64_MAX: there is none. */
+/* Returns where the input lies whose bytes output @y may take; UINT64_MAX: there is none. */
 static uint64_t yielded_to(struct linear *linear, uint32_t v, uint32_t y)
 {
 	const struct cosma_model *model = linear->model;
@@ -271,7 +272,7 @@ static uint64_t yielded_to(struct linear *linear, uint32_t v, uint32_t y)
 	return UINT64_MAX;
 }
 
-/* A staged operator's inputs are of no use once it has loaded, but to others. */
+/* Once a staged operator has loaded, its inputs are of no use to it any more. */
 static void yield_all(struct linear *linear, uint32_t v)
 {
 	const struct cosma_model *model = linear->model;
@@ -299,7 +300,7 @@ static int try_output(struct linear *linear, uint32_t v, uint32_t y)
 						      .pinned = true });
 }
 
-/* If there is no room, and nobody else to go, inputs leave with the operator. */
+/* If there is no room, and no other tensor to evict, inputs leave with the operator. */
 static int place_output(struct linear *linear, uint32_t v, uint32_t y)
 {
 	int err = try_output(linear, v, y);
@@ -311,7 +312,7 @@ static int place_output(struct linear *linear, uint32_t v, uint32_t y)
 	return try_output(linear, v, y);
 }
 
-/* Inputs that are away, parameters, outputs. */
+/* Places inputs that are away, parameters and outputs. */
 static int place_all(struct linear *linear, uint32_t v)
 {
 	const struct cosma_model *model = linear->model;
@@ -340,7 +341,7 @@ static int place_all(struct linear *linear, uint32_t v)
 	return err;
 }
 
-/* Start the operator over: everything leaves, its own come back packed. */
+/* Starts the operator over: everything leaves, and its own tensors come back packed. */
 static int repack(struct linear *linear, uint32_t v, uint32_t placed,
 		  const struct arena_block *before, uint32_t count, const uint32_t *next)
 {
@@ -349,7 +350,7 @@ static int repack(struct linear *linear, uint32_t v, uint32_t placed,
 	linear->placed_count = placed;
 	linear->block_count = 0;
 	linear->sparing = false;
-	/* Whoever has left with the operator has not. */
+	/* Tensors that have left with the operator in the first try have not. */
 	cosma_for_each(k, *inputs, v) {
 		uint32_t x = inputs->item[k], use = next[k - inputs->first[v]];
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Linear allocation with replacement, as the paper compares with. */
+/* Linear allocation with replacement, which the paper compares with. */
 #pragma once
 
 #include "planners/cosma/model/stays.h"
 
 /* cosma_linear() - run a schedule's order with TFLite's linear allocation
- * @schedule: its order is taken, who is away is filled in
- * @stays: out, with addresses: cosma_stays_fini() them
+ * @schedule: its order is taken; what is away is filled in
+ * @stays: out, with addresses; the caller calls cosma_stays_fini()
  *
- * Returns 0; -ENOSPC if an operator's tensors do not fit even alone, because of
- * their alignments; -ENOMEM.
+ * -ENOSPC: an operator's tensors do not fit even alone, because of their alignments. -ENOMEM
  */
 int cosma_linear(const struct npuplan_graph *graph, struct cosma_schedule *schedule,
 		 uint64_t budget, uint32_t alignment, enum npuplan_cosma_policy policy,

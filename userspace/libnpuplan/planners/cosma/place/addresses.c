@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Addresses of stays. Where an output may take its input's bytes, the two are tried as one
- * item that stays where it is, which is what the packing core is best at; then as two, of
- * which the one may lie where the other does.
+ * This file finds addresses of stays. Where an output may take its input's bytes, the two are tried
+ * as one item that stays where it is, which is what the packing core is best at; then as two items,
+ * of which the one may lie where the other does.
  */
 #include <stdlib.h>
 
@@ -11,15 +11,18 @@
 #include "problem/conflicts.h"
 #include "addresses.h"
 
-/* Items whose pairs are listed, at most. */
+/* Limit of items whose pairs are listed. */
 #define MAX_PERMITTED 4096
 
 /*
  * struct stay_packing - stays on their way to addresses
  * @first, @last: half instants that are looked at
- * @items: one a stay; @item_of: per stay, NPUMEM_NONE if it is not looked at
+ * @items: @count items, one a stay
+ * @item_of: per stay, its item; NPUMEM_NONE: it is not looked at
  * @taker: per item, the one that may take its bytes; else NPUMEM_NONE
- * @takes: per item: it is somebody's @taker; @taken such pairs
+ * @takes: per item: it is some item's @taker
+ * @places: per item, its address
+ * @taken: pairs of item and taker
  */
 struct stay_packing {
 	struct npuplan_pool pool;
@@ -93,7 +96,7 @@ static void list_items(struct stay_packing *packing, uint32_t op)
 	}
 }
 
-/* The item of the stay with which a tensor begins, if that is looked at. */
+/* Returns the item of the stay with which a tensor begins, if that is looked at. */
 static uint32_t first_item(const struct stay_packing *packing, uint32_t x)
 {
 	const struct cosma_stay *stay = packing->stays->stay;
@@ -117,7 +120,7 @@ static void list_takers(struct stay_packing *packing, uint32_t op)
 	}
 }
 
-/* Most bytes on chip at once, those that are taken once. */
+/* Finds the most bytes on chip at once; bytes that are taken count once. */
 static int most_live(const struct stay_packing *packing, uint64_t *most)
 {
 	AUTO_HEAP uint64_t *change =
@@ -165,7 +168,7 @@ static int pack(struct stay_packing *packing, const struct npuplan_item *items, 
 	return err;
 }
 
-/* Whoever is taken lies where its taker does: chains become one item. */
+/* Packs items so that each lies where its taker does: chains of them become one item. */
 static int pack_merged(struct stay_packing *packing, uint64_t bound,
 		       struct npuplan_pack_result *result)
 {
@@ -220,7 +223,7 @@ static int pack_permitted(struct stay_packing *packing, uint64_t bound, uint64_t
 	return err;
 }
 
-/* @result->status is of all ways to place the stays, merged or not. */
+/* @result->status is that of all ways to place the stays, merged or not. */
 static int place(struct stay_packing *packing, struct npuplan_pack_result *result)
 {
 	struct npuplan_pack_result other = { 0 };
@@ -240,7 +243,7 @@ static int place(struct stay_packing *packing, struct npuplan_pack_result *resul
 	err = pack_merged(packing, bound, result);
 	if (err || (cosma_is_placed(result->status) && (packing->capacity || result->top <= bound)))
 		return err;
-	/* What is proved of merged items is not of others. */
+	/* What is proved of merged items is not proved of others. */
 	if (packing->count > MAX_PERMITTED) {
 		result->status = cosma_is_placed(result->status) ? NPUPLAN_PACK_FEASIBLE :
 								   NPUPLAN_PACK_UNKNOWN;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Addresses of stays: the packing core, within the budget. */
+/*
+ * Addresses of stays, found by the packing core within the budget; and the schedule that has them.
+ */
 #pragma once
 
 #include "planners/cosma/model/run.h"
 #include "planners/cosma/model/stays.h"
 
 /* cosma_addresses() - place stays
- * @stays: the offset of each is set; of those outside @first..@last to 0
+ * @stays: @offset of each is set; to 0 of those outside @first..@last
  * @capacity: bytes; 0: as low as can be
- * @first, @last: only stays at these instants, cut to them
- * @last_op: operator at @last, of which its inputs may make room for its outputs although
- *	the stays have them stay: then what is proved is so whatever follows. NPUMEM_NONE:
- *	the stays are all there is
+ * @first, @last: only stays at these instants are placed, cut to them
+ * @last_op: operator at @last, whose inputs may make room for its outputs although the stays keep
+ *	them: then what is proved is so whatever follows. NPUMEM_NONE: nothing follows the stays
  * @work_limit: of the packing core
  * @status: out: enum npuplan_pack_status
  *
@@ -21,14 +22,16 @@ int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model 
 		    struct cosma_stays *stays, uint64_t capacity, uint32_t first, uint32_t last,
 		    uint32_t last_op, uint64_t work_limit, struct cosma_run *run, uint32_t *status);
 
-/* Whether the packing core has given them addresses; @status is its enum npuplan_pack_status. */
+/* Whether the packing core has given addresses; @status is its enum npuplan_pack_status. */
 static inline bool cosma_is_placed(uint32_t status)
 {
 	return status == NPUPLAN_PACK_FEASIBLE || status == NPUPLAN_PACK_OPTIMAL;
 }
 
-/* cosma_steps() - the schedule as positions, from stays with their addresses
+/* cosma_steps() - write a schedule as positions, from stays with their addresses
  * @plan: positions, placements, peak, top and traffic are filled in
+ *
+ * -ENOMEM
  */
 int cosma_steps(const struct npuplan_graph *graph, const struct cosma_schedule *schedule,
 		const struct cosma_stays *stays, struct npuplan_cosma_plan *plan);
