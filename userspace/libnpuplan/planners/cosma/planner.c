@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Planners that move tensors to host memory and back: npuplan_plan() on npuplan_cosma(). */
+/*
+ * Planners that move tensors to host memory and back: npuplan_plan() by means of npuplan_cosma().
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +15,18 @@
 #include "planners/cosma/recompute/recompute.h"
 #include "planners/cosma/place/transfers.h"
 
-/* More than any graph needs, and what npuplan_cosma() takes at most. */
+/* A budget that is more than any graph needs, and the largest that npuplan_cosma() takes. */
 #define ANY_BUDGET (INT64_MAX / 4)
 
 /*
  * struct cosma_call - one call
- * @own: what @options are where the caller's may be of another size
- * @effort: of the call; @own_effort where that did not begin with npuplan_plan()
+ * @own: what @options points to where the caller's options may be of another size
+ * @asked: settings of the search
+ * @found: plan of the units
  * @order: of all steps, if a schedule is asked for that is not the graph's own
- * @banked: what is asked of two banks; its plan has been taken over as @found
+ * @banked: plan in two banks, which @found has taken over
+ * @effort: of the call
+ * @own_effort: what @effort points to if the call did not begin with npuplan_plan()
  * @loose: there may be plans of a kind that is not searched, so that nothing is proved
  */
 struct cosma_call {
@@ -40,7 +45,7 @@ struct cosma_call {
 	bool loose;
 };
 
-/* What the units say, whatever is asked. */
+/* Fills in those settings that follow from the units, whatever is asked for. */
 static void ask_of_units(struct cosma_call *call)
 {
 	const struct cosma_units *units = &call->units;
@@ -66,12 +71,12 @@ static void ask_of_units(struct cosma_call *call)
 	call->loose = units->mixed || units->unaligned ||
 		      (options->banks && (units->takeover_count || staged)) ||
 		      (call->planner == NPUPLAN_COSMA_BY_ILP && staged);
-	/* Nor do programs know halves of steps. */
+	/* Integer programs do not know halves of steps either. */
 	if (options->banks || call->planner == NPUPLAN_COSMA_BY_ILP)
 		call->asked.staged = NULL;
 }
 
-/* The order of least peak footprint, to be kept to. */
+/* Finds the order of least peak footprint, which the plan then keeps to. */
 static int find_order(struct cosma_call *call)
 {
 	struct cosma_settings asked = call->asked;
@@ -81,7 +86,7 @@ static int find_order(struct cosma_call *call)
 
 	asked.common.objective = NPUPLAN_OBJECTIVE_PEAK;
 	asked.common.schedule = NPUPLAN_SCHEDULE_FREE;
-	/* Whatever it reports is no traffic. */
+	/* The least peak is no traffic to tell of. */
 	asked.common.progress = NULL;
 	err = npuplan_cosma(call->units.graph, &asked, &found, call->error);
 	if (err)
@@ -133,7 +138,7 @@ static int run_banks(struct cosma_call *call)
 		return err;
 	call->found = banked->plan;
 	memset(&banked->plan, 0, sizeof(banked->plan));
-	/* For what is said where there is no plan: all bytes, or those of the larger one. */
+	/* Where there is no plan, the sentence names the bytes of both banks. */
 	call->asked.common.arena_budget = banks[0].size + banks[1].size;
 	return 0;
 }
@@ -159,7 +164,7 @@ static int run(struct cosma_call *call)
 	}
 }
 
-/* Why there is no plan. */
+/* Says why there is no plan. */
 static int fail_without(struct cosma_call *call)
 {
 	const struct npuplan_cosma_plan *found = &call->found;
@@ -218,7 +223,7 @@ static int fail_without(struct cosma_call *call)
 	return err;
 }
 
-/* A plan without traffic is as good as its arena. */
+/* A plan without traffic is judged by its arena. */
 static int judge_peak(const struct cosma_call *call, struct npuplan_plan *plan)
 {
 	struct npumem_plan_info *info = &plan->info;
@@ -315,7 +320,7 @@ int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_
 	return err;
 }
 
-/* Options as they were given, and the units of a graph that nobody has checked. */
+/* Takes options as they were given, and finds the units of a graph that nobody has checked. */
 static int call_read(struct cosma_call *call, const struct npuplan_options *given,
 		     size_t given_size)
 {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-/* Search over the addresses of a lattice. */
+/* This file searches the addresses of a lattice for a placement. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/sorted.h"
 #include "lattice.h"
 
-/* Rows of a lattice: domains are bits of a word. */
+/* Rows of a lattice at most, since domains are the bits of a word. */
 #define MAX_ROWS  64
-/* Items that are looked at; more make a search without hope. */
+/* Items at most; with more of them a search is without hope. */
 #define MAX_ITEMS 1024
 
-/** struct domain_change - domain an item had before */
+/** struct domain_change - the domain that an item had before */
 struct domain_change {
 	uint32_t item;
 	uint64_t domain;
@@ -19,14 +19,17 @@ struct domain_change {
 
 /*
  * struct lattice - the search
+ * @items: @count items, largest first
  * @rows: of the capacity
- * @size: in rows, per item, falling
- * @domain: per item, rows it may begin at
+ * @size: per item, rows
+ * @domain: per item, rows that it may begin at
  * @placed: per item
- * @other: per item, those that are there at the same time
- * @instants: those with the most items: every set of items that are there at once is
- *	part of one of theirs. @there: their items
- * @changes: what to undo
+ * @other: per item, the items that are there at the same time
+ * @there: per instant, the items that are there
+ * @instants: those with the most items: every set of items that are there at once is part of one of
+ *	theirs
+ * @changes: @change_count changes, to be undone
+ * @work: units so far
  */
 struct lattice {
 	struct npuplan_pool pool;
@@ -45,7 +48,7 @@ struct lattice {
 	uint64_t work_limit;
 };
 
-/* What became of a search. */
+/* How a search ended. */
 enum lattice_outcome { NONE_FITS, FITS, LIMIT };
 
 static uint64_t rows_between(int64_t low, int64_t high)
@@ -72,7 +75,7 @@ static int by_size(const void *a, const void *b)
 							   npuplan_compare(x->to, y->to);
 }
 
-/* Size whose multiples take most bytes for most of the time. */
+/* Returns the size whose multiples take most bytes for most of the time. */
 static int64_t choose_unit(const struct cosma_lattice_item *items, uint32_t count, int64_t capacity)
 {
 	int64_t best = 0;
@@ -109,7 +112,7 @@ static int list_others(struct lattice *lattice)
 	return err;
 }
 
-/* Whether an item ends between @instant and the next begin behind it. */
+/* Whether an item that is there at @instant ends before another one begins. */
 static bool is_full(const struct lattice *lattice, uint32_t instant)
 {
 	uint32_t next = UINT32_MAX, end = UINT32_MAX;
@@ -125,7 +128,7 @@ static bool is_full(const struct lattice *lattice, uint32_t instant)
 	return end < next || next == UINT32_MAX;
 }
 
-/* Instants at which an item begins, and one ends before another begins. */
+/* Lists the instants at which an item begins, and one ends before another begins. */
 static int list_instants(struct lattice *lattice)
 {
 	uint32_t filled = 0;
@@ -185,8 +188,10 @@ static int lattice_init(struct lattice *lattice, int64_t unit)
 /* ------------------------------------------------------------------- the search */
 
 /*
- * struct matching - rows for the items of one row each
- * @owner: per row, the one that has it so far, plus one
+ * struct matching - a matching of rows and the items of one row each
+ * @item: the items
+ * @owner: per row, the number of the item that has it so far, plus one
+ * @tried: rows that were tried for the item at hand
  */
 struct matching {
 	const struct lattice *lattice;
@@ -195,7 +200,7 @@ struct matching {
 	uint64_t tried;
 };
 
-/* A row for number @k, for which others may move to another row. */
+/* Finds a row for number @k, for which others may move to other rows. */
 static bool match(struct matching *matching, uint32_t k)
 {
 	uint64_t rows;
@@ -212,7 +217,10 @@ static bool match(struct matching *matching, uint32_t k)
 	return false;
 }
 
-/* Whether an instant's items may still have room: enough rows, and one for each small one. */
+/*
+ * Whether the items of an instant may still have room: there are enough rows, and one for each
+ * small item.
+ */
 static bool has_room(struct lattice *lattice, uint32_t instant)
 {
 	uint32_t item[MAX_ROWS], count = 0, needed = 0;
@@ -236,7 +244,10 @@ static bool has_room(struct lattice *lattice, uint32_t instant)
 	return true;
 }
 
-/* Item @i begins at @row: what that leaves to others. False if one has no place. */
+/*
+ * Lets item @i begin at @row, and takes that from the domains of others; false if one has no place
+ * left.
+ */
 static bool put(struct lattice *lattice, uint32_t i, uint32_t row)
 {
 	lattice->placed[i] = true;
@@ -268,7 +279,7 @@ static void take_back(struct lattice *lattice, uint32_t i, uint32_t change_count
 	lattice->placed[i] = false;
 }
 
-/* Instants at which something has changed since @change_count. */
+/* Whether there is room at all instants at which something has changed since @change_count. */
 static bool all_have_room(struct lattice *lattice, uint32_t change_count)
 {
 	for (uint32_t t = 0; t < lattice->instants; t++) {
@@ -283,7 +294,7 @@ static bool all_have_room(struct lattice *lattice, uint32_t change_count)
 	return true;
 }
 
-/* The largest one that is left; of several the one with the smallest domain. */
+/* Returns the largest item that is not placed; of several the one with the smallest domain. */
 static uint32_t choose_item(const struct lattice *lattice)
 {
 	uint32_t best = NPUMEM_NONE;
@@ -314,7 +325,7 @@ static enum lattice_outcome search(struct lattice *lattice, uint32_t left)
 		return FITS;
 	lattice->work += lattice->count;
 	domain = lattice->domain[i];
-	/* Upside down is as good. */
+	/* A placement upside down is as good. */
 	if (left == lattice->count)
 		domain &= rows_between(0, (int64_t)(lattice->rows - lattice->size[i]) / 2);
 	for (; domain; domain &= domain - 1) {

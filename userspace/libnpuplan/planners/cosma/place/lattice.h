@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Proofs that stays do not fit. Where sizes are small multiples of one size, as
- * those of neural networks often are, addresses may be multiples of it, too (push
- * everything down as far as it goes), and few are left to try. What the packing core
- * cannot decide because its parts each fit is decided here, by trying large items
- * first and by counting rows for the smallest.
+ * Proofs that stays do not fit. Where sizes are small multiples of one size, as those of neural
+ * networks often are, addresses may be multiples of it, too (push everything down as far as it
+ * goes), and few are left to try. What the packing core cannot decide, since its parts each fit, is
+ * decided here by trying large items first and by counting rows for the smallest.
  */
 #pragma once
 
 #include "planners/cosma/model/stays.h"
 
-/** struct cosma_lattice_item - bytes needed at instants @from..@to */
+/** struct cosma_lattice_item - @size bytes that are needed at instants @from..@to */
 struct cosma_lattice_item {
 	int64_t size;
 	uint32_t from;
@@ -18,10 +17,11 @@ struct cosma_lattice_item {
 };
 
 /* cosma_lattice_refute() - try to prove that items have no addresses within a capacity
- * @items: reordered
- * @work_limit: of the search; @work: out: used, added up
- * @refuted: out: proved. Else nothing is known: items that are no multiples of the
- *	lattice's unit are left out, so that what fits here may not fit in full
+ * @items: are put in another order
+ * @work_limit: of the search
+ * @work: units are added to it
+ * @refuted: out: it is proved. Else nothing is known: items that are no multiples of the lattice's
+ *	unit are left out, so that what fits here may not fit in full
  *
  * Returns 0 or -ENOMEM.
  */

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
-/* M_R: the least budget with which every operator can run. */
+/* This file finds M_R, the least budget with which every operator can run. */
 #include <stdlib.h>
 
 #include "pack/exact.h"
 #include "least_budget.h"
 
-/* Work of the packing core on one operator's tensors. */
+/* Limit of the packing core's work on one operator's tensors. */
 #define PACK_WORK 1000000
 
-/* What an operator has on chip: while it loads, and while it stores. */
+/* An operator loads at one instant and stores at the next. */
 enum { LOADS = 1, STORES = 2 };
 
 /*
  * struct working_set - tensors that must be on chip while an operator runs
- * @alignment: the largest; @at_least: of every tensor
+ * @item: @count tensors
+ * @alignment: the largest of them
+ * @at_least: alignment of every tensor
  * @bytes: per instant
  * @mixed: an output may lie where an input does that is not aligned as it is
  */
@@ -47,7 +49,7 @@ static int add(struct working_set *set, uint32_t t, uint32_t start, uint32_t end
 	return npuplan_append(&set->item, &set->count, &item, 1);
 }
 
-/* Bytes with which they all have an address. */
+/* Finds the bytes with which all tensors of the set have an address. */
 static int measure(const struct working_set *set, uint32_t alignment, uint64_t *bytes)
 {
 	struct npuplan_pack_problem problem = {
@@ -62,7 +64,10 @@ static int measure(const struct working_set *set, uint32_t alignment, uint64_t *
 			    -ENOMEM;
 
 	npuplan_free(offsets);
-	/* The bound is what is known: an upper one would refuse what may fit. */
+	/*
+	 * If the least is not known, its lower bound is taken: an upper one would refuse what may
+	 * fit.
+	 */
 	if (!err)
 		*bytes = result.status == NPUPLAN_PACK_OPTIMAL ? result.top : result.lower_bound;
 	return err;
@@ -76,8 +81,8 @@ static uint32_t aligned(const struct working_set *set, uint32_t t)
 }
 
 /*
- * Until when an input is on chip at least. Whose bytes an output takes has its place from
- * the start: as good as anywhere, if that is aligned for both.
+ * Returns until when an input is on chip at least. If an output takes its bytes, the output has its
+ * place from the start: that is as good as any place, if it is aligned for both.
  */
 static uint32_t end_of(struct working_set *set, const struct cosma_model *model, uint32_t v,
 		       uint32_t t)
@@ -95,7 +100,7 @@ static uint32_t end_of(struct working_set *set, const struct cosma_model *model,
 	return STORES;
 }
 
-/* Whether an output takes an input's bytes. */
+/* Whether output @t takes an input's bytes. */
 static bool takes(const struct cosma_model *model, uint32_t v, uint32_t t)
 {
 	cosma_for_each(k, model->inputs, v)
@@ -105,7 +110,7 @@ static bool takes(const struct cosma_model *model, uint32_t v, uint32_t t)
 	return false;
 }
 
-/* Operator @v's tensors, or (NPUMEM_NONE) those that are on chip at the start. */
+/* Collects operator @v's tensors; with NPUMEM_NONE those that are on chip at the start. */
 static int collect(struct working_set *set, const struct cosma_model *model, uint32_t v)
 {
 	const struct npuplan_op *op;

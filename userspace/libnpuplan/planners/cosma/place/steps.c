@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* From stays to positions: loads, stores, spills, drops and fills between operators. */
+/*
+ * This file writes a schedule as positions: from stays follow loads, stores, spills, drops and
+ * fills between operators.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +11,7 @@
 
 /*
  * struct step_writing - the plan in the making
- * @begin, @end: stays by the instant they begin and end at
+ * @begin, @end: per instant, the stays that begin and end there
  */
 struct step_writing {
 	const struct npuplan_graph *graph;
@@ -34,7 +37,7 @@ static int add_step(struct step_writing *writing, enum npumem_position_kind kind
 	return npuplan_append(&plan->positions, &plan->position_count, &position, 1);
 }
 
-/* Whether the tensor of a stay has another one behind, or before it. */
+/* Whether the tensor of a stay has another stay behind it, or before it. */
 static bool has_next(const struct cosma_stays *stays, uint32_t i)
 {
 	return i + 1 < stays->count && stays->stay[i + 1].tensor == stays->stay[i].tensor &&
@@ -47,7 +50,10 @@ static bool has_previous(const struct cosma_stays *stays, uint32_t i)
 	       !stays->stay[i - 1].parameter;
 }
 
-/* A stay's first end without a host copy: what is on chip is all there is. */
+/*
+ * Whether a stay is the first of a tensor without a host copy, so that what is on chip is all there
+ * is.
+ */
 static bool is_only_copy(const struct step_writing *writing, uint32_t i)
 {
 	const struct cosma_stay *stay = &writing->stays->stay[i];
@@ -57,8 +63,8 @@ static bool is_only_copy(const struct step_writing *writing, uint32_t i)
 }
 
 /*
- * What an operator makes may lie on inputs that leave with it: they have to be with the host
- * before it runs. @i is a stay that ends with it, of tensor @t of the graph.
+ * Outputs of an operator may lie on inputs that leave with it, which the host must have before it
+ * runs. @i is a stay that ends with it, of tensor @t of the graph.
  */
 static int store_first(struct step_writing *writing, uint32_t i, uint32_t t)
 {
@@ -71,7 +77,7 @@ static int store_first(struct step_writing *writing, uint32_t i, uint32_t t)
 	return add_step(writing, NPUMEM_POSITION_STORE, t);
 }
 
-/* After an operator, first of all: outputs that it has made are stored. */
+/* The first thing after an operator is that the outputs are stored which it has made. */
 static int store_output(struct step_writing *writing, uint32_t i, uint32_t t)
 {
 	const struct cosma_stay *stay = &writing->stays->stay[i];
@@ -86,7 +92,7 @@ static int store_output(struct step_writing *writing, uint32_t i, uint32_t t)
 	return add_step(writing, NPUMEM_POSITION_STORE, t);
 }
 
-/* Then those leave that come back. */
+/* Then tensors leave that come back later. */
 static int leave(struct step_writing *writing, uint32_t i, uint32_t t)
 {
 	const struct cosma_stay *stay = &writing->stays->stay[i];
@@ -96,14 +102,14 @@ static int leave(struct step_writing *writing, uint32_t i, uint32_t t)
 	if (stay->parameter || !has_next(writing->stays, i))
 		return 0;
 	spill = !cosma_stay_yields(stay) && is_only_copy(writing, i);
-	/* Of what yields the bytes are gone. */
+	/* The bytes of a stay that yields are gone already. */
 	if (!cosma_stay_yields(stay))
 		plan->placements[i].to = plan->position_count;
 	plan->spill += spill ? writing->graph->tensors[t].size : 0;
 	return add_step(writing, spill ? NPUMEM_POSITION_SPILL : NPUMEM_POSITION_DROP, t);
 }
 
-/* And then those come that the next operator needs. */
+/* And then tensors come that the next operator needs. */
 static int come(struct step_writing *writing, uint32_t i, uint32_t t)
 {
 	const struct cosma_stay *stay = &writing->stays->stay[i];
@@ -128,7 +134,7 @@ static int each_stay(struct step_writing *writing, const struct cosma_list *list
 	return err;
 }
 
-/* @list: out: stays by the instant that each has at @offset; room for @instants + 2 and all. */
+/* Lists stays by the instant that each has at @offset. @list: out */
 static void by_instant(struct cosma_list *list, struct npuplan_pool *pool,
 		       const struct cosma_stays *stays, uint32_t instants, size_t offset)
 {
@@ -139,7 +145,10 @@ static void by_instant(struct cosma_list *list, struct npuplan_pool *pool,
 				      instants, list->first, list->item);
 }
 
-/* @change: zeroes, two for each instant: operators load, then they store. */
+/*
+ * Finds the plan's peak and top. @change: zeroes, two for each instant: operators load, then they
+ * store.
+ */
 static void find_peak(const struct step_writing *writing, uint64_t *change)
 {
 	uint32_t halves = 2 * writing->schedule->model->op_count + 1;
@@ -152,7 +161,7 @@ static void find_peak(const struct step_writing *writing, uint64_t *change)
 		uint64_t size = writing->graph->tensors[graph_tensor(writing, i)].size;
 
 		change[cosma_stay_start(stay)] += size;
-		/* Where others' bytes are while it is stored, its own are not. */
+		/* Where others' bytes are stored on its own, its own are gone. */
 		change[2 * stay->to - cosma_stay_yields(stay) + 1] -= size;
 		plan->top = stay->offset + size > plan->top ? stay->offset + size : plan->top;
 	}
@@ -178,7 +187,7 @@ static int write_steps(struct step_writing *writing)
 		if (instant) {
 			err = each_stay(writing, &writing->begin, instant, come);
 			err = err ? err : each_stay(writing, &writing->end, instant, store_first);
-			/* What the operator produces is there when it starts. */
+			/* An output is there when its operator starts. */
 			cosma_for_each(k, writing->begin, instant)
 				if (writing->stays->stay[writing->begin.item[k]].made)
 					plan->placements[writing->begin.item[k]].from =

@@ -7,17 +7,17 @@
 #include "pack/greedy/first_fit.h"
 #include "pack/greedy/greedy.h"
 
-/* Of host addresses: a cache line, so that no two copies share one. */
+/* Alignment of addresses in host memory: a cache line, so that no two copies share one. */
 #define HOST_ALIGN 64
 
 /*
  * struct transfer_writing - the plan in the making
- * @first: those that stand for position i of @found are [first[i], first[i + 1])
- * @placement: per placement of @found, the first of @plan that stand for its fragments
+ * @first: positions that stand for position i of @found are [first[i], first[i + 1])
+ * @placement: per placement of @found, the first placement of @plan that stands for its fragments
  * @resident: per unit, its placement in @found now
- * @host: per unit, the byte in host memory where its copy is, fragments one after another
- * @copies: per unit, that copy from the position that needs it first to the last one;
- *	@start NPUMEM_NONE: there is none
+ * @host: per unit, the byte in host memory where its copy begins, fragments one after another
+ * @copies: per unit, its copy, from the position that needs it first to the last one; @start is
+ *	NPUMEM_NONE if there is none
  */
 struct transfer_writing {
 	const struct cosma_units *units;
@@ -30,7 +30,7 @@ struct transfer_writing {
 	struct npuplan_item *copies;
 };
 
-/* Positions that stand for each of @found. */
+/* Numbers the positions that stand for each position of @found. */
 static int number_positions(struct transfer_writing *writing)
 {
 	const struct npuplan_cosma_plan *found = writing->found;
@@ -82,7 +82,7 @@ static int write_placements(struct transfer_writing *writing)
 	return err;
 }
 
-/* When each unit's copy in host memory is needed. */
+/* Finds out when each unit's copy in host memory is needed. */
 static void find_copies(struct transfer_writing *writing)
 {
 	const struct npuplan_cosma_plan *found = writing->found;
@@ -117,7 +117,7 @@ static void find_copies(struct transfer_writing *writing)
 	}
 }
 
-/* Addresses in host memory: first fit, largest first. */
+/* Finds addresses in host memory: first fit, largest first. */
 static int place_copies(struct transfer_writing *writing, struct npuplan_error *error)
 {
 	struct npuplan_item *items = writing->copies;
@@ -180,14 +180,14 @@ static void write_positions(struct transfer_writing *writing)
 			continue;
 		}
 		write_transfer(writing, i);
-		/* The next one, in the order of time, is where it comes back to. */
+		/* The tensor comes back to its next placement in the order of time. */
 		if (position->kind == NPUMEM_POSITION_SPILL ||
 		    position->kind == NPUMEM_POSITION_DROP)
 			next[position->index]++;
 	}
 }
 
-/* The first position at which most bytes are placed. */
+/* Finds the first position at which most bytes are placed. */
 static int find_peak(struct npuplan_plan *plan)
 {
 	AUTO_HEAP int64_t *change =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which operators to run again, asked as planners are: npuplan_recompute_find(). */
+/* npuplan_recompute_find(): which operators to run again, asked as planners are. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +49,7 @@ int npuplan_recompute_find_sized(const struct npuplan_graph *graph,
 	memset(out, 0, sizeof(*out));
 	if (err)
 		return err;
-	/* They run again to save traffic, whatever else is asked for. */
+	/* Operators run again to save traffic, whatever else is asked for. */
 	asked.common.objective = NPUPLAN_OBJECTIVE_TRAFFIC;
 	if (!options->arena_budget || options->banks)
 		return npuplan_fail(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which operators to run again, so that less has to come back from the host. */
+/* This file finds operators to run again, so that less has to come back from the host. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,24 +7,26 @@
 #include "graph/shape.h"
 #include "recompute.h"
 
-/* Clones of one candidate, one for the other, at most. */
+/* Clones of one candidate at most, one for the other. */
 #define MAX_CLONES 4
-/* Work of one plan, as a multiple of the first one's, and at least. */
+/* Limit of the work of one plan: a multiple of the first plan's, and at least so many units. */
 #define TRY_FACTOR 4
 #define TRY_WORK   20000000ull
-/* Work of all of it, unless the caller says. */
+/* Limit of the work of all plans, if the caller has none. */
 #define ALL_WORK   2000000000ull
 
-/** struct clone_set - clones to add together; each one's readers are owned */
+/** struct clone_set - clones that are added together; their lists of readers are owned */
 struct clone_set {
 	struct npuplan_clone clones[MAX_CLONES];
 	uint32_t count;
 };
 
 /*
- * struct hill_climb - the best so far, and what is tried beside it
+ * struct hill_climb - the best plan so far, and what is tried beside it
  * @graph: of the best plan
- * @effort: of all plans together; @work units so far, of which the first plan took @first_work
+ * @effort: of all plans together
+ * @work: units so far
+ * @first_work: units that the first plan took
  */
 struct hill_climb {
 	const struct cosma_settings *options;
@@ -40,7 +42,10 @@ static uint64_t elements(const struct npuplan_tensor *tensor)
 	return tensor->elem_size ? tensor->size / tensor->elem_size : tensor->size;
 }
 
-/* Multiply-accumulates of an operator; elements written, of one that does not multiply. */
+/*
+ * Returns the multiply-accumulates of an operator; of one that does not multiply, the elements it
+ * writes.
+ */
 static uint64_t operations_of(const struct npuplan_graph *graph, uint32_t op)
 {
 	const struct npuplan_op *o = &graph->ops[op];
@@ -59,7 +64,7 @@ static uint64_t operations_of(const struct npuplan_graph *graph, uint32_t op)
 			each *= (uint64_t)(o->attrs.kernel[d] > 0 ? o->attrs.kernel[d] : 1);
 		if (axis < in->dim_count && in->shape[axis] >= groups)
 			each *= (uint64_t)(in->shape[axis] / groups);
-		/* A transposed one multiplies once for each input element and weight. */
+		/* A transposed convolution multiplies once for each input element and weight. */
 		return o->attrs.transposed ? elements(in) * each : out * each;
 	}
 	if (!strcmp(o->type, "linear") || !strcmp(o->type, "matmul"))
@@ -103,7 +108,10 @@ static bool resident(const struct npuplan_cosma_plan *plan, uint32_t tensor, uin
 	return false;
 }
 
-/* Who reads a tensor between its fill at @position and when it leaves; or @all that follow. */
+/*
+ * Lists the operators that read a tensor between its fill at @position and when it leaves, or @all
+ * that follow.
+ */
 static int readers_after(const struct hill_climb *climb, uint32_t position, bool all,
 			 struct npuplan_clone *clone)
 {
@@ -134,8 +142,8 @@ static int64_t next_op_id(const struct npuplan_graph *graph)
 }
 
 /*
- * The operator that made what is filled at @position; then, while @depth lasts, those
- * that made what it needs and what is not on chip there.
+ * Makes the candidate of the operator that made what is filled at @position, and, while @depth
+ * lasts, of those that made what it needs and what is not on chip there.
  */
 static int make_candidate(const struct hill_climb *climb, uint32_t position, bool all,
 			  uint32_t depth, struct clone_set *candidate)
@@ -173,7 +181,7 @@ static int make_candidate(const struct hill_climb *climb, uint32_t position, boo
 			candidate->count++;
 		}
 	}
-	/* As many clones as at less depth are the same ones. */
+	/* With fewer clones it is the candidate of less depth. */
 	if (err || !candidate->clones[0].reader_count || candidate->count != depth + 1)
 		candidate_fini(candidate);
 	return err;
@@ -181,7 +189,7 @@ static int make_candidate(const struct hill_climb *climb, uint32_t position, boo
 
 /* ---------------------------------------------------------------- climbing */
 
-/* What the caller hears: the best of all that was tried; no bound is known. */
+/* Tells the caller of the best plan of all that were tried; no bound is known. */
 static int tell(void *context, const struct npuplan_pack_progress *now)
 {
 	struct hill_climb *climb = context;
@@ -208,7 +216,7 @@ static int make_plan(struct hill_climb *climb, const struct npuplan_graph *graph
 		options.common.progress = tell;
 		options.common.context = climb;
 	}
-	/* What is no deadline is for npuplan_cosma() to refuse. */
+	/* A deadline that makes no sense is for npuplan_cosma() to refuse. */
 	if (options.common.deadline_seconds > 0)
 		options.common.deadline_seconds = npuplan_effort_left(&climb->effort);
 	err = npuplan_cosma(graph, &options, plan, error);
@@ -229,7 +237,7 @@ static uint64_t try_limit(const struct hill_climb *climb)
 	return limit < left ? limit : left;
 }
 
-/** struct found - best candidate of a round */
+/** struct found - the best candidate of a round */
 struct found {
 	struct npuplan_graph *graph;
 	struct npuplan_cosma_plan plan;
@@ -317,7 +325,7 @@ static int try_all(struct hill_climb *climb, uint32_t limit, struct found *found
 	return err;
 }
 
-/* The best of a round becomes what the next one starts from. */
+/* Lets the next round start from the best candidate of this one. */
 static int accept(struct hill_climb *climb, struct found *found)
 {
 	struct npuplan_recomputation *best = climb->best;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The planner: what is asked for, in which order parts try, what is returned. */
+/* npuplan_cosma(): in which order the parts of the search try, and what is returned. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +9,12 @@
 #include "planners/cosma/paper/baselines.h"
 #include "solve.h"
 
-/* Work of the packing core on one schedule. */
+/* Limit of the packing core's work on one schedule. */
 #define PLACE_WORK 10000000ull
-/* Work of the search with addresses, if the first schedule has none. */
+/* Limit of the work of the search with addresses, if the first schedule has none. */
 #define EXACT_WORK 2000000000ull
 
-/* A plan to have: linear allocation of an order. */
+/* Makes a plan to have, by linear allocation of an order. */
 static int solve_linear(struct cosma_solver *solver, const struct cosma_schedule *order)
 {
 	struct cosma_schedule schedule;
@@ -32,7 +32,10 @@ static int solve_linear(struct cosma_solver *solver, const struct cosma_schedule
 	return err == -ENOSPC ? 0 : err;
 }
 
-/* Addresses of the best schedule without them, or a plan near it. The limit of memory may come. */
+/*
+ * Finds addresses of the best schedule without them, or a plan near it. At the limit of memory
+ * there may be neither.
+ */
 static int place_relaxed(struct cosma_solver *solver, struct cosma_schedule *schedule,
 			 uint32_t *status)
 {
@@ -46,8 +49,8 @@ static int place_relaxed(struct cosma_solver *solver, struct cosma_schedule *sch
 }
 
 /*
- * First a plan to have, then the least traffic without addresses, and addresses for
- * that. If there are none, something near it, and the search with addresses.
+ * First there is a plan to have, then the least traffic without addresses, and addresses for that.
+ * If there are none, a plan near it is looked for, and then one by the search with addresses.
  */
 static int solve_traffic(struct cosma_solver *solver, struct npuplan_cosma_plan *plan)
 {
@@ -83,7 +86,7 @@ static int solve_traffic(struct cosma_solver *solver, struct npuplan_cosma_plan 
 	return err;
 }
 
-/* The order of least peak as the best one; if it is not proved the order that was given. */
+/* Makes the order of least peak the best one; if it is not proved, the order that was given. */
 static int find_least_peak(struct cosma_solver *solver, bool fixed, int64_t *peak, int64_t *bound)
 {
 	int outcome;
@@ -117,7 +120,10 @@ static int solve_peak(struct cosma_solver *solver, struct npuplan_cosma_plan *pl
 	return err;
 }
 
-/* What is asked, and what the operators need; if it fails there is nothing to finish. */
+/*
+ * Begins a call: reads what is asked for, and finds what the operators need. If it fails there is
+ * nothing to finish.
+ */
 static int begin(struct cosma_solver *solver, const struct npuplan_graph *graph,
 		 const struct cosma_settings *options, uint64_t *needed, uint32_t *op,
 		 struct npuplan_error *error)
@@ -133,11 +139,13 @@ static int begin(struct cosma_solver *solver, const struct npuplan_graph *graph,
 	return npuplan_fail(error, err, "cosma: %s", strerror(-err));
 }
 
-/* The plan, if one was found and @err is 0; returns @err, or another error. */
+/*
+ * Ends a call, and returns its plan if one was found and @err is 0; returns @err, or another error.
+ */
 static int finish(struct cosma_solver *solver, int err, struct npuplan_cosma_plan *plan,
 		  struct npuplan_error *error)
 {
-	/* The plan is the caller's. */
+	/* The plan's memory is the caller's, and not counted. */
 	plan->memory = solver->run.heap.most;
 	if (!err && solver->found)
 		err = cosma_steps(solver->graph, &solver->best, &solver->stays, plan);

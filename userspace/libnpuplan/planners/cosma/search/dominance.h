@@ -14,9 +14,9 @@
  * @b: masks of the other one
  * @b_cost: bytes that it has paid
  *
- * It imitates @b: first it evicts what @b has away (it pays now what @b has paid), and what only @b
- * has on chip it brings back when @b uses it, which is paid for. Whatever @b has a host copy of
- * and it has not costs it that tensor's spill, once.
+ * The first state imitates @b. At once it evicts what @b has away, and pays for that what @b has
+ * paid. What only @b has on chip it brings back when @b uses it, which is paid for already. A
+ * tensor of which only @b has a host copy costs it that tensor's spill, once.
  */
 bool cosma_dominates(const struct cosma_model *model, const struct cosma_downset *downset,
 		     const uint64_t *a, int64_t a_cost, const uint64_t *b, int64_t b_cost);

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* Inclusion-minimal evictions. */
+/* This file enumerates inclusion-minimal evictions. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "evict.h"
 
 /* struct alike - tensors that are as good as each other
- * @yields: leaves with the operator, as an input of it
- * @rest: bytes of it and those behind it; @others: of those that do not yield
+ * @size, @price: of each, bytes
+ * @rest: bytes of these and those behind them
+ * @others: the same of those that do not yield
+ * @yields: they are inputs of the operator, and leave with it
+ * @first: place in the list of tensors
+ * @count: tensors
+ * @take: tensors that the set at hand has
  */
 struct alike {
 	int64_t size;
@@ -15,7 +20,7 @@ struct alike {
 	int64_t rest;
 	int64_t others;
 	bool yields;
-	uint32_t first; /* in the list of tensors */
+	uint32_t first;
 	uint32_t count;
 	uint32_t take;
 };
@@ -30,7 +35,7 @@ struct evicting {
 	uint32_t count;
 };
 
-/* Order of tensors: large first; those alike are neighbours. */
+/* Orders tensors by falling size, so that those that are alike are neighbours. */
 static int compare(const struct cosma_board *board, uint32_t a, uint32_t b)
 {
 	const struct cosma_model *model = board->model;
@@ -54,7 +59,7 @@ static int compare(const struct cosma_board *board, uint32_t a, uint32_t b)
 	}
 }
 
-/* Into the list, by compare(). */
+/* Puts a tensor into the list, in the order of compare(). */
 static void list_tensor(struct evicting *evicting, uint32_t x)
 {
 	uint32_t at;
@@ -76,7 +81,7 @@ static void list_tensors(struct evicting *evicting)
 	npuplan_set_for_each(x, board->on, board->tensor_words)
 		if (!cosma_listed(&model->inputs, op, x))
 			list_tensor(evicting, x);
-	/* Those that the operator uses differ from all others in that. */
+	/* Tensors that the operator uses differ from all others in that. */
 	cosma_for_each(k, model->inputs, op)
 		if (cosma_board_may_yield(board, op, k))
 			list_tensor(evicting, model->inputs.item[k]);
@@ -117,8 +122,8 @@ static int report(struct evicting *evicting, int64_t cost)
 }
 
 /*
- * Classes come by falling size, so a set is minimal if its last, smallest tensor
- * is needed; and as soon as nothing is in excess, the set is complete.
+ * Classes of alike tensors come by falling size, so that a set is minimal if its last, smallest
+ * tensor is needed; and as soon as nothing is in excess, the set is complete.
  */
 static int choose(struct evicting *evicting, uint32_t i, int64_t loads, int64_t stores,
 		  int64_t cost)
@@ -139,7 +144,7 @@ static int choose(struct evicting *evicting, uint32_t i, int64_t loads, int64_t 
 		int64_t freed = take * alike->size, price = cost + take * alike->price;
 		int64_t early = alike->yields ? 0 : freed, without = freed - alike->size;
 
-		/* Without the last one it is enough. */
+		/* Without its last tensor the set would be enough. */
 		if (price > eviction->limit ||
 		    (take && without >= stores && (alike->yields || without >= loads)))
 			continue;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Search with addresses. All schedules of a level of cost are enumerated, without
- * the reductions that only keep the cost: a schedule is an order, and for each reuse
- * interval, between two uses of a tensor, whether it is away. Each one is given to the packing
- * core. What is proved not to fit is cut down to the few operators over which it
- * does not, and never looked at again. When a level is empty, the next one is the
- * least cost that was cut off.
+ * The search with addresses enumerates all schedules of a level of cost, without the reductions
+ * that only keep the cost. A schedule is an order, and for each reuse interval, between two uses of
+ * a tensor, whether the tensor is away. Each one is given to the packing core. What is proved not
+ * to fit is cut down to the few operators over which it does not, and never looked at again. When a
+ * level is empty, the next one is the least cost that was cut off.
  *
- * Whether a tensor is away in one is decided where it begins, so that each
- * schedule is met once.
+ * Whether a tensor is away in an interval is decided where that begins, so that each schedule is
+ * met once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +19,18 @@
 #include "nogoods.h"
 #include "solve.h"
 
-/* Work of the packing core: on a schedule, and on an interval of one. */
+/* Limits of the packing core's work: on a schedule, and on an interval of one. */
 #define PLACE_WORK    10000000ull
 #define INTERVAL_WORK 1000000ull
-/* Work of the lattice on an interval. */
+/* Limit of the lattice's work on an interval. */
 #define LATTICE_WORK  4000000ull
-/* Tensors that one operator touches and that stay, at most; more are never moved. */
+/* Tensors at most that one operator touches and that may leave; others stay. */
 #define MAX_FREED     16
-/* Operators of a graph that is searched at all: each one takes up to a KiB of stack. */
+/* Operators at most of a graph that is searched: each one takes up to a KiB of stack. */
 #define MAX_OPS	      6000
 
 /*
- * struct failed - state from which no schedule within @slack is complete
+ * struct failed - a state from which no schedule is complete that costs @slack more at most
  * @masks: of the state at its downset; owned
  * @last: operator that has run last
  * @hash: of all but @slack
@@ -46,15 +45,23 @@ struct failed {
 
 /*
  * struct exact - the enumeration
- * @board: per position, before its operator runs
+ * @board: per position, the state before its operator runs
+ * @schedule: the order so far
+ * @relaxed: best schedule without addresses, whose choices are tried first
+ * @relaxed_status: what the packing core says of that
+ * @packed: room for the masks of one state
  * @cost: per position, paid so far
  * @over: per position, bytes of the operator before it that have to leave with it
- * @schedule: the order so far, and who leaves before which position:
- *	@left[first_left[p]..first_left[p + 1])
- * @level: cost allowed; @next: least cost that was cut off
- * @failed: states that have failed at this level, which @table finds
+ * @left: tensors that leave: those before position p are left[first_left[p]..first_left[p + 1])
+ * @left_room: numbers that @left has room for
+ * @failed: states that have failed at this level
+ * @table: of @failed, by hash
+ * @level: cost that is allowed
+ * @next: least cost that was cut off
  * @back: position to go back to after a conflict
+ * @leaves: schedules that were tried, or cut off by no-goods
  * @complete: nothing was left out
+ * @found: a schedule of this level has addresses
  */
 struct exact {
 	struct cosma_solver *solver;
@@ -97,7 +104,7 @@ static bool is_over(struct exact *exact)
 
 /* --------------------------------------------------------- states that failed */
 
-/* The same state, if it has failed before; else NULL. */
+/* Returns the same state if it has failed before; else NULL. */
 static struct failed *find_failed(const struct exact *exact, const struct failed *state)
 {
 	size_t bytes = 2 * exact->downsets.downset[state->downset].words * sizeof(*state->masks);
@@ -122,7 +129,7 @@ static void forget_failed(struct exact *exact)
 	npuplan_table_fini(&exact->table);
 }
 
-/* Keeps a failed state; of a new one it takes over @masks. */
+/* Keeps a failed state. If it is new, it takes over @masks. */
 static int note_failed(struct exact *exact, const struct failed *state, uint64_t **masks)
 {
 	struct failed *failed = find_failed(exact, state);
@@ -142,7 +149,9 @@ static int note_failed(struct exact *exact, const struct failed *state, uint64_t
 
 /* ------------------------------------------------------------------- conflicts */
 
-/** struct interval - positions of a schedule, alone; what is known of their addresses */
+/**
+ * struct interval - positions of a schedule, looked at alone, and what is known of their addresses
+ */
 struct interval {
 	struct cosma_stays *stays;
 	uint32_t first;
@@ -167,7 +176,8 @@ static int try_interval(struct exact *exact, struct interval *interval, uint32_t
 }
 
 /*
- * Whether positions @first to @last have no placement: none exists if @proved, else none was found.
+ * Whether positions @first to @last have no placement: if @proved, none exists; else none was
+ * found.
  */
 static bool is_stuck(struct exact *exact, struct interval *interval, bool proved, uint32_t first,
 		     uint32_t last, int *err)
@@ -176,7 +186,10 @@ static bool is_stuck(struct exact *exact, struct interval *interval, bool proved
 	return proved ? interval->infeasible : !interval->fits;
 }
 
-/* Shorten the interval while it does not fit: first to its shortest beginning, then at its end. */
+/*
+ * Shortens the interval while it does not fit: first to its shortest beginning, then to the
+ * shortest end of that.
+ */
 static int narrow(struct exact *exact, struct interval *interval, bool proved)
 {
 	uint32_t last = exact->model->op_count - 1;
@@ -190,7 +203,7 @@ static int narrow(struct exact *exact, struct interval *interval, bool proved)
 	return err;
 }
 
-/* What the packing core could not decide, as a lattice. */
+/* Asks the lattice about what the packing core could not decide. */
 static int refute(struct exact *exact, struct interval *interval)
 {
 	const struct cosma_stays *stays = interval->stays;
@@ -206,7 +219,7 @@ static int refute(struct exact *exact, struct interval *interval)
 		uint32_t t = stay->parameter ? stay->tensor : exact->model->tensor_of[stay->tensor];
 		uint32_t from = cosma_stay_start(stay), to = cosma_stay_end(stay);
 
-		/* Whoever may take its bytes may be anywhere then: that refutes less. */
+		/* A stay that may take its bytes may lie anywhere then: that refutes less. */
 		if (stay->taker != NPUMEM_NONE)
 			to--;
 		if (to >= last && !stay->parameter &&
@@ -225,8 +238,8 @@ static int refute(struct exact *exact, struct interval *interval)
 }
 
 /*
- * No addresses were found for the schedule: learn where it does not fit, if that can
- * be proved. @back is the position to blame. @proved: that of the whole is.
+ * Learns where a schedule without addresses does not fit, if that can be proved; exact->back is
+ * then the position to blame. @proved: it is proved that the whole does not fit.
  */
 static int learn(struct exact *exact, struct cosma_stays *stays, bool proved)
 {
@@ -241,7 +254,7 @@ static int learn(struct exact *exact, struct cosma_stays *stays, bool proved)
 		interval.infeasible = true;
 	}
 	if (err || !interval.infeasible) {
-		/* Neither found nor refuted: this level cannot be proved empty. */
+		/* What is neither found nor refuted keeps this level from being proved empty. */
 		exact->complete = false;
 		return err;
 	}
@@ -291,7 +304,7 @@ static int try_schedule(struct exact *exact)
 
 static int visit(struct exact *exact, uint32_t p);
 
-/* A tensor that is on chip at @p. */
+/* Adds a tensor that is on chip at @p to those that may leave. */
 static void add_freed(struct exact *exact, uint32_t p, uint32_t x, uint32_t *freed, uint32_t *count)
 {
 	if (!npuplan_set_has(exact->board[p].on, x))
@@ -302,7 +315,10 @@ static void add_freed(struct exact *exact, uint32_t p, uint32_t x, uint32_t *fre
 		exact->complete = false;
 }
 
-/* Tensors that the operator before touched, or that are there at the start: on chip. */
+/*
+ * Lists tensors that may leave at @p: those on chip that the operator before touched, or that are
+ * there at the start.
+ */
 static uint32_t list_freed(struct exact *exact, uint32_t p, uint32_t *freed)
 {
 	const struct cosma_model *model = exact->model;
@@ -319,7 +335,7 @@ static uint32_t list_freed(struct exact *exact, uint32_t p, uint32_t *freed)
 	return count;
 }
 
-/* Who is on chip while @v runs, for the no-goods. */
+/* Records which tensors are on chip while @v runs, for the no-goods. */
 static void record(struct exact *exact, uint32_t p, uint32_t v, const struct cosma_board *board,
 		   const uint32_t *left, uint32_t count)
 {
@@ -339,7 +355,7 @@ static void record(struct exact *exact, uint32_t p, uint32_t v, const struct cos
 	*row = model->work[v] || cosma_takes_over(model, v) ? v : NPUMEM_NONE;
 }
 
-/* Bytes of the operator's inputs that leave with it, or not. */
+/* Returns the bytes of the operator's inputs that may leave with it. */
 static int64_t may_yield(const struct cosma_board *board, uint32_t v)
 {
 	const struct cosma_model *model = board->model;
@@ -363,7 +379,7 @@ static bool has_stored(const struct exact *exact, uint32_t p, const uint32_t *le
 	return over <= 0;
 }
 
-/* The operator runs at @p after tensors @left have left; then the rest. */
+/* Runs operator @v at @p after tensors @left have left, and then tries the rest. */
 static int advance(struct exact *exact, uint32_t p, uint32_t v, const uint32_t *left,
 		   uint32_t count)
 {
@@ -439,7 +455,7 @@ static int try_op(struct exact *exact, uint32_t p, uint32_t v)
 
 	for (uint32_t i = 0; i < count; i++)
 		preferred |= relaxed_leaves(exact, p, freed[i]) ? 1u << i : 0;
-	/* Its choice first, then all others. */
+	/* The relaxed schedule's choice comes first, then all others. */
 	for (uint32_t choice = 0; choice < 1u << count; choice++) {
 		uint32_t set = choice ^ preferred, leaving = 0;
 
@@ -455,7 +471,7 @@ static int try_op(struct exact *exact, uint32_t p, uint32_t v)
 	return err;
 }
 
-/* Ready operators at @p in the order of the relaxed schedule. */
+/* Returns the ready operators at @p in the order of the relaxed schedule. */
 static uint32_t *sort_ready(const struct exact *exact, uint32_t p)
 {
 	const struct cosma_board *board = &exact->board[p];
@@ -473,7 +489,7 @@ static uint32_t *sort_ready(const struct exact *exact, uint32_t p)
 	return ready;
 }
 
-/* @p operators have run: all ways to go on. */
+/* Tries all ways to go on once @p operators have run. */
 static int visit(struct exact *exact, uint32_t p)
 {
 	struct failed state = {
@@ -556,7 +572,10 @@ static int exact_init(struct exact *exact)
 	return err ? err : cosma_schedule_init(&exact->schedule, model);
 }
 
-/* All schedules of a level, then those of the next: an enum cosma_outcome, or an error. */
+/*
+ * Looks through all schedules of a level, then of the next. Returns an enum cosma_outcome, or an
+ * error.
+ */
 static int search_levels(struct exact *exact)
 {
 	struct cosma_solver *solver = exact->solver;
@@ -601,7 +620,7 @@ int cosma_exact(struct cosma_solver *solver, const struct cosma_schedule *relaxe
 	int outcome;
 
 	cosma_run_share(&solver->run, work_limit, 1);
-	/* It calls itself once an operator, and has a board for each. */
+	/* The search calls itself once an operator, and has a board for each. */
 	if (model->op_count > MAX_OPS || is_over(&exact))
 		return COSMA_STOPPED;
 	outcome = exact_init(&exact);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Minimum peak memory footprint. */
+/* This file searches for the minimum peak memory footprint (cosma_mpmf()). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,11 +7,12 @@
 #include "search.h"
 #include "tree.h"
 
-/* struct peak_search - of nodes that cost the most bytes at once on the way to them
- * @certain: per operator: bytes on chip while it runs, in any order
+/* struct peak_search - a search in which a node costs the most bytes at once on the way to it
+ * @certain: per operator, bytes on chip while it runs, in any order
  * @largest: operators by falling @certain
- * @adders: per operator, bits: tensors that add to it if on chip
+ * @adders: per operator, the set of tensors that add to it if they are on chip
  * @masks: of the state that is expanded
+ * @fixed: operators run by the model's rank
  * @truncated: a limit came while a state was expanded
  */
 struct peak_search {
@@ -26,7 +27,7 @@ struct peak_search {
 	bool truncated;
 };
 
-/* Bytes that are on chip while an operator runs, whatever the order. */
+/* Finds the bytes that are on chip while each operator runs, whatever the order. */
 static int find_certain(struct peak_search *search)
 {
 	const struct cosma_model *model = search->model;
@@ -141,7 +142,7 @@ static int expand(struct peak_search *search, uint32_t id)
 		cosma_board_copy(child, board);
 		cosma_board_run(child, v);
 		search->tree.trail[0] = v;
-		/* Every order needs as much as this state is known to. */
+		/* Every order needs as much as this state is known to need. */
 		reached = peak > node.bound ? peak : node.bound;
 		peak = peak > node.cost ? peak : node.cost;
 		if (!search->fixed) {
@@ -173,7 +174,7 @@ static int loop(struct peak_search *search, int64_t floor, struct cosma_path *pa
 
 		if (tree->node[id].dominated)
 			continue;
-		/* What there was no time for may need less. */
+		/* A child that there was no time for may need less. */
 		if (search->truncated)
 			return COSMA_STOPPED;
 		*lower_bound = tree->node[id].bound;

@@ -48,7 +48,10 @@ static bool matches(const struct cosma_nogood *nogood, const struct cosma_histor
 {
 	const struct cosma_history window = { nogood->row, history->words };
 
-	/* The end differs most often; what had moved before the first one is of no concern. */
+	/*
+	 * The last operators differ most often. What had moved before the first one does not
+	 * matter.
+	 */
 	for (uint32_t k = nogood->length; k-- > 0;)
 		if (memcmp(cosma_history_row(history, last + 1 + k - nogood->length),
 			   cosma_history_row(&window, k),

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * No-good cuts: what is on chip over a few consecutive operators, if that has been
- * proved not to fit at any addresses. A schedule that repeats it is cut off.
+ * A no-good is what is on chip over a few consecutive operators, if that has been proved not to fit
+ * at any addresses. A schedule that repeats it is cut off.
  */
 #pragma once
 
 #include "planners/cosma/model/model.h"
 
 /*
- * struct cosma_history - who is on chip while each position's operator runs
- * @row: per position: the operator if it has bytes of its own, else NPUMEM_NONE; then @words of
- *	bits, the tensors on chip; then as many, those that left and came back just before, so
- *	that they may be at another address than before
+ * struct cosma_history - which tensors are on chip while each position's operator runs
+ * @row: per position: first the operator if it has bytes of its own, else NPUMEM_NONE; then the set
+ *	of tensors on chip; then the set of those that left and came back just before, so that they
+ *	may be at another address than before
+ * @words: of a set of tensors
  */
 struct cosma_history {
 	uint64_t *row;
@@ -26,7 +27,7 @@ static inline uint64_t *cosma_history_row(const struct cosma_history *history, u
 	return history->row + (size_t)position * (1 + 2 * history->words);
 }
 
-/** struct cosma_nogoods - rows of histories; that of number i has @length of them */
+/** struct cosma_nogoods - rows of histories, of which each no-good has @length */
 struct cosma_nogoods {
 	struct cosma_nogood {
 		uint64_t *row;
@@ -37,10 +38,10 @@ struct cosma_nogoods {
 
 void cosma_nogoods_fini(struct cosma_nogoods *nogoods);
 
-/* Positions @first..@last of a history do not fit. */
+/* Keeps positions @first..@last of a history, which do not fit. -ENOMEM */
 int cosma_nogoods_add(struct cosma_nogoods *nogoods, const struct cosma_history *history,
 		      uint32_t first, uint32_t last);
 
-/* Whether some no-good ends at position @last of a history. */
+/* Whether a no-good ends at position @last of a history. */
 bool cosma_nogoods_match(const struct cosma_nogoods *nogoods, const struct cosma_history *history,
 			 uint32_t last, uint64_t *work);

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: MIT
-/* Segments one after the other, and their paths put together. */
+/*
+ * This file solves the relaxed problem: segments one after the other, whose paths are put together.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "solve.h"
 #include "windows.h"
 
-/* Work of the first attempt, which is enough for most networks. */
+/* Limit of the work of the first attempt, which is enough for most networks. */
 #define FIRST_WORK    3000000ull
-/* Work of one search by windows. */
+/* Limit of the work of one search by windows. */
 #define WINDOW_WORK   20000000ull
-/* Windows: states of each one's search; segments below this have none. */
+/*
+ * Limit of the states of one window's search, and operators below which a segment has no windows.
+ */
 #define WINDOW_STATES 20000
 #define WINDOW_LEAST  16
 
-/** struct evictions - who leaves before which position, of the whole model */
+/** struct evictions - which tensors of the whole model leave before which position */
 struct evictions {
 	struct eviction {
 		uint32_t tensor;
@@ -28,7 +32,9 @@ static int note(struct evictions *evictions, const struct cosma_model *part,
 {
 	for (uint32_t p = 0; p < path->op_count; p++)
 		for (uint32_t k = path->first[p]; k < path->first[p + 1]; k++) {
-			/* What leaves with the operator is away from the next one on. */
+			/*
+			 * A tensor that leaves with the operator is away from the next position on.
+			 */
 			bool with = cosma_listed(&part->inputs, path->order[p], path->evicted[k]);
 			struct eviction eviction = {
 				.tensor = part->tensor_of[path->evicted[k]],
@@ -43,8 +49,8 @@ static int note(struct evictions *evictions, const struct cosma_model *part,
 
 /*
  * struct segment_search - a segment while it is solved
- * @path: the best so far; without an order if there is none
- * @bound: proved
+ * @path: best so far; it has no order if there is none
+ * @bound: of the segment's cost
  */
 struct segment_search {
 	struct cosma_solver *solver;
@@ -53,7 +59,7 @@ struct segment_search {
 	int64_t bound;
 };
 
-/* Run the query as it stands, and keep what it finds. Returns its outcome. */
+/* Runs the query as it stands, and keeps what it finds. Returns its outcome. */
 static int attempt(struct segment_search *segment)
 {
 	struct cosma_path path = { 0 };
@@ -70,7 +76,7 @@ static int attempt(struct segment_search *segment)
 	return outcome;
 }
 
-/* A plan in the order that was given: the best for it, if that is quick. */
+/* Finds the best plan in the order that was given, if that is quick. */
 static int attempt_order(struct segment_search *segment)
 {
 	int64_t bound = segment->bound;
@@ -85,7 +91,7 @@ static int attempt_order(struct segment_search *segment)
 	return outcome < 0 ? outcome : 0;
 }
 
-/* Plans by windows of several widths; each has to beat the one before. */
+/* Finds plans by windows of several widths, of which each has to beat the one before. */
 static int plan_by_windows(struct segment_search *segment)
 {
 	static const uint32_t widths[] = { 5, 10 };
@@ -109,7 +115,7 @@ static int plan_by_windows(struct segment_search *segment)
 	return outcome < 0 ? outcome : 0;
 }
 
-/* Bounds from windows of several widths. */
+/* Finds bounds by windows of several widths. */
 static int bound_by_windows(struct segment_search *segment)
 {
 	const struct cosma_model *model = segment->query.model;
@@ -134,8 +140,8 @@ static int bound_by_windows(struct segment_search *segment)
 }
 
 /*
- * The search alone if that is quick; else first a plan from windows, which leaves
- * the search less to do, and then what windows prove.
+ * The search is tried alone first. If that is not quick, windows give a plan, which leaves the
+ * search less to do, and then a bound.
  */
 static int solve_segment(struct segment_search *segment)
 {
@@ -156,12 +162,12 @@ static int solve_segment(struct segment_search *segment)
 			err = bound_by_windows(segment);
 	}
 	cosma_run_share(run, 0, 1);
-	/* What it has found is kept. */
+	/* What was found before the limit of memory is kept. */
 	if (cosma_run_refused(run, err))
 		err = 0;
 	if (err || outcome < 0)
 		return err ? err : outcome;
-	/* Nothing is below the upper bound: what gave it is the best. */
+	/* Nothing is below the upper bound: the plan that gave it is the best. */
 	if (segment->path.order && segment->query.upper <= segment->bound)
 		return COSMA_SOLVED;
 	return segment->path.order ? COSMA_FOUND : COSMA_STOPPED;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A schedule for which no addresses were found: have more tensors away where it
- * does not fit, the cheapest first, until it does. A plan to have, seldom the best.
+ * Repair makes a plan from a schedule for which no addresses were found: it has more tensors away
+ * where the schedule does not fit, the cheapest first, until it does. That is a plan to have, and
+ * seldom the best.
  */
 #include <stdlib.h>
 
@@ -9,12 +10,12 @@
 #include "planners/cosma/place/addresses.h"
 #include "solve.h"
 
-/* Tensors that are sent away, at most, and work of the packing core on each try. */
+/* Tensors that are sent away at most, and limits of the packing core's work on each try. */
 #define MAX_TRIES     200
 #define TRY_WORK      4000000ull
 #define INTERVAL_WORK 500000ull
 
-/* Last instant of the shortest beginning for which no addresses are found. */
+/* Finds the last instant of the shortest beginning for which no addresses are found. */
 static int find_conflict(struct cosma_solver *solver, const struct cosma_schedule *schedule,
 			 uint32_t *instant)
 {
@@ -34,7 +35,7 @@ static int find_conflict(struct cosma_solver *solver, const struct cosma_schedul
 	return err;
 }
 
-/* Instant of a tensor's begin or of its use before number @k. */
+/* Returns the instant at which a tensor begins, or of its use before number @k. */
 static uint32_t instant_before(const struct cosma_schedule *schedule, uint32_t x, uint32_t k)
 {
 	const struct cosma_model *model = schedule->model;
@@ -45,13 +46,13 @@ static uint32_t instant_before(const struct cosma_schedule *schedule, uint32_t x
 		return schedule->position[model->producer[x]] + 1;
 	if (model->flags[x] & COSMA_ENTRY)
 		return 0;
-	/* Not there before its first use. */
+	/* It is not there before its first use. */
 	return NPUMEM_NONE;
 }
 
 /*
- * Have one more tensor away over @instant, or moved right before it: the cheapest.
- * False if all that can go is gone.
+ * Has the cheapest tensor away over @instant that is not yet, or moved right before it; false if
+ * all that can go is gone.
  */
 static bool send_away(struct cosma_schedule *schedule, uint32_t instant)
 {
@@ -70,13 +71,13 @@ static bool send_away(struct cosma_schedule *schedule, uint32_t instant)
 			host |= schedule->away[k];
 			if (schedule->away[k] || from == NPUMEM_NONE || to < instant)
 				continue;
-			/* At its use it makes room only if that may take its bytes. */
+			/* At its use a tensor makes room only if its bytes may be taken. */
 			if (from > instant ||
 			    (from == instant &&
 			     (!from || to == instant ||
 			      !cosma_gives_way(model, schedule->order[from - 1], x))))
 				continue;
-			/* What only moves frees nothing: after all that leaves. */
+			/* A tensor that only moves frees nothing: it comes after all that leave. */
 			if (to == instant)
 				price += INT64_MAX / 4;
 			if (price < least) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A* over states, and the same window by window. */
+/* A* over states, for a whole model or window by window (cosma_search()). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,16 +8,16 @@
 #include "search.h"
 #include "tree.h"
 
-/* Sets of tensors to evict that are looked at for one operator in one state. */
+/* Limit of the sets of tensors to evict that are looked at for one operator in one state. */
 #define EXACT_CHOICES  1000000
 #define WINDOW_CHOICES 200
-/* No error: no more children of this state. */
+/* This is no error: the state has no more children. */
 #define ENOUGH	       1
 
 /*
- * struct state - of a node, besides what each tree has
- * @masks: in @masks of the search, two of the downset's words each
- * @next: the list of the downset's states
+ * struct state - what a state has besides its node
+ * @next: next state of the same downset
+ * @masks: place in the search's @masks, where the state has twice the downset's words
  */
 struct state {
 	uint32_t next;
@@ -35,7 +35,7 @@ struct traffic_search {
 	uint64_t *masks;
 	uint64_t *packed;
 	uint32_t masks_used;
-	/* Search by windows. */
+	/* For a search by windows. */
 	uint64_t *window_mask;
 	uint32_t *beam;
 	uint32_t beam_count;
@@ -49,7 +49,7 @@ struct traffic_search {
 
 /* ------------------------------------------------------------------- states */
 
-/* Whether a state of the same downset is as good; those that are worse die. */
+/* Whether a state of the same downset is as good as this one; those that are worse die. */
 static bool is_dominated(struct traffic_search *search, struct cosma_downset *downset,
 			 const uint64_t *masks, int64_t cost)
 {
@@ -74,7 +74,7 @@ static bool is_dominated(struct traffic_search *search, struct cosma_downset *do
 }
 
 /*
- * Put the tree's child into the search, unless it leads nowhere; of its trail the first @evicted
+ * Puts the tree's child into the search, unless it leads nowhere. The first @evicted of its trail
  * are tensors, then come @count operators.
  */
 static int add_state(struct traffic_search *search, int64_t cost, uint32_t parent, uint32_t evicted,
@@ -100,7 +100,7 @@ static int add_state(struct traffic_search *search, int64_t cost, uint32_t paren
 	search->run->work += search->bounds.work - before;
 	if (err)
 		return err;
-	/* Else it leads nowhere, but what it dominates does not either: remember it. */
+	/* Else it leads nowhere, but what it dominates does not either: it is remembered. */
 	if (bound != COSMA_NEVER && cost + bound < search->query->upper) {
 		node.bound = cost + bound;
 		node.evicted = evicted;
@@ -114,7 +114,7 @@ static int add_state(struct traffic_search *search, int64_t cost, uint32_t paren
 	return err ? err : cosma_tree_add(tree, node);
 }
 
-/* Limits are looked at for each child: one state may have a million. */
+/* Limits are looked at for each child, since one state may have a million. */
 static bool is_over(struct traffic_search *search)
 {
 	uint32_t limit = search->query->state_limit;
@@ -123,8 +123,8 @@ static bool is_over(struct traffic_search *search)
 }
 
 /*
- * The operator runs on a copy of the board, once @tensors are evicted. Returns
- * ENOUGH, and leaves sets out, when a limit is reached.
+ * Runs the operator on a copy of the board, once @tensors are evicted. Returns ENOUGH, and leaves
+ * sets out, when a limit is reached.
  */
 static int try_eviction(void *context, const uint32_t *tensors, uint32_t count, int64_t cost)
 {
@@ -144,7 +144,7 @@ static int try_eviction(void *context, const uint32_t *tensors, uint32_t count, 
 		trail[i] = tensors[i];
 	}
 	cosma_board_run(child, search->op);
-	/* Its own inputs leave with it. */
+	/* Inputs of the operator leave with it. */
 	for (uint32_t i = 0; i < count; i++)
 		if (cosma_listed(inputs, search->op, tensors[i]))
 			cosma_board_evict(child, tensors[i]);
@@ -240,7 +240,7 @@ static bool ends_window(const struct traffic_search *search, uint32_t id)
 	return true;
 }
 
-/* The beam of this window is what the next one starts from. */
+/* The next window starts from the beam of this one. */
 static int next_window(struct traffic_search *search)
 {
 	int err = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A* over states, addresses left out: the least traffic with which operators can
- * run when only the number of bytes on chip counts.
+ * A* over states, addresses left out: it finds the least traffic with which operators can run when
+ * only the number of bytes on chip counts.
  *
- * A tensor is evicted when another operator needs its room, no sooner, and what
- * it costs to bring it back is paid then; so coming back is free, and a state
- * that has evicted less is never worse than what evicting it would have cost.
- * That makes states at the same downset comparable (search.c).
+ * A tensor is evicted when another operator needs its room, no sooner, and what it costs to bring
+ * it back is paid then. So coming back is free, and a state that has evicted less is never worse
+ * than what evicting would have cost it. That makes states at the same downset comparable
+ * (search.c).
  */
 #pragma once
 
@@ -16,19 +16,20 @@
 /** enum cosma_outcome - how a search ended */
 enum cosma_outcome {
 	COSMA_SOLVED,	 /* the path is the best there is */
-	COSMA_FOUND,	 /* a path; it need not be the best */
-	COSMA_EXHAUSTED, /* nothing below @upper: proved */
-	COSMA_STOPPED,	 /* by a limit, or by what heuristics leave out */
+	COSMA_FOUND,	 /* there is a path, which need not be the best */
+	COSMA_EXHAUSTED, /* nothing below @upper exists: it is proved */
+	COSMA_STOPPED,	 /* ended by a limit, or by what heuristics leave out */
 };
 
 /*
  * struct cosma_query - what to search for
+ * @budget: bytes
  * @upper: only what costs less
  * @fixed: operators run by the model's rank; else in any order
- * @window: search by windows: window of each operator, non-decreasing along every path of
- *	the model. All operators of one run before those of the next; NULL: there are none
+ * @window: per operator, its window, for a search by windows; it never falls along a path of the
+ *	model. All operators of one window run before those of the next. NULL: there are no windows
  * @beam_width: states that a window hands to the next, at most
- * @state_limit: states made, at most; 0 = as many as memory holds
+ * @state_limit: states that are made, at most; 0 = as many as memory holds
  */
 struct cosma_query {
 	const struct cosma_model *model;
@@ -40,7 +41,7 @@ struct cosma_query {
 	uint32_t state_limit;
 };
 
-/* cosma_search() - run the query
+/* cosma_search() - run a query
  * @path: out, if COSMA_SOLVED or COSMA_FOUND
  * @lower_bound: out: nothing costs less; @upper if COSMA_EXHAUSTED
  *
@@ -50,13 +51,15 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
 		 int64_t *lower_bound);
 
 /*
- * cosma_mpmf() - minimum peak memory footprint: an order, nothing spilled, whose most bytes live at
- * once are as few as can be (the paper's Eq. 13-15). Best-first over downsets; what a downset has
- * reached at most, or will reach in any order, is its key (mpmf.c).
+ * cosma_mpmf() - find the minimum peak memory footprint (mpmf.c)
  * @floor: a peak that counts as none: no order has less, or nobody cares
  * @fixed: operators run by the model's rank; else in any order
  * @path: out, if COSMA_SOLVED; its cost is the peak (of this model, or @floor)
  * @lower_bound: out
+ *
+ * That is an order, with nothing spilled, in which the most bytes live at once are as few as can be
+ * (the paper's Eq. 13-15). The search is best-first over downsets. The key of a downset is what has
+ * been reached at most, or will be reached in any order.
  *
  * Returns an enum cosma_outcome (COSMA_SOLVED or COSMA_STOPPED), or -ENOMEM.
  */

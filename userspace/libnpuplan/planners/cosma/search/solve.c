@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* One call of the planner: what was asked for, checked, and the best plan so far. */
+/* The solver: what was asked for, checked, and the best plan so far. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,10 @@ static int check_options(const struct cosma_settings *options, struct npuplan_er
 	return 0;
 }
 
-/* Ranks from the caller's order: all operators, none before what it needs. */
+/*
+ * Fills in the model's ranks from the caller's order, which has all operators, none before what it
+ * needs.
+ */
 static int read_order(struct cosma_solver *solver, struct npuplan_error *error)
 {
 	const struct cosma_model *model = &solver->model;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of one call of npuplan_cosma() hand to each other. */
+/* The solver is what the parts of one call of npuplan_cosma() hand to each other. */
 #pragma once
 
 #include "planners/cosma/model/cuts.h"
@@ -7,8 +7,11 @@
 
 /*
  * struct cosma_solver - one call
+ * @graph, @options: the caller's
+ * @segments: of @model
  * @rank: the model's if the schedule is fixed; else NULL
- * @best: schedule, and stays with addresses, of the best plan so far, if @found
+ * @best, @stays: schedule, and stays with addresses, of the best plan so far
+ * @found: there is a plan
  */
 struct cosma_solver {
 	const struct npuplan_graph *graph;
@@ -22,18 +25,18 @@ struct cosma_solver {
 	bool found;
 };
 
-/* cosma_solver_init() - options checked, model and segments made, nothing solved
+/* cosma_solver_init() - check options, make model and segments
  *
- * Errors as npuplan_cosma(), with a sentence; then there is nothing to free.
+ * Nothing is solved yet. Errors as npuplan_cosma(), with a sentence; then there is nothing to free.
  */
 int cosma_solver_init(struct cosma_solver *solver, const struct npuplan_graph *graph,
 		      const struct cosma_settings *options, struct npuplan_error *error);
 void cosma_solver_fini(struct cosma_solver *solver);
 
-/* The order that was given; the rest of @schedule is untouched. */
+/* Sets the order that was given; the rest of @schedule is untouched. */
 void cosma_solver_order(const struct cosma_solver *solver, struct cosma_schedule *schedule);
 
-/* A plan: kept if it costs less than the best. Takes @stays over. */
+/* Offers a plan, which is kept if it costs less than the best. Takes @stays over. */
 void cosma_solver_offer(struct cosma_solver *solver, const struct cosma_schedule *schedule,
 			struct cosma_stays *stays);
 
@@ -43,16 +46,21 @@ void cosma_solver_offer(struct cosma_solver *solver, const struct cosma_schedule
 int cosma_solver_place(struct cosma_solver *solver, const struct cosma_schedule *schedule,
 		       uint64_t work_limit, uint32_t *status);
 
-/* cosma_relaxed() - the best schedule when only numbers of bytes count (relaxed.c)
+/* cosma_relaxed() - find the best schedule when only numbers of bytes count (relaxed.c)
  * @schedule: out, if the result is COSMA_SOLVED or COSMA_FOUND
  * @lower_bound: out: of the relaxed cost
+ *
+ * Returns an enum cosma_outcome, or an error.
  */
 int cosma_relaxed(struct cosma_solver *solver, struct cosma_schedule *schedule,
 		  int64_t *lower_bound);
 
-/* cosma_least_peak() - MPMF order of the whole model (relaxed.c)
+/* cosma_least_peak() - find the MPMF order of the whole model (relaxed.c)
  * @fixed: there is one order only, by the model's rank
- * @peak: out: of the order; @lower_bound: out
+ * @peak: out: of the order
+ * @lower_bound: out: of the peak
+ *
+ * Returns an enum cosma_outcome, or an error.
  */
 int cosma_least_peak(struct cosma_solver *solver, bool fixed, struct cosma_schedule *schedule,
 		     int64_t *peak, int64_t *lower_bound);
@@ -61,12 +69,13 @@ int cosma_least_peak(struct cosma_solver *solver, bool fixed, struct cosma_sched
 int cosma_repair(struct cosma_solver *solver, const struct cosma_schedule *broken);
 
 /* cosma_exact() - search with addresses, level by level of cost (exact.c)
- * @relaxed: a schedule of that cost, addresses left out
+ * @relaxed: best schedule, addresses left out
  * @relaxed_status: what the packing core says of its addresses
+ * @work_limit: of the search
  * @level: no schedule costs less; raised as levels are proved empty
  *
- * Offers the plans it finds. Returns an enum cosma_outcome: COSMA_SOLVED: the
- * best is optimal; COSMA_EXHAUSTED: there is none; COSMA_STOPPED: by a limit.
+ * Offers the plans it finds. Returns an enum cosma_outcome, or an error. COSMA_SOLVED: the best
+ * plan is optimal; COSMA_EXHAUSTED: there is none; COSMA_STOPPED: a limit came.
  */
 int cosma_exact(struct cosma_solver *solver, const struct cosma_schedule *relaxed,
 		uint32_t relaxed_status, uint64_t work_limit, int64_t *level);

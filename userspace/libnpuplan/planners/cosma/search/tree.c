@@ -6,7 +6,7 @@
 
 #include "base/queue.h"
 
-/* The less bound, then the further. */
+/* The node of less bound comes first, then the one that is further. */
 static bool is_sooner(const struct cosma_tree *tree, const uint32_t *a, const uint32_t *b)
 {
 	const struct cosma_node *x = &tree->node[*a], *y = &tree->node[*b];
@@ -59,7 +59,7 @@ int cosma_tree_add(struct cosma_tree *tree, struct cosma_node node)
 	uint32_t id = tree->node_count;
 	int err;
 
-	/* A child is never below its parent. */
+	/* The bound of a child is never below its parent's. */
 	if (node.parent != NPUMEM_NONE && tree->node[node.parent].bound > node.bound)
 		node.bound = tree->node[node.parent].bound;
 	node.path = tree->paths_used;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tree that a best-first search grows, of traffic (search.c) or of peak footprint (mpmf.c):
- * nodes, each reached from its parent by operators that run, and the queue of those to expand.
+ * The tree that a best-first search grows, for traffic (search.c) or for peak footprint (mpmf.c):
+ * nodes, of which each is reached from its parent by operators that run, and the queue of those to
+ * expand.
  */
 #pragma once
 
@@ -10,11 +11,14 @@
 #include "planners/cosma/model/stays.h"
 
 /*
- * struct cosma_node - state that has been reached
- * @evicted, @run: tensors evicted, then operators run, from the parent to here: so many, from
- *	@path on in @paths of the tree
- * @dominated: by another one of its downset
- * @cost: so far; @bound: with what is still to come, at least; COSMA_NEVER: it leads nowhere
+ * struct cosma_node - a state that has been reached
+ * @downset, @parent: numbers; @parent is NPUMEM_NONE for the first node
+ * @evicted: tensors that are evicted on the way from the parent to here
+ * @run: operators that then run
+ * @path: place of these tensors and operators in the tree's @paths
+ * @dominated: another state of its downset dominates this one
+ * @cost: so far
+ * @bound: cost with what is still to come, at least; COSMA_NEVER: it leads nowhere
  */
 struct cosma_node {
 	uint32_t downset;
@@ -28,9 +32,14 @@ struct cosma_node {
 };
 
 /*
- * struct cosma_tree
- * @board: of the node that is expanded; @child: what becomes of it
- * @trail: path to @child, with room for the longest, of @longest numbers
+ * struct cosma_tree - nodes and queue of a search
+ * @board: of the node that is expanded
+ * @child: board of what becomes of it
+ * @queue: nodes to expand
+ * @trail: path to @child, with room for the longest
+ * @longest: numbers of the longest path
+ * @paths: all nodes' paths
+ * @pool: owns @trail
  */
 struct cosma_tree {
 	const struct cosma_model *model;
@@ -49,16 +58,19 @@ struct cosma_tree {
 	struct npuplan_pool pool;
 };
 
-/* @model, @run and @longest are set, all else is 0. -ENOMEM: fini, all the same. */
+/*
+ * Makes an empty tree, of which @model, @run and @longest are set. -ENOMEM: cosma_tree_fini() it,
+ * all the same.
+ */
 int cosma_tree_init(struct cosma_tree *tree);
 void cosma_tree_fini(struct cosma_tree *tree);
 
 /*
- * Adds a node, reached by @trail: into the queue, too, unless it leads nowhere. -ENOMEM; -E2BIG:
- * 2^31 nodes, or numbers of paths
+ * Adds a node, which is reached by @trail, and puts it into the queue unless it leads nowhere.
+ * -ENOMEM; -E2BIG: there are 2^31 nodes, or numbers of paths.
  */
 int cosma_tree_add(struct cosma_tree *tree, struct cosma_node node);
-/* Puts a node into the queue, and takes the first one out of it. -ENOMEM */
+/* Puts a node into the queue, or takes the first one out of it. -ENOMEM */
 int cosma_tree_push(struct cosma_tree *tree, uint32_t id);
 uint32_t cosma_tree_take(struct cosma_tree *tree);
 
@@ -68,5 +80,5 @@ static inline bool cosma_tree_is_complete(const struct cosma_tree *tree, uint32_
 	return tree->downsets.downset[tree->node[id].downset].done == tree->model->op_count;
 }
 
-/* The way to a node; its cost is the node's. -ENOMEM */
+/* Makes the path to a node, whose cost is the node's. -ENOMEM */
 int cosma_tree_path(const struct cosma_tree *tree, uint32_t last, struct cosma_path *path);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* Windows of a model's order, and the bound that they give. */
+/* This file cuts a model's order into windows, and finds the bound that they give. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "windows.h"
 
-/* Bytes alive between each operator of the order and the next. */
+/* Finds the bytes that are alive between each operator of the order and the next. */
 static void find_crossing(const struct cosma_model *model, int64_t *crossing)
 {
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
@@ -14,7 +14,7 @@ static void find_crossing(const struct cosma_model *model, int64_t *crossing)
 		cosma_for_each(k, model->consumers, x) {
 			uint32_t user = model->consumers.item[k];
 
-			/* Users are listed in the order's order. */
+			/* Users are listed in the model's order. */
 			if (!users++ && first == NPUMEM_NONE)
 				first = model->flags[x] & COSMA_ENTRY ? 0 : user;
 			last = user;
@@ -50,7 +50,7 @@ int cosma_windows_cut(const struct cosma_model *model, uint32_t low, uint32_t hi
 			from[end] = begin;
 		}
 	}
-	/* Number the windows from the last one, then turn the numbers round. */
+	/* Windows are numbered from the last one, then the numbers are turned round. */
 	for (uint32_t end = n; end; end = from[end], at++)
 		for (uint32_t p = from[end]; p < end; p++)
 			window[p] = at;
@@ -61,7 +61,7 @@ int cosma_windows_cut(const struct cosma_model *model, uint32_t low, uint32_t hi
 	return 0;
 }
 
-/* Per tensor the window that uses it most; the first of several. */
+/* Finds for each tensor the window that uses it most; of several the first. */
 static int find_owners(const struct cosma_model *model, const uint32_t *window, uint32_t count,
 		       uint32_t *owner)
 {
@@ -94,7 +94,7 @@ static int find_owners(const struct cosma_model *model, const uint32_t *window, 
 	return 0;
 }
 
-/* @query: of all windows */
+/* Finds the bound of one window. @query: of all windows */
 static int bound_window(struct cosma_query query, const uint32_t *ops, uint32_t count,
 			const bool *keep, struct cosma_run *run, int64_t *bound)
 {
@@ -104,7 +104,7 @@ static int bound_window(struct cosma_query query, const uint32_t *ops, uint32_t 
 
 	if (outcome)
 		return outcome;
-	/* What comes from outside may come from the host, for nothing. */
+	/* A tensor from outside may come from the host, for nothing. */
 	for (uint32_t x = 0; x < part.tensor_count; x++)
 		if (part.producer[x] == NPUMEM_NONE)
 			part.flags[x] = COSMA_HOST;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* A state of the search to play on: evict, run. */
+/* A board is a state of the search on which tensors can be evicted and operators run. */
 #include <string.h>
 
 #include "state.h"
 
-/* Of all sets of a board, which are one behind the other. */
+/* Words of all sets of a board, which are one behind the other. */
 static size_t set_words(const struct cosma_board *board)
 {
 	return board->model->words + 2 * (size_t)board->tensor_words;

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
-/* What a state may run at once, without losing anything. */
+/* Closure runs at once what a state may run without losing anything. */
 #include "state.h"
 
-/* Operators of a block, at most. */
+/* Operators of a block at most. */
 #define MAX_BLOCK 32
 
 /*
- * Whether running @v now loses nothing. Let a plan run it later. If its outputs
- * are no larger than an input that dies with it, they may take that input's place
- * from now on: whenever the plan evicts the input, evict the outputs. That costs
- * no more if the input has no host copy, or is twice as large.
+ * Whether running @v now loses nothing. Let a plan run it later. If its outputs are no larger than
+ * an input that dies with it, they may take that input's place from now on: whenever the plan
+ * evicts the input, the outputs are evicted. That costs no more if the input has no host copy, or
+ * is twice as large.
  */
 static bool is_safe(const struct cosma_board *board, uint32_t v, int64_t budget, bool peak)
 {
 	const struct cosma_model *model = board->model;
 	int64_t dying = 0;
 
-	/* Right before its follower is as good. */
+	/* To run it right before its follower is as good. */
 	if (model->follower[v] != NPUMEM_NONE)
 		return false;
 	cosma_for_each(k, model->inputs, v)
@@ -39,7 +39,10 @@ static bool is_safe(const struct cosma_board *board, uint32_t v, int64_t budget,
 
 /*
  * struct op_block - operators up to one that uses a tensor last
- * @op: ascending, so in a topological order; the last one has all others as ancestors
+ * @board: state before they run
+ * @ancestors: of the last one
+ * @op: @count operators, ascending, so in a topological order; all others are ancestors of the last
+ *	one
  */
 struct op_block {
 	const struct cosma_board *board;
@@ -48,14 +51,14 @@ struct op_block {
 	uint32_t count;
 };
 
-/* Whether @v is among the first @count. */
+/* Whether @v is among the first @count operators of a block. */
 static bool is_in(const struct op_block *block, uint32_t count, uint32_t v)
 {
 	return count && v <= block->op[count - 1] && !npuplan_set_has(block->board->executed, v) &&
 	       (v == block->op[block->count - 1] || npuplan_set_has(block->ancestors, v));
 }
 
-/* @last, and all before it that are still to run. False if they are too many. */
+/* Collects @last and all before it that are still to run; false if they are too many. */
 static bool collect(const struct cosma_board *board, uint32_t last, struct op_block *block)
 {
 	const struct cosma_model *model = board->model;
@@ -87,7 +90,7 @@ static bool is_done(const struct cosma_board *board, const struct op_block *bloc
 	return true;
 }
 
-/* Whether the block runs as it stands: all inputs there, nothing evicted. */
+/* Whether the block runs as it stands: all inputs are there, and nothing is evicted. */
 static bool block_fits(const struct cosma_board *board, const struct op_block *block,
 		       int64_t budget)
 {
@@ -110,12 +113,14 @@ static bool block_fits(const struct cosma_board *board, const struct op_block *b
 		}
 		cosma_for_each(k, model->outputs, v)
 			made += model->size[model->outputs.item[k]];
-		/* All inputs while it loads; then what makes room is gone. */
+		/*
+		 * While an operator loads, all its inputs are there; then what makes room is gone.
+		 */
 		if (bytes + model->work[v] > budget ||
 		    bytes + model->work[v] + made - room > budget)
 			return false;
 		bytes += model->born[v];
-		/* Outputs are used within the block, but for its last operator's. */
+		/* Outputs are used within the block, except those of its last operator. */
 		cosma_for_each(k, model->outputs, v)
 			if (i + 1 < block->count &&
 			    !is_done(board, block, block->count, model->outputs.item[k]))
@@ -128,9 +133,9 @@ static bool block_fits(const struct cosma_board *board, const struct op_block *b
 }
 
 /*
- * The same for a block: everything up to the operator that uses @x last, if nothing
- * else of the block survives it. In any plan @x is there until that operator runs,
- * on chip or paid for; its outputs take that place from now on.
+ * Whether running a block now loses nothing: everything up to the operator that uses @x last, if
+ * nothing else of the block survives it. In any plan @x is there until that operator runs, on chip
+ * or paid for; its outputs take that place from now on.
  */
 static bool is_safe_block(const struct cosma_board *board, uint32_t x, int64_t budget, bool peak,
 			  struct op_block *block)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Fronts: sets of executed operators, each kept once. */
+/* Downsets: sets of operators that have run, of which each is kept once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ void cosma_downsets_fini(struct cosma_downsets *downsets)
 	memset(downsets, 0, sizeof(*downsets));
 }
 
-/* Live: produced or from the host, and somebody is still to use it. */
+/* A tensor is live if it is produced or comes from the host, and an operator is still to use it. */
 static bool is_live(const struct cosma_model *model, const uint64_t *executed, uint32_t x)
 {
 	uint32_t from = model->producer[x];
@@ -47,7 +47,7 @@ static int downset_fill(struct cosma_downset *downset, const struct cosma_downse
 	for (uint32_t x = 0; x < model->tensor_count; x++)
 		if (is_live(model, board->executed, x))
 			live[count++] = x;
-	/* One block, which begins with the bits. */
+	/* One block of memory begins with the set of operators. */
 	downset->executed =
 		npuplan_malloc(model->words * sizeof(*downset->executed) +
 			       ((size_t)count + board->ready_count + 1) * sizeof(*live));
@@ -59,7 +59,7 @@ static int downset_fill(struct cosma_downset *downset, const struct cosma_downse
 	memcpy(downset->executed, board->executed, model->words * sizeof(*downset->executed));
 	memcpy(downset->live, live, count * sizeof(*live));
 	downset->words = (count + 63) / 64;
-	/* Ascending, so that what is tried first does not depend on the way here. */
+	/* They are ascending, so that what is tried first does not depend on the way here. */
 	for (uint32_t i = 0; i < board->ready_count; i++) {
 		uint32_t at = downset->ready_count++;
 
