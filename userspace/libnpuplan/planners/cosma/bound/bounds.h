@@ -77,6 +77,9 @@ struct cosma_bounds {
 	uint64_t work;
 };
 
+/* Finds a model's critical operators within a budget of bytes. -ENOMEM: cosma_bounds_fini() it, all
+ * the same.
+ */
 int cosma_bounds_init(struct cosma_bounds *bounds, const struct cosma_model *model, int64_t budget);
 void cosma_bounds_fini(struct cosma_bounds *bounds);
 

@@ -116,6 +116,7 @@ struct ilp_encoding {
 int ilp_encode(struct ilp_encoding *encoding, struct npuplan_error *error);
 void ilp_encoding_fini(struct ilp_encoding *encoding);
 
+/* Returns the columns of tensor @a at timestep @t. */
 static inline struct ilp_cell *ilp_at(const struct ilp_encoding *encoding, uint32_t a, uint32_t t)
 {
 	return &encoding->cell[(size_t)a * encoding->steps + t];

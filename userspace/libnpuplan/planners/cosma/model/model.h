@@ -115,6 +115,7 @@ static inline uint32_t cosma_users(const struct cosma_model *model, uint32_t x)
 int cosma_list_invert(struct cosma_list *list, struct npuplan_pool *pool, uint32_t numbers,
 		      const struct cosma_list *of, uint32_t count);
 
+/* Whether the list of @i contains @value. */
 bool cosma_listed(const struct cosma_list *list, uint32_t i, uint32_t value);
 
 /* Whether the input at entry @k of operator @v makes room for outputs if it leaves with @v. */

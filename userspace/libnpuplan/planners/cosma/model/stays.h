@@ -55,11 +55,13 @@ struct cosma_schedule {
 	struct npuplan_pool pool;
 };
 
+/* Makes a schedule of a model with room for its order, which is not set yet. -ENOMEM */
 int cosma_schedule_init(struct cosma_schedule *schedule, const struct cosma_model *model);
 static inline void cosma_schedule_fini(struct cosma_schedule *schedule)
 {
 	npuplan_pool_free(&schedule->pool);
 }
+/* Copies a schedule of the same model. */
 void cosma_schedule_copy(struct cosma_schedule *to, const struct cosma_schedule *from);
 
 /* Fills in @position and @uses from order[]; no tensor is away. */
@@ -137,5 +139,6 @@ struct cosma_stays {
  */
 int cosma_stays_init(struct cosma_stays *stays, const struct cosma_schedule *schedule,
 		     const struct npuplan_graph *graph);
+/* Appends a stay, which may break the order of stays. -ENOMEM, -E2BIG */
 int cosma_stays_add(struct cosma_stays *stays, struct cosma_stay stay);
 void cosma_stays_fini(struct cosma_stays *stays);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* This file finds the units of a tiled graph. */
 #include "units.h"
 
 #include <stdlib.h>

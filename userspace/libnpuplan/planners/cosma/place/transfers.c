@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* This file turns a plan of units into a plan of the graph. */
 #include "transfers.h"
 
 #include <stdlib.h>

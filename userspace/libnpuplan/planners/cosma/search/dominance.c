@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The dominance rule compares two states at one downset. */
 #include "dominance.h"
 
 bool cosma_dominates(const struct cosma_model *model, const struct cosma_downset *downset,

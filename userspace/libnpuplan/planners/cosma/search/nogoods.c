@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* This file keeps no-goods, and looks for them in a history. */
 #include "nogoods.h"
 
 #include <stdlib.h>

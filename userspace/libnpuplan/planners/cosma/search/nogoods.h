@@ -19,9 +19,11 @@ struct cosma_history {
 	uint32_t words;
 };
 
+/* Makes a history with a row for each position. -ENOMEM */
 int cosma_history_init(struct cosma_history *history, const struct cosma_model *model);
 void cosma_history_fini(struct cosma_history *history);
 
+/* Returns the row of a position; see struct cosma_history. */
 static inline uint64_t *cosma_history_row(const struct cosma_history *history, uint32_t position)
 {
 	return history->row + (size_t)position * (1 + 2 * history->words);

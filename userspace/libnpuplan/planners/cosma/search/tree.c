@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The tree of a best-first search: nodes, their paths, and the queue. */
 #include "tree.h"
 
 #include <stdlib.h>

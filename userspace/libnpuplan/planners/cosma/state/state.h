@@ -50,6 +50,7 @@ struct cosma_downsets {
 	uint32_t count;
 };
 
+/* Makes an empty set of downsets. -ENOMEM: cosma_downsets_fini() it, all the same. */
 int cosma_downsets_init(struct cosma_downsets *downsets, const struct cosma_model *model);
 void cosma_downsets_fini(struct cosma_downsets *downsets);
 
@@ -76,6 +77,7 @@ struct cosma_board {
 	struct npuplan_pool pool;
 };
 
+/* Makes a board of a model, whose sets are not set yet. -ENOMEM: cosma_board_fini() it. */
 int cosma_board_init(struct cosma_board *board, const struct cosma_model *model);
 static inline void cosma_board_fini(struct cosma_board *board)
 {
@@ -83,7 +85,9 @@ static inline void cosma_board_fini(struct cosma_board *board)
 }
 /* Starts over: nothing has run, and entry tensors are on chip. */
 void cosma_board_start(struct cosma_board *board);
+/* Copies a state of the same model. */
 void cosma_board_copy(struct cosma_board *to, const struct cosma_board *from);
+/* Unpacks a state: a downset and the masks that cosma_board_pack() makes. */
 void cosma_board_unpack(struct cosma_board *board, const struct cosma_downset *downset,
 			const uint64_t *masks);
 /* cosma_board_need() - bytes on chip while operator @v runs, if nothing leaves for it
@@ -101,6 +105,7 @@ static inline int64_t cosma_board_price(const struct cosma_board *board, uint32_
 {
 	return npuplan_set_has(board->host, x) ? board->model->size[x] : 2 * board->model->size[x];
 }
+/* Has tensor @x leave the chip; the host has a copy then. */
 void cosma_board_evict(struct cosma_board *board, uint32_t x);
 /* Whether the input at entry @k of @v is still needed, but could leave with @v to make room. */
 static inline bool cosma_board_may_yield(const struct cosma_board *board, uint32_t v, uint32_t k)
