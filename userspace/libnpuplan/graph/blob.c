@@ -1,32 +1,83 @@
 // SPDX-License-Identifier: MIT
-/* Graph blobs: written section by section, read through the verifier. */
+/* Graph blobs: written array by array, read through the verifier. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "blob.h"
 #include "base/internal.h"
+#include "blob.h"
+#include "blob_arrays.h"
 #include "checked.h"
 
-struct writer {
+/*
+ * struct records - a graph's arrays as they are in a blob
+ *
+ * Tensors and steps are other records there than in struct npuplan_graph, and a block may have the
+ * graph's name; tiles, accesses, edges and carries are the same.
+ */
+struct records {
 	struct npumem_tensor *tensors;
+	struct npumem_tile *tiles;
+	struct npumem_access *accesses;
 	struct npumem_step *steps;
 	struct npumem_block *blocks;
-	struct npublob_strings strings;
+	struct npumem_edge *edges;
+	struct npumem_carry *carries;
+	uint32_t tensor_count;
+	uint32_t tile_count;
+	uint32_t access_count;
+	uint32_t step_count;
+	uint32_t block_count;
+	uint32_t edge_count;
+	uint32_t carry_count;
 };
 
-static int write_records(struct writer *w, const struct npuplan_graph *graph)
+#define ARRAY(KIND, RECORDS, COUNT, OPTIONAL)                                                \
+	NPUPLAN_BLOB_ARRAY(KIND, struct records, RECORDS, COUNT, struct npuv_graph, RECORDS, \
+			   OPTIONAL)
+
+static const struct npuplan_blob_array arrays[] = {
+	ARRAY(NPUMEM_GRAPH_SECTION_TENSORS, tensors, tensor_count, false),
+	ARRAY(NPUMEM_GRAPH_SECTION_TILES, tiles, tile_count, false),
+	ARRAY(NPUMEM_GRAPH_SECTION_ACCESSES, accesses, access_count, false),
+	ARRAY(NPUMEM_GRAPH_SECTION_STEPS, steps, step_count, false),
+	ARRAY(NPUMEM_GRAPH_SECTION_BLOCKS, blocks, block_count, false),
+	ARRAY(NPUMEM_GRAPH_SECTION_EDGES, edges, edge_count, true),
+	ARRAY(NPUMEM_GRAPH_SECTION_CARRIES, carries, carry_count, true),
+};
+
+enum { ARRAYS = sizeof(arrays) / sizeof(arrays[0]) };
+
+/*
+ * Make the records of a graph, with the names that they have in @strings. Tensors, steps and
+ * blocks are the caller's to free, the other arrays are the graph's.
+ */
+static int make_records(const struct npuplan_graph *graph, struct records *records,
+			struct npublob_strings *strings)
 {
 	int err = 0;
 
-	w->tensors = calloc((size_t)graph->tensor_count + 1, sizeof(*w->tensors));
-	w->steps = calloc((size_t)graph->step_count + 1, sizeof(*w->steps));
-	w->blocks = calloc((size_t)graph->block_count + 1, sizeof(*w->blocks));
-	if (!w->tensors || !w->steps || !w->blocks)
+	*records = (struct records){
+		.tensors = calloc((size_t)graph->tensor_count + 1, sizeof(*records->tensors)),
+		.tiles = graph->tiles,
+		.accesses = graph->accesses,
+		.steps = calloc((size_t)graph->step_count + 1, sizeof(*records->steps)),
+		.blocks = calloc((size_t)graph->block_count + 1, sizeof(*records->blocks)),
+		.edges = graph->edges,
+		.carries = graph->carries,
+		.tensor_count = graph->tensor_count,
+		.tile_count = graph->tile_count,
+		.access_count = graph->access_count,
+		.step_count = graph->step_count,
+		.block_count = graph->block_count,
+		.edge_count = graph->edge_count,
+		.carry_count = graph->carry_count,
+	};
+	if (!records->tensors || !records->steps || !records->blocks)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < graph->tensor_count && !err; i++) {
 		const struct npuplan_tensor *tensor = &graph->tensors[i];
 
-		w->tensors[i] = (struct npumem_tensor){
+		records->tensors[i] = (struct npumem_tensor){
 			.size = tensor->size,
 			.fixed_offset = tensor->fixed_offset,
 			.alias_offset = tensor->alias_offset,
@@ -35,78 +86,58 @@ static int write_records(struct writer *w, const struct npuplan_graph *graph)
 			.flags = tensor->flags,
 			.alias_of = tensor->alias_of,
 		};
-		err = npublob_strings_add(&w->strings, tensor->name, &w->tensors[i].name);
+		err = npublob_strings_add(strings, tensor->name, &records->tensors[i].name);
 	}
 	for (uint32_t i = 0; i < graph->step_count && !err; i++) {
 		const struct npuplan_step *step = &graph->steps[i];
 
-		w->steps[i] = (struct npumem_step){
+		records->steps[i] = (struct npumem_step){
 			.first_access = step->first_access,
 			.access_count = step->access_count,
 			.flags = step->flags,
 			.cookie = step->cookie,
 		};
-		err = npublob_strings_add(&w->strings, step->name, &w->steps[i].name);
+		err = npublob_strings_add(strings, step->name, &records->steps[i].name);
 	}
 	for (uint32_t i = 0; i < graph->block_count; i++) {
-		w->blocks[i] = graph->blocks[i];
-		w->blocks[i].name = NPUMEM_NONE;
+		records->blocks[i] = graph->blocks[i];
+		records->blocks[i].name = NPUMEM_NONE;
 	}
 	/* A blob has no field for the graph's name: its entry block bears it. */
 	if (!err && graph->block_count)
-		err = npublob_strings_add(&w->strings, graph->name, &w->blocks[0].name);
+		err = npublob_strings_add(strings, graph->name, &records->blocks[0].name);
 	return err;
 }
 
 int npuplan_graph_write(const struct npuplan_graph *graph, void **blob, size_t *size,
 			struct npuplan_error *error)
 {
-	struct npublob_section sections[8];
-	struct writer w = { 0 };
-	uint32_t count = 0;
+	struct npublob_section sections[ARRAYS + 1];
+	struct npublob_strings strings = { 0 };
+	struct records records;
+	uint32_t count;
 	int err;
 
-	err = write_records(&w, graph);
-	if (err)
-		goto out;
-#define SECTION(KIND, COUNT, DATA) \
-	(sections[count++] = (struct npublob_section){ (KIND), sizeof(*(DATA)), (COUNT), (DATA) })
-	SECTION(NPUMEM_GRAPH_SECTION_TENSORS, graph->tensor_count, w.tensors);
-	SECTION(NPUMEM_GRAPH_SECTION_TILES, graph->tile_count, graph->tiles);
-	SECTION(NPUMEM_GRAPH_SECTION_ACCESSES, graph->access_count, graph->accesses);
-	SECTION(NPUMEM_GRAPH_SECTION_STEPS, graph->step_count, w.steps);
-	SECTION(NPUMEM_GRAPH_SECTION_BLOCKS, graph->block_count, w.blocks);
-	if (graph->edge_count)
-		SECTION(NPUMEM_GRAPH_SECTION_EDGES, graph->edge_count, graph->edges);
-	if (graph->carry_count)
-		SECTION(NPUMEM_GRAPH_SECTION_CARRIES, graph->carry_count, graph->carries);
-	if (w.strings.size)
-		SECTION(NPUMEM_GRAPH_SECTION_STRINGS, w.strings.size, w.strings.bytes);
-#undef SECTION
-	err = npublob_write(NPUMEM_GRAPH_MAGIC, sections, count, blob, size);
-out:
+	err = make_records(graph, &records, &strings);
+	if (!err) {
+		count = npuplan_blob_sections(arrays, ARRAYS, &records, sections);
+		if (strings.size)
+			sections[count++] = (struct npublob_section){ NPUMEM_GRAPH_SECTION_STRINGS, 1,
+								      strings.size, strings.bytes };
+		err = npublob_write(NPUMEM_GRAPH_MAGIC, sections, count, blob, size);
+	}
 	if (err)
 		npuplan_fail(error, err, "cannot write graph: %s", strerror(-err));
-	free_all(w.tensors, w.steps, w.blocks);
-	npublob_strings_free(&w.strings);
+	free_all(records.tensors, records.steps, records.blocks);
+	npublob_strings_free(&strings);
 	return err;
 }
 
-int npuplan_copy_section(const struct npuv_section *section, size_t size, void *array,
-			 uint32_t *count)
+static int add_tensors(struct npuplan_graph *graph, const struct npuv_graph *checked,
+		       const struct records *records)
 {
-	int err = 0;
-
-	*count = 0;
-	while (*count < section->count && !err)
-		err = npuplan_append_sized(array, count, size, npuv_record(section, *count), 1);
-	return err;
-}
-
-static int read_tensors(struct npuplan_graph *graph, const struct npuv_graph *checked)
-{
-	for (uint32_t i = 0; i < checked->tensors.count; i++) {
-		const struct npumem_tensor *record = npuv_tensor(checked, i);
+	for (uint32_t i = 0; i < records->tensor_count; i++) {
+		const struct npumem_tensor *record = &records->tensors[i];
 		struct npuplan_tensor tensor = {
 			.name = strdup(npuv_name(checked, record->name)),
 			.size = record->size,
@@ -127,10 +158,11 @@ static int read_tensors(struct npuplan_graph *graph, const struct npuv_graph *ch
 	return 0;
 }
 
-static int read_steps(struct npuplan_graph *graph, const struct npuv_graph *checked)
+static int add_steps(struct npuplan_graph *graph, const struct npuv_graph *checked,
+		     const struct records *records)
 {
-	for (uint32_t i = 0; i < checked->steps.count; i++) {
-		const struct npumem_step *record = npuv_step(checked, i);
+	for (uint32_t i = 0; i < records->step_count; i++) {
+		const struct npumem_step *record = &records->steps[i];
 		struct npuplan_step step = {
 			.first_access = record->first_access,
 			.access_count = record->access_count,
@@ -151,27 +183,34 @@ static int read_steps(struct npuplan_graph *graph, const struct npuv_graph *chec
 	return 0;
 }
 
-/* What a graph has as it is in a blob. */
-static int read_records(struct npuplan_graph *graph, const struct npuv_graph *checked)
+/* Fill a new graph from a checked blob. */
+static int read_graph(struct npuplan_graph *graph, const struct npuv_graph *checked)
 {
-	int err = 0;
+	struct records records = { 0 };
+	int err = npuplan_blob_copy(arrays, ARRAYS, checked, &records);
 
-#define COPY(FIELD, COUNT)                                                                       \
-	(err = err ? err :                                                                       \
-		     npuplan_copy_section(&checked->FIELD, sizeof(*graph->FIELD), &graph->FIELD, \
-					  &graph->COUNT))
-	COPY(tiles, tile_count);
-	COPY(accesses, access_count);
-	COPY(blocks, block_count);
-	COPY(edges, edge_count);
-	COPY(carries, carry_count);
-#undef COPY
-	for (uint32_t i = 0; i < graph->block_count; i++)
-		graph->blocks[i].name = NPUMEM_NONE;
+	for (uint32_t i = 0; i < records.block_count; i++)
+		records.blocks[i].name = NPUMEM_NONE;
+	free(graph->blocks);
+	graph->tiles = records.tiles;
+	graph->accesses = records.accesses;
+	graph->blocks = records.blocks;
+	graph->edges = records.edges;
+	graph->carries = records.carries;
+	graph->tile_count = records.tile_count;
+	graph->access_count = records.access_count;
+	graph->block_count = records.block_count;
+	graph->edge_count = records.edge_count;
+	graph->carry_count = records.carry_count;
+	if (!err)
+		err = add_tensors(graph, checked, &records);
+	if (!err)
+		err = add_steps(graph, checked, &records);
+	free_all(records.tensors, records.steps);
 	return err;
 }
 
-/* The verifier's form of a blob, whose graph it refuses with a sentence. */
+/* Have a blob checked by the verifier; the error quotes why it refuses the graph. */
 static int check(const void *blob, size_t size, struct npuv_graph **cells,
 		 struct npuplan_error *error)
 {
@@ -196,11 +235,7 @@ int npuplan_graph_read(const void *blob, size_t size, struct npuplan_graph **out
 		return err;
 	graph = npuplan_graph_new(
 		checked->blocks.count ? npuv_name(checked, npuv_block(checked, 0)->name) : "");
-	err = graph ? read_tensors(graph, checked) : -ENOMEM;
-	if (!err)
-		err = read_records(graph, checked);
-	if (!err)
-		err = read_steps(graph, checked);
+	err = graph ? read_graph(graph, checked) : -ENOMEM;
 	npuv_graph_destroy(checked);
 	if (err) {
 		npuplan_graph_free(graph);

@@ -6,16 +6,6 @@
 
 #include "base/internal.h"
 
-/* npuplan_copy_section() - the known part of each record of a blob's section
- * @size: of that part
- * @array: pointer to an array that npuplan_grow() made, or to NULL; what it has is overwritten
- * @count: out: records in it
- *
- * -ENOMEM
- */
-int npuplan_copy_section(const struct npuv_section *section, size_t size, void *array,
-			 uint32_t *count);
-
 /*
  * struct npuplan_checked - graph as blob, checked by the verifier, with its cells
  * @blob: owned

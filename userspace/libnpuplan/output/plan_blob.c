@@ -1,34 +1,42 @@
 // SPDX-License-Identifier: MIT
-/* Plan blobs. Reading checks the framing; the rules need a graph: npuplan_verify(). */
+/*
+ * Plan blobs: written, and read with their framing checked. Whether a plan keeps the rules only
+ * npuplan_verify() can say, which has the graph.
+ */
 #include <stdlib.h>
 #include <string.h>
 
-#include "blob.h"
 #include "base/internal.h"
+#include "blob.h"
+#include "graph/blob_arrays.h"
 #include "graph/checked.h"
+
+#define ARRAY(KIND, RECORDS, COUNT, SECTION, OPTIONAL)                                           \
+	NPUPLAN_BLOB_ARRAY(KIND, struct npuplan_plan, RECORDS, COUNT, struct npuv_plan, SECTION, \
+			   OPTIONAL)
+
+/* All sections but the info, which is one record and no array. */
+static const struct npuplan_blob_array arrays[] = {
+	ARRAY(NPUMEM_PLAN_SECTION_PLACEMENTS, placements, placement_count, placements, false),
+	ARRAY(NPUMEM_PLAN_SECTION_SCHEDULE, positions, position_count, positions, false),
+	ARRAY(NPUMEM_PLAN_SECTION_BLOCKS, blocks, block_count, blocks, false),
+	ARRAY(NPUMEM_PLAN_SECTION_ENTRIES, entries, entry_count, entries, true),
+	ARRAY(NPUMEM_PLAN_SECTION_EDGES, edges, edge_count, edges, true),
+	ARRAY(NPUMEM_PLAN_SECTION_VIEWS, views, view_count, views, true),
+	ARRAY(NPUMEM_PLAN_SECTION_VIEW_SLOTS, view_slots, view_slot_count, slots, true),
+};
+
+enum { ARRAYS = sizeof(arrays) / sizeof(arrays[0]) };
 
 int npuplan_plan_write(const struct npuplan_plan *plan, void **blob, size_t *size,
 		       struct npuplan_error *error)
 {
-	struct npublob_section sections[8];
-	uint32_t count = 0;
+	struct npublob_section sections[1 + ARRAYS] = {
+		{ NPUMEM_PLAN_SECTION_INFO, sizeof(plan->info), 1, &plan->info },
+	};
+	uint32_t count = 1 + npuplan_blob_sections(arrays, ARRAYS, plan, sections + 1);
 	int err;
 
-#define SECTION(KIND, COUNT, DATA) \
-	(sections[count++] = (struct npublob_section){ (KIND), sizeof(*(DATA)), (COUNT), (DATA) })
-	SECTION(NPUMEM_PLAN_SECTION_INFO, 1, &plan->info);
-	SECTION(NPUMEM_PLAN_SECTION_PLACEMENTS, plan->placement_count, plan->placements);
-	SECTION(NPUMEM_PLAN_SECTION_SCHEDULE, plan->position_count, plan->positions);
-	SECTION(NPUMEM_PLAN_SECTION_BLOCKS, plan->block_count, plan->blocks);
-	if (plan->entry_count)
-		SECTION(NPUMEM_PLAN_SECTION_ENTRIES, plan->entry_count, plan->entries);
-	if (plan->edge_count)
-		SECTION(NPUMEM_PLAN_SECTION_EDGES, plan->edge_count, plan->edges);
-	if (plan->view_count)
-		SECTION(NPUMEM_PLAN_SECTION_VIEWS, plan->view_count, plan->views);
-	if (plan->view_slot_count)
-		SECTION(NPUMEM_PLAN_SECTION_VIEW_SLOTS, plan->view_slot_count, plan->view_slots);
-#undef SECTION
 	err = npublob_write(NPUMEM_PLAN_MAGIC, sections, count, blob, size);
 	return err ? npuplan_fail(error, err, "cannot write plan: %s", strerror(-err)) : 0;
 }
@@ -58,25 +66,14 @@ int npuplan_plan_read(const void *blob, size_t size, struct npuplan_plan **out,
 		return npuplan_fail(error, -ENOMEM, "out of memory");
 	memcpy(&plan->info, info.base, sizeof(plan->info));
 	plan->peak_position = NPUMEM_NONE;
-#define COPY(SECTION, FIELD, COUNT)                                                            \
-	(err = err ? err :                                                                     \
-		     npuplan_copy_section(&parsed.SECTION, sizeof(*plan->FIELD), &plan->FIELD, \
-					  &plan->COUNT))
-	COPY(placements, placements, placement_count);
-	COPY(positions, positions, position_count);
-	COPY(blocks, blocks, block_count);
-	COPY(entries, entries, entry_count);
-	COPY(edges, edges, edge_count);
-	COPY(views, views, view_count);
-	COPY(slots, view_slots, view_slot_count);
-#undef COPY
+	err = npuplan_blob_copy(arrays, ARRAYS, &parsed, plan);
 	if (err) {
 		npuplan_plan_free(plan);
 		return npuplan_fail(error, err, "cannot read plan: %s", strerror(-err));
 	}
 	/* A text field of untrusted bytes must end somewhere. */
 	plan->info.planner[sizeof(plan->info.planner) - 1] = '\0';
-	/* A blob says all of these; a bound of 0 is none. */
+	/* A blob always says these three; a lower bound of 0 says nothing. */
 	plan->claims = NPUPLAN_CLAIM_STATUS | NPUPLAN_CLAIM_TRAFFIC | NPUPLAN_CLAIM_ALIGNMENT;
 	if (plan->info.lower_bound)
 		plan->claims |= NPUPLAN_CLAIM_LOWER_BOUND;
