@@ -149,20 +149,20 @@ static int check_status(struct claims *c)
 }
 
 /*
- * struct range - bytes of a tensor that is no alias
+ * struct byte_range - bytes of a tensor that is no alias
  * @output: they survive; else they are stored
  */
-struct range {
+struct byte_range {
 	uint64_t first;
 	uint64_t end;
 	uint32_t tensor;
 	bool output;
 };
 
-NPUPLAN_ORDER(by_tensor_and_byte, struct range, tensor, first)
+NPUPLAN_ORDER(by_tensor_and_byte, struct byte_range, tensor, first)
 
 /* Bytes that are of an output and stored, each once: ranges by tensor and byte. */
-static uint64_t in_both(const struct range *ranges, size_t count)
+static uint64_t in_both(const struct byte_range *ranges, size_t count)
 {
 	uint64_t ends[2] = { 0 }, counted = 0, bytes = 0;
 
@@ -187,7 +187,7 @@ static uint64_t in_both(const struct range *ranges, size_t count)
 static int first_stores(const struct claims *c, uint64_t *bytes)
 {
 	const struct npuplan_graph *graph = c->graph;
-	AUTO_HEAP struct range *ranges = npuplan_calloc(
+	AUTO_HEAP struct byte_range *ranges = npuplan_calloc(
 		(size_t)graph->tensor_count + c->plan->position_count + 1, sizeof(*ranges));
 	size_t count = 0;
 
@@ -198,16 +198,16 @@ static int first_stores(const struct claims *c, uint64_t *bytes)
 		uint64_t first = npuplan_base_offset(tensor);
 
 		if (tensor->kind == NPUMEM_TENSOR_OUTPUT)
-			ranges[count++] = (struct range){ first, first + tensor->size,
-							  npuplan_base_of(graph, t), true };
+			ranges[count++] = (struct byte_range){ first, first + tensor->size,
+							       npuplan_base_of(graph, t), true };
 	}
 	for (uint32_t i = 0; i < c->plan->position_count; i++) {
 		const struct npumem_position *position = &c->plan->positions[i];
 
 		if (position->kind == NPUMEM_POSITION_STORE)
-			ranges[count++] = (struct range){ position->first,
-							  position->first + position->length,
-							  position->index, false };
+			ranges[count++] = (struct byte_range){ position->first,
+							       position->first + position->length,
+							       position->index, false };
 	}
 	qsort(ranges, count, sizeof(*ranges), by_tensor_and_byte);
 	*bytes = in_both(ranges, count);

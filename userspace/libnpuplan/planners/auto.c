@@ -23,14 +23,14 @@
 #define NNC_PEERS   (1u << 20)
 
 /*
- * struct portfolio - one run
+ * struct planner_portfolio - one run
  * @problem: as it was given, with what its lower bound has become
  * @best: best packing so far; top UINT64_MAX: none yet
  * @whole: the best one in which tensors lie whole, which TAA's need not: an incumbent for others
  * @member: what the caller hears; what members prove of whole tensors may be true of plans
  * @options, @effort: what members are given
  */
-struct portfolio {
+struct planner_portfolio {
 	struct npuplan_problem problem;
 	const struct npuplan_problem *asked;
 	struct npuplan_packing *best;
@@ -40,7 +40,7 @@ struct portfolio {
 	struct npuplan_effort effort;
 };
 
-static bool is_at_bound(const struct portfolio *portfolio)
+static bool is_at_bound(const struct planner_portfolio *portfolio)
 {
 	return portfolio->best->top <= portfolio->best->lower_bound;
 }
@@ -48,12 +48,12 @@ static bool is_at_bound(const struct portfolio *portfolio)
 /* A member tells how far it is; what it looks for is no better than what is at the bound. */
 static int on_progress(void *context, const struct npuplan_pack_progress *member)
 {
-	struct portfolio *portfolio = context;
+	struct planner_portfolio *portfolio = context;
 
 	return npuplan_member_progress(&portfolio->member, member) || is_at_bound(portfolio);
 }
 
-static bool is_over(const struct portfolio *portfolio)
+static bool is_over(const struct planner_portfolio *portfolio)
 {
 	if (portfolio->best->top == UINT64_MAX)
 		return false;
@@ -64,8 +64,8 @@ static bool is_over(const struct portfolio *portfolio)
 typedef int (*pack_fn)(const struct npuplan_problem *problem, int argument,
 		       struct npuplan_packing *packing, struct npuplan_error *error);
 
-static int run_member(struct portfolio *portfolio, pack_fn pack, int argument, uint64_t work_limit,
-		      struct npuplan_error *error)
+static int run_member(struct planner_portfolio *portfolio, pack_fn pack, int argument,
+		      uint64_t work_limit, struct npuplan_error *error)
 {
 	size_t bytes = (size_t)portfolio->asked->item_count * sizeof(uint64_t);
 	struct npuplan_packing *best = portfolio->best;
@@ -109,7 +109,7 @@ static int run_member(struct portfolio *portfolio, pack_fn pack, int argument, u
 }
 
 /* What is left for a member whose own limit is @own. */
-static uint64_t work_left(const struct portfolio *portfolio, uint64_t own)
+static uint64_t work_left(const struct planner_portfolio *portfolio, uint64_t own)
 {
 	return npuplan_effort_work_left(portfolio->asked->options->work_limit,
 					portfolio->best->work, own);
@@ -118,7 +118,7 @@ static uint64_t work_left(const struct portfolio *portfolio, uint64_t own)
 int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 		      struct npuplan_packing *packing, struct npuplan_error *error)
 {
-	struct portfolio portfolio = {
+	struct planner_portfolio portfolio = {
 		.problem = *problem,
 		.asked = problem,
 		.best = packing,

@@ -71,8 +71,8 @@ struct chooser {
 	struct npuplan_pool pool;
 };
 
-/** struct candidate - a tiling, what it has on chip, and what moving its tiles costs */
-struct candidate {
+/** struct tile_candidate - a tiling, what it has on chip, and what moving its tiles costs */
+struct tile_candidate {
 	const struct profile *rows;
 	const struct profile *channels;
 	uint32_t order;
@@ -238,7 +238,7 @@ static uint64_t onchip_of(const struct chooser *c, const struct profile *rows,
  * Cost of what is moved. Along the inner dimension an input whose part stays the same stays on
  * chip; one whose part changes is read again for each tile of the outer dimension.
  */
-static uint64_t cost_of(const struct chooser *c, const struct candidate *candidate)
+static uint64_t cost_of(const struct chooser *c, const struct tile_candidate *candidate)
 {
 	bool rows_outer = candidate->order == NPUPLAN_ROWS_OUTER;
 	const struct profile *outer = rows_outer ? candidate->rows : candidate->channels;
@@ -256,7 +256,7 @@ static uint64_t cost_of(const struct chooser *c, const struct candidate *candida
 	return bytes;
 }
 
-static bool is_better(const struct candidate *a, const struct candidate *b)
+static bool is_better(const struct tile_candidate *a, const struct tile_candidate *b)
 {
 	bool lanes_a, lanes_b;
 
@@ -272,11 +272,11 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 }
 
 /* Keep a candidate among the best of FINALISTS, best first. */
-static void enter(struct candidate *best, struct candidate candidate)
+static void enter(struct tile_candidate *best, struct tile_candidate candidate)
 {
 	for (int i = 0; i < FINALISTS; i++)
 		if (is_better(&candidate, &best[i])) {
-			struct candidate other = best[i];
+			struct tile_candidate other = best[i];
 
 			best[i] = candidate;
 			if (!other.rows)
@@ -286,12 +286,12 @@ static void enter(struct candidate *best, struct candidate candidate)
 }
 
 /* The best that fit, in @best; what takes the least on chip, in @least. */
-static void search(const struct chooser *c, uint64_t onchip, struct candidate *best,
-		   struct candidate *least)
+static void search(const struct chooser *c, uint64_t onchip, struct tile_candidate *best,
+		   struct tile_candidate *least)
 {
 	for (uint32_t k = 0; k < c->channels.count; k++)
 		for (uint32_t r = 0; r < c->rows.count; r++) {
-			struct candidate candidate = {
+			struct tile_candidate candidate = {
 				.rows = &c->rows.at[r],
 				.channels = &c->channels.at[k],
 				.onchip = onchip_of(c, &c->rows.at[r], &c->channels.at[k]),
@@ -314,7 +314,7 @@ static void search(const struct chooser *c, uint64_t onchip, struct candidate *b
 		}
 }
 
-static void set_choice(const struct candidate *candidate, struct npuplan_tile_choice *choice)
+static void set_choice(const struct tile_candidate *candidate, struct npuplan_tile_choice *choice)
 {
 	choice->rows = candidate->rows->tiles > 1 ? (uint32_t)candidate->rows->size : 0;
 	choice->channels = candidate->channels->tiles > 1 ? (uint32_t)candidate->channels->size : 0;
@@ -322,10 +322,12 @@ static void set_choice(const struct candidate *candidate, struct npuplan_tile_ch
 }
 
 /* The best of those that fit, by their steps; NULL if there is none. */
-static const struct candidate *pick(const struct chooser *c, const struct npuplan_tiling *tiling,
-				    struct npuplan_tile_choice *choice, struct candidate *best)
+static const struct tile_candidate *pick(const struct chooser *c,
+					 const struct npuplan_tiling *tiling,
+					 struct npuplan_tile_choice *choice,
+					 struct tile_candidate *best)
 {
-	const struct candidate *first = NULL;
+	const struct tile_candidate *first = NULL;
 	struct npuplan_tile_cost cost;
 
 	for (int i = 0; i < FINALISTS && best[i].rows; i++) {
@@ -343,8 +345,8 @@ static const struct candidate *pick(const struct chooser *c, const struct npupla
 static int choose(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 		  struct npuplan_tile_choice *choice)
 {
-	struct candidate best[FINALISTS] = { 0 }, least = { 0 };
-	const struct candidate *chosen;
+	struct tile_candidate best[FINALISTS] = { 0 }, least = { 0 };
+	const struct tile_candidate *chosen;
 	struct chooser c = { .double_buffer = tiling->double_buffer };
 	int err;
 

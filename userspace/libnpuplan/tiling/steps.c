@@ -7,13 +7,13 @@
 #include "partition.h"
 
 /*
- * struct maker - steps in the making
+ * struct step_maker - steps in the making
  * @table: of the graph's tiles
  * @regions: of the step in the making, one an operand
  * @accesses: of the step in the making; there is room for one an operand
  * @access_of: per tile the last access of it: of this step, if it is in @accesses
  */
-struct maker {
+struct step_maker {
 	struct npuplan_graph *graph;
 	bool with_parameters;
 	struct npuplan_table table;
@@ -46,7 +46,7 @@ int npuplan_fail_accesses(const struct npuplan_op *op, struct npuplan_error *err
 			    op->name, (unsigned long long)npuv_default_limits.max_accesses);
 }
 
-static int64_t find_tile(struct maker *m, uint32_t tensor, const struct npumem_region *region)
+static int64_t find_tile(struct step_maker *m, uint32_t tensor, const struct npumem_region *region)
 {
 	struct npuplan_graph *graph = m->graph;
 	struct npumem_tile tile = { .tensor = tensor, .region = *region };
@@ -64,7 +64,7 @@ static int64_t find_tile(struct maker *m, uint32_t tensor, const struct npumem_r
 }
 
 /* Whether a tensor, or the one that it is part of, is a parameter. */
-static bool is_parameter(const struct maker *m, uint32_t tensor)
+static bool is_parameter(const struct step_maker *m, uint32_t tensor)
 {
 	return m->graph->tensors[npuplan_base_of(m->graph, tensor)].kind == NPUMEM_TENSOR_PARAMETER;
 }
@@ -74,7 +74,7 @@ static bool is_parameter(const struct maker *m, uint32_t tensor)
  * Reading what is read already does nothing; reading and writing one tensor whole is an
  * update in place.
  */
-static int64_t add_access(struct maker *m, uint32_t tensor, const struct npumem_region *region,
+static int64_t add_access(struct step_maker *m, uint32_t tensor, const struct npumem_region *region,
 			  uint32_t mode)
 {
 	uint32_t at;
@@ -104,7 +104,8 @@ static int64_t add_access(struct maker *m, uint32_t tensor, const struct npumem_
  * The first output may take the bytes of the first input. Nothing is done unless they are a
  * read and a write of as many bytes: what is updated, or skipped as a parameter, is not taken.
  */
-static void set_inplace(struct maker *m, const struct npuplan_op *op, int64_t read, int64_t write)
+static void set_inplace(struct step_maker *m, const struct npuplan_op *op, int64_t read,
+			int64_t write)
 {
 	struct npumem_access *accesses = m->accesses;
 
@@ -119,7 +120,7 @@ static void set_inplace(struct maker *m, const struct npuplan_op *op, int64_t re
 }
 
 /* All accesses of the step of one tile. */
-static int add_accesses(struct maker *m, const struct npuplan_partition *p, uint64_t index)
+static int add_accesses(struct step_maker *m, const struct npuplan_partition *p, uint64_t index)
 {
 	const struct npuplan_op *op = p->op;
 	int64_t read = NPUMEM_NONE, write = NPUMEM_NONE, added;
@@ -147,7 +148,7 @@ static int add_accesses(struct maker *m, const struct npuplan_partition *p, uint
 }
 
 /* The step of tile @index of @count. */
-static int make_step(struct maker *m, const struct npuplan_partition *p, uint32_t index,
+static int make_step(struct step_maker *m, const struct npuplan_partition *p, uint32_t index,
 		     uint32_t count, uint32_t flags, struct npuplan_error *error)
 {
 	const char *op_name = p->op->name;
@@ -176,7 +177,7 @@ static int make_step(struct maker *m, const struct npuplan_partition *p, uint32_
 	return 0;
 }
 
-static int make_steps(struct maker *m, const struct npuplan_tiling *tiling, uint32_t op,
+static int make_steps(struct step_maker *m, const struct npuplan_tiling *tiling, uint32_t op,
 		      struct npuplan_error *error)
 {
 	bool whole = tiling->bands == 1 && !tiling->op_count;
@@ -199,7 +200,7 @@ static int make_steps(struct maker *m, const struct npuplan_tiling *tiling, uint
 int npuplan_make_steps(struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 		       struct npuplan_error *error)
 {
-	struct maker m = { .graph = graph, .with_parameters = tiling->with_parameters };
+	struct step_maker m = { .graph = graph, .with_parameters = tiling->with_parameters };
 	uint32_t most = 1;
 	int err = 0;
 

@@ -23,14 +23,14 @@ static const uint8_t levels[] = { 96, 100, 98, 94, 92, 99, 90, 87, 84, 80 };
 static const uint8_t orders[TIGHT_ORDERS][2] = { { 2, 3 }, { 1, 4 }, { 2, 4 }, { 1, 2 } };
 
 /*
- * struct kernel - one level
+ * struct tight_part - one level
  * @exact: packs the tight items, if they are few
  * @breadths: per item, most bytes live at one instant of its life
  * @items, @at: tight ones, and where they are packed; @numbers: in the whole problem
  * @turns: the others: the greater ~key, the sooner
  * @offsets: of all
  */
-struct kernel {
+struct tight_part {
 	struct npuplan_pack *run;
 	npuplan_pack_fn *exact;
 	const uint64_t *breadths;
@@ -48,12 +48,12 @@ static int on_progress(void *context, const struct npuplan_pack_progress *progre
 }
 
 /* 1: packed; 0: not, or too high to be of use. */
-static int pack_tight(struct kernel *kernel, unsigned int level)
+static int pack_tight(struct tight_part *tight, unsigned int level)
 {
-	struct npuplan_pack *run = kernel->run;
+	struct npuplan_pack *run = tight->run;
 	uint64_t limit = run->lower_bound / 100 * level + run->lower_bound % 100 * level / 100;
 	struct npuplan_pack_problem problem = {
-		.items = kernel->items,
+		.items = tight->items,
 		.alignment = run->problem->alignment,
 	};
 	struct npuplan_pack_options options = {
@@ -70,21 +70,21 @@ static int pack_tight(struct kernel *kernel, unsigned int level)
 	struct npuplan_error error;
 	int err;
 
-	kernel->count = 0;
+	tight->count = 0;
 	for (uint32_t i = 0; i < run->problem->item_count; i++) {
-		if (kernel->breadths[i] <= limit)
+		if (tight->breadths[i] <= limit)
 			continue;
-		kernel->items[kernel->count] = run->problem->items[i];
-		kernel->numbers[kernel->count++] = i;
+		tight->items[tight->count] = run->problem->items[i];
+		tight->numbers[tight->count++] = i;
 	}
-	if (!kernel->count)
+	if (!tight->count)
 		return 1;
-	problem.item_count = kernel->count;
-	if (kernel->count <= TIGHT_ITEMS)
-		packer = (struct npuplan_packer){ .name = "exact", .pack = kernel->exact };
+	problem.item_count = tight->count;
+	if (tight->count <= TIGHT_ITEMS)
+		packer = (struct npuplan_packer){ .name = "exact", .pack = tight->exact };
 	if (run->effort.work_limit - run->work < options.work_limit)
 		options.work_limit = run->effort.work_limit - run->work + 1;
-	err = npuplan_pack_by(&packer, &problem, &options, kernel->at, &result, &error);
+	err = npuplan_pack_by(&packer, &problem, &options, tight->at, &result, &error);
 	if (err)
 		return err;
 	run->work += result.work;
@@ -92,40 +92,40 @@ static int pack_tight(struct kernel *kernel, unsigned int level)
 }
 
 /* First fit of the others, in one order. */
-static int place_others(struct kernel *kernel, unsigned int roots, unsigned int squares)
+static int place_others(struct tight_part *tight, unsigned int roots, unsigned int squares)
 {
-	struct npuplan_pack *run = kernel->run;
+	struct npuplan_pack *run = tight->run;
 	const struct npuplan_item *items = run->problem->items;
 	uint32_t n = run->problem->item_count, others = 0;
 	uint64_t top = 0, asked = run->work;
 	struct npuplan_fit *fit;
-	int err = npuplan_fit_new(&fit, &run->conflicts, kernel->offsets);
+	int err = npuplan_fit_new(&fit, &run->conflicts, tight->offsets);
 
 	if (err)
 		return err;
-	for (uint32_t k = 0; k < kernel->count && !err; k++) {
-		uint32_t i = kernel->numbers[k];
+	for (uint32_t k = 0; k < tight->count && !err; k++) {
+		uint32_t i = tight->numbers[k];
 
-		err = npuplan_fit_put(fit, i, kernel->at[k]);
-		if (top < kernel->at[k] + items[i].size)
-			top = kernel->at[k] + items[i].size;
+		err = npuplan_fit_put(fit, i, tight->at[k]);
+		if (top < tight->at[k] + items[i].size)
+			top = tight->at[k] + items[i].size;
 	}
 	for (uint32_t i = 0, k = 0; i < n; i++) {
-		if (k < kernel->count && kernel->numbers[k] == i) {
+		if (k < tight->count && tight->numbers[k] == i) {
 			k++;
 			continue;
 		}
-		kernel->turns[others++] = (struct npuplan_keyed){
+		tight->turns[others++] = (struct npuplan_keyed){
 			.key = ~npuplan_tight_key(
 				items[i].size, (uint64_t)items[i].end - items[i].start + 1, roots,
-				kernel->breadths[i], run->lower_bound, squares),
+				tight->breadths[i], run->lower_bound, squares),
 			.item = i,
 		};
 	}
-	npuplan_sort_keyed(kernel->turns, others);
+	npuplan_sort_keyed(tight->turns, others);
 	/* What is no better than the best so far is of no use. */
 	for (uint32_t k = 0; k < others && !err && top < run->top; k++) {
-		uint32_t i = kernel->turns[k].item;
+		uint32_t i = tight->turns[k].item;
 		uint64_t address;
 
 		err = npuplan_fit_lowest(fit, i, run->alignments[i], 0, &address, &run->work);
@@ -140,7 +140,7 @@ static int place_others(struct kernel *kernel, unsigned int roots, unsigned int 
 		}
 	}
 	if (!err && !run->effort.stopped && top < run->top)
-		npuplan_pack_offer(run, kernel->offsets);
+		npuplan_pack_offer(run, tight->offsets);
 	npuplan_fit_free(fit);
 	return err;
 }
@@ -150,20 +150,20 @@ int npuplan_pack_tight_first(struct npuplan_pack *run, npuplan_pack_fn *exact,
 {
 	size_t n = run->problem->item_count;
 	AUTO_POOL struct npuplan_pool pool = { 0 };
-	struct kernel kernel = {
+	struct tight_part tight = {
 		.run = run,
 		.exact = exact,
 		.breadths = breadths,
-		.items = npuplan_pool_take(&pool, n, sizeof(*kernel.items)),
-		.at = npuplan_pool_take(&pool, n, sizeof(*kernel.at)),
-		.numbers = npuplan_pool_take(&pool, n, sizeof(*kernel.numbers)),
-		.turns = npuplan_pool_take(&pool, n, sizeof(*kernel.turns)),
-		.offsets = npuplan_pool_take(&pool, n, sizeof(*kernel.offsets)),
+		.items = npuplan_pool_take(&pool, n, sizeof(*tight.items)),
+		.at = npuplan_pool_take(&pool, n, sizeof(*tight.at)),
+		.numbers = npuplan_pool_take(&pool, n, sizeof(*tight.numbers)),
+		.turns = npuplan_pool_take(&pool, n, sizeof(*tight.turns)),
+		.offsets = npuplan_pool_take(&pool, n, sizeof(*tight.offsets)),
 	};
-	int err = pool.failed ? -ENOMEM : pack_tight(&kernel, levels[k]);
+	int err = pool.failed ? -ENOMEM : pack_tight(&tight, levels[k]);
 
 	for (unsigned int o = 0; o < TIGHT_ORDERS && err == 1 && !npuplan_pack_over(run); o++) {
-		int placed = place_others(&kernel, orders[o][0], orders[o][1]);
+		int placed = place_others(&tight, orders[o][0], orders[o][1]);
 
 		if (placed)
 			err = placed;

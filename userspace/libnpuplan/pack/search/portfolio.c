@@ -39,14 +39,14 @@ static const uint8_t strategies[][3] = {
 #define STRATEGY_COUNT (sizeof(strategies) / sizeof(strategies[0]))
 
 /*
- * struct portfolio - one run
+ * struct search_portfolio - one run
  * @tick: slices so far
  * @random: of the restarts
  * @restarts: since the best packing was @top
  * @restarted: their work
  * @at: scratch array for a packing
  */
-struct portfolio {
+struct search_portfolio {
 	struct npuplan_pack *run;
 	struct npuplan_units units;
 	struct npuplan_search *search;
@@ -59,7 +59,7 @@ struct portfolio {
 };
 
 /* What to aim at: @part / @of of the way from the lower bound to the best packing. */
-static uint64_t aim(const struct portfolio *portfolio, unsigned int part, unsigned int of)
+static uint64_t aim(const struct search_portfolio *portfolio, unsigned int part, unsigned int of)
 {
 	const struct npuplan_pack *run = portfolio->run;
 	uint64_t best = npuplan_units_top_to(&portfolio->units, run->top - 1);
@@ -73,7 +73,8 @@ static uint64_t aim(const struct portfolio *portfolio, unsigned int part, unsign
 	return npuplan_units_top_to(&portfolio->units, least + (best - least) / of * part);
 }
 
-static struct npuplan_strategy pick(const struct portfolio *portfolio, uint32_t round, uint32_t k)
+static struct npuplan_strategy pick(const struct search_portfolio *portfolio, uint32_t round,
+				    uint32_t k)
 {
 	static const double noises[4] = { 0.02, 0.1, 0.4, 1 };
 	struct npuplan_strategy strategy = {
@@ -94,7 +95,7 @@ static struct npuplan_strategy pick(const struct portfolio *portfolio, uint32_t 
 	return strategy;
 }
 
-static int slice(struct portfolio *portfolio, const struct npuplan_strategy *strategy,
+static int slice(struct search_portfolio *portfolio, const struct npuplan_strategy *strategy,
 		 uint64_t target, uint64_t nodes)
 {
 	struct npuplan_pack *run = portfolio->run;
@@ -108,7 +109,7 @@ static int slice(struct portfolio *portfolio, const struct npuplan_strategy *str
 	return found < 0 && found != -EAGAIN ? found : 0;
 }
 
-static struct npuplan_strategy pick_restart(struct portfolio *portfolio, uint64_t *nodes)
+static struct npuplan_strategy pick_restart(struct search_portfolio *portfolio, uint64_t *nodes)
 {
 	static const uint8_t ranks[3] = { NPUPLAN_RANK_TOTAL_AREA, NPUPLAN_RANK_AREA,
 					  NPUPLAN_RANK_WIDTH };
@@ -134,7 +135,7 @@ static struct npuplan_strategy pick_restart(struct portfolio *portfolio, uint64_
  * Half way to the bound at first; where that has failed for a while, at the bound,
  * too, and at anything better than the best packing at all.
  */
-static uint64_t aim_restart(struct portfolio *portfolio)
+static uint64_t aim_restart(struct search_portfolio *portfolio)
 {
 	if (portfolio->top != portfolio->run->top)
 		portfolio->restarts = 0;
@@ -155,7 +156,7 @@ static uint64_t aim_restart(struct portfolio *portfolio)
  * Short, blurred searches, started again and again, between the longer ones: the
  * lower the aim, the more of them fail, but those that get there do so at once.
  */
-static int restarts(struct portfolio *portfolio, uint64_t work)
+static int restarts(struct search_portfolio *portfolio, uint64_t work)
 {
 	struct npuplan_pack *run = portfolio->run;
 	int err = 0;
@@ -170,7 +171,7 @@ static int restarts(struct portfolio *portfolio, uint64_t work)
 	return err;
 }
 
-static int rounds(struct portfolio *portfolio)
+static int rounds(struct search_portfolio *portfolio)
 {
 	struct npuplan_pack *run = portfolio->run;
 	uint64_t nodes = SLICE_NODES;
@@ -199,7 +200,7 @@ static int rounds(struct portfolio *portfolio)
 
 int npuplan_pack_portfolio(struct npuplan_pack *run)
 {
-	struct portfolio portfolio = { .run = run, .random = 88172645463325252 };
+	struct search_portfolio portfolio = { .run = run, .random = 88172645463325252 };
 	uint64_t bound;
 	int err = npuplan_units_init(&portfolio.units, run);
 

@@ -6,40 +6,40 @@
 #include "state.h"
 
 /* Lower first, so what is to come first for its size has it negated. */
-struct key {
+struct rank_key {
 	double value[3];
 	uint32_t item;
 };
 
-NPUPLAN_ORDER(by_key, struct key, value[0], value[1], value[2], item)
+NPUPLAN_ORDER(by_key, struct rank_key, value[0], value[1], value[2], item)
 
-static struct key key_of(const struct npuplan_strategy *strategy, const struct npuplan_item *item,
-			 uint32_t number, double blur, double total, double spread,
-			 const uint64_t *incumbent)
+static struct rank_key key_of(const struct npuplan_strategy *strategy,
+			      const struct npuplan_item *item, uint32_t number, double blur,
+			      double total, double spread, const uint64_t *incumbent)
 {
 	double width = ((double)item->end - item->start + 1) * (1 + blur);
 	double area = width * (double)item->size;
 
 	switch ((enum npuplan_rank_rule)strategy->rank_rule) {
 	case NPUPLAN_RANK_WIDTH:
-		return (struct key){ { -width, -area, -total }, number };
+		return (struct rank_key){ { -width, -area, -total }, number };
 	case NPUPLAN_RANK_TOTAL_AREA:
-		return (struct key){ { -total, -area, -width }, number };
+		return (struct rank_key){ { -total, -area, -width }, number };
 	case NPUPLAN_RANK_TOTAL:
-		return (struct key){ { -total, -width, -area }, number };
+		return (struct rank_key){ { -total, -width, -area }, number };
 	case NPUPLAN_RANK_AREA:
-		return (struct key){ { -area }, number };
+		return (struct rank_key){ { -area }, number };
 	case NPUPLAN_RANK_SIZE:
-		return (struct key){ { -((double)item->size * (1 + blur)) }, number };
+		return (struct rank_key){ { -((double)item->size * (1 + blur)) }, number };
 	case NPUPLAN_RANK_START:
-		return (struct key){ { -(item->start + blur * spread) }, number };
+		return (struct rank_key){ { -(item->start + blur * spread) }, number };
 	case NPUPLAN_RANK_END:
-		return (struct key){ { item->end + blur * spread }, number };
+		return (struct rank_key){ { item->end + blur * spread }, number };
 	case NPUPLAN_RANK_INCUMBENT:
-		return (struct key){ { (double)incumbent[number] + blur * strategy->noise },
-				     number };
+		return (struct rank_key){ { (double)incumbent[number] + blur * strategy->noise },
+					  number };
 	}
-	return (struct key){ .item = number };
+	return (struct rank_key){ .item = number };
 }
 
 int npuplan_rank(struct npuplan_state *state, const struct npuplan_strategy *strategy,
@@ -48,7 +48,7 @@ int npuplan_rank(struct npuplan_state *state, const struct npuplan_strategy *str
 	const struct npuplan_item *items = state->units->problem->items;
 	uint32_t random = strategy->seed * 2654435761u + 12345 + strategy->rank_rule;
 	AUTO_POOL struct npuplan_pool pool = { 0 };
-	struct key *keys = npuplan_pool_take(&pool, state->n, sizeof(*keys));
+	struct rank_key *keys = npuplan_pool_take(&pool, state->n, sizeof(*keys));
 	uint64_t *total = npuplan_pool_take(&pool, state->n, sizeof(*total)), most;
 	double spread = 0;
 

@@ -31,7 +31,7 @@ struct ranked {
 };
 
 /* Segment of the skyline: sections [start, end) at @height; by start. */
-struct segment {
+struct skyline_segment {
 	int64_t height;
 	uint32_t end;
 	uint32_t before;
@@ -40,7 +40,7 @@ struct segment {
 	bool alive;
 };
 
-struct candidate {
+struct valley_candidate {
 	int64_t height;
 	uint32_t start;
 	uint32_t version;
@@ -57,8 +57,8 @@ struct valley {
 	const struct npuplan_units *units;
 	struct ranked starts;
 	struct ranked ends;
-	struct segment *segments;
-	struct candidate *heap;
+	struct skyline_segment *segments;
+	struct valley_candidate *heap;
 	uint32_t heap_count;
 	uint32_t heap_capacity;
 	int64_t *at;
@@ -180,17 +180,18 @@ static int init_ranked(struct ranked *ranked, const struct npuplan_units *units,
 	return 0;
 }
 
-static bool is_lower(const void *unused, const struct candidate *a, const struct candidate *b)
+static bool is_lower(const void *unused, const struct valley_candidate *a,
+		     const struct valley_candidate *b)
 {
 	return a->height != b->height ? a->height < b->height : a->start < b->start;
 }
 
-NPUPLAN_QUEUE(lowest, struct candidate, void, is_lower)
+NPUPLAN_QUEUE(lowest, struct valley_candidate, void, is_lower)
 
 static int push(struct valley *valley, uint32_t start)
 {
-	struct segment *segment = &valley->segments[start];
-	struct candidate this = { segment->height, start, ++segment->version };
+	struct skyline_segment *segment = &valley->segments[start];
+	struct valley_candidate this = { segment->height, start, ++segment->version };
 	int err = npuplan_reserve(&valley->heap, &valley->heap_capacity, valley->heap_count + 1,
 				  sizeof(*valley->heap));
 
@@ -210,8 +211,8 @@ static void set_before(struct valley *valley, uint32_t segment, uint32_t before)
 /* @start swallows the segment after it. */
 static void swallow(struct valley *valley, uint32_t start)
 {
-	struct segment *into = &valley->segments[start];
-	struct segment *gone = &valley->segments[into->after];
+	struct skyline_segment *into = &valley->segments[start];
+	struct skyline_segment *gone = &valley->segments[into->after];
 
 	gone->alive = false;
 	into->end = gone->end;
@@ -222,7 +223,7 @@ static void swallow(struct valley *valley, uint32_t start)
 /* Join with neighbours of the same height; returns the segment's start. */
 static uint32_t join(struct valley *valley, uint32_t start)
 {
-	struct segment *segments = valley->segments;
+	struct skyline_segment *segments = valley->segments;
 	int64_t height = segments[start].height;
 	uint32_t before = segments[start].before;
 
@@ -238,7 +239,7 @@ static uint32_t join(struct valley *valley, uint32_t start)
 /* Split segment @start after section @at - 1; the new segment is as high. */
 static void split(struct valley *valley, uint32_t start, uint32_t at)
 {
-	struct segment *segment = &valley->segments[start], *right = &valley->segments[at];
+	struct skyline_segment *segment = &valley->segments[start], *right = &valley->segments[at];
 
 	right->height = segment->height;
 	right->end = segment->end;
@@ -305,7 +306,7 @@ static int put(struct valley *valley, uint32_t start, uint32_t item)
 /* Nothing fits: up to the lower wall. */
 static int raise_segment(struct valley *valley, uint32_t start)
 {
-	struct segment *segment = &valley->segments[start];
+	struct skyline_segment *segment = &valley->segments[start];
 	int64_t left = segment->before == NONE ? INT64_MAX :
 						 valley->segments[segment->before].height;
 	int64_t right = segment->after == NONE ? INT64_MAX :
@@ -320,7 +321,7 @@ static int fill(struct valley *valley, int mode)
 	uint32_t left = valley->units->problem->item_count;
 	int err;
 
-	valley->segments[0] = (struct segment){
+	valley->segments[0] = (struct skyline_segment){
 		.end = valley->units->sections.count,
 		.before = NONE,
 		.after = NONE,
@@ -328,8 +329,9 @@ static int fill(struct valley *valley, int mode)
 	};
 	err = push(valley, 0);
 	while (left && !err) {
-		struct candidate lowest = lowest_take(NULL, valley->heap, valley->heap_count--);
-		struct segment *segment = &valley->segments[lowest.start];
+		struct valley_candidate lowest =
+			lowest_take(NULL, valley->heap, valley->heap_count--);
+		struct skyline_segment *segment = &valley->segments[lowest.start];
 		uint32_t item;
 
 		if (!segment->alive || segment->version != lowest.version)

@@ -25,7 +25,7 @@ struct touched {
 };
 
 /*
- * struct builder - live ranges in the making, and sets of tensors, 64 of them a word
+ * struct names_builder - live ranges in the making, and sets of tensors, 64 of them a word
  * @use: per block: needed before the block writes them
  * @whole: the same, all of their bytes
  * @def: per block: written by it, so that no earlier value is needed
@@ -34,7 +34,7 @@ struct touched {
  * @out, @scratch: one set each, for a block at hand
  * @words: of a set
  */
-struct builder {
+struct names_builder {
 	struct npuplan_flow *flow;
 	const struct npuplan_graph *graph;
 	struct npuplan_error *error;
@@ -118,7 +118,7 @@ void npuplan_join(uint32_t *parents, uint32_t a, uint32_t b)
 NPUPLAN_ORDER(by_to, struct npumem_carry, to)
 
 /* Names joined by carries hold each other's values; the lowest stands for all. */
-static int group_carries(struct builder *b)
+static int group_carries(struct names_builder *b)
 {
 	const struct npuplan_graph *graph = b->graph;
 	struct npuplan_flow *flow = b->flow;
@@ -148,7 +148,7 @@ static int group_carries(struct builder *b)
 	return 0;
 }
 
-static void find_bases(struct builder *b)
+static void find_bases(struct names_builder *b)
 {
 	const struct npuplan_graph *graph = b->graph;
 
@@ -171,12 +171,12 @@ static void find_bases(struct builder *b)
 
 /* --------------------------------------------------------------- data flow */
 
-static uint64_t *set_of(const struct builder *b, uint64_t *sets, uint32_t block)
+static uint64_t *set_of(const struct names_builder *b, uint64_t *sets, uint32_t block)
 {
 	return sets + (size_t)block * b->words;
 }
 
-static struct use use_of(const struct builder *b, uint32_t access)
+static struct use use_of(const struct names_builder *b, uint32_t access)
 {
 	const struct npumem_access *a = &b->graph->accesses[access];
 	const struct npumem_tile *tile = &b->graph->tiles[a->tile];
@@ -186,7 +186,7 @@ static struct use use_of(const struct builder *b, uint32_t access)
 	return (struct use){ base, a->mode, bytes, bytes == b->graph->tensors[base].size };
 }
 
-static int note_access(struct builder *b, uint32_t block, uint32_t access)
+static int note_access(struct names_builder *b, uint32_t block, uint32_t access)
 {
 	struct use use = use_of(b, access);
 	struct touched *touched = &b->touched[use.tensor];
@@ -219,7 +219,7 @@ static int note_access(struct builder *b, uint32_t block, uint32_t access)
 }
 
 /* A write counts after the reads of its step. */
-static int note_step(struct builder *b, uint32_t block, uint32_t step)
+static int note_step(struct names_builder *b, uint32_t block, uint32_t step)
 {
 	const struct npuplan_step *s = &b->graph->steps[step];
 	int err = 0;
@@ -232,7 +232,7 @@ static int note_step(struct builder *b, uint32_t block, uint32_t step)
 	return err;
 }
 
-static int note_uses(struct builder *b)
+static int note_uses(struct names_builder *b)
 {
 	int err = 0;
 
@@ -257,7 +257,7 @@ static int note_uses(struct builder *b)
 }
 
 /* Outputs and state; an output alias keeps the bytes of its base. */
-static void exit_needs(const struct builder *b, bool whole, uint64_t *out)
+static void exit_needs(const struct names_builder *b, bool whole, uint64_t *out)
 {
 	memset(out, 0, b->words * sizeof(*out));
 	for (uint32_t i = 0; i < b->graph->tensor_count; i++) {
@@ -272,7 +272,7 @@ static void exit_needs(const struct builder *b, bool whole, uint64_t *out)
 }
 
 /* What an edge needs of the block that it leaves, into scratch. */
-static void edge_needs(const struct builder *b, uint64_t *live, uint32_t edge)
+static void edge_needs(const struct names_builder *b, uint64_t *live, uint32_t edge)
 {
 	const struct npumem_edge *e = &b->graph->edges[edge];
 	const struct npumem_carry *carries = &b->flow->carries[e->first_carry];
@@ -292,7 +292,7 @@ static void edge_needs(const struct builder *b, uint64_t *live, uint32_t edge)
 }
 
 /* All that some edge needs of a block, into out. */
-static void block_needs(const struct builder *b, uint64_t *live, uint32_t block)
+static void block_needs(const struct names_builder *b, uint64_t *live, uint32_t block)
 {
 	memset(b->out, 0, b->words * sizeof(*b->out));
 	for (uint32_t k = b->flow->first_out[block]; k < b->flow->first_out[block + 1]; k++) {
@@ -303,7 +303,7 @@ static void block_needs(const struct builder *b, uint64_t *live, uint32_t block)
 }
 
 /* Smallest solution of live = use + (needed behind - def). */
-static void solve(const struct builder *b, uint64_t *use, uint64_t *live)
+static void solve(const struct names_builder *b, uint64_t *use, uint64_t *live)
 {
 	bool changed = true;
 
@@ -327,7 +327,7 @@ static void solve(const struct builder *b, uint64_t *use, uint64_t *live)
 /* ------------------------------------------------------------------ checks */
 
 /* Block 0 needs a tensor that nothing has written: say who wants it. */
-static int fail_undefined(struct builder *b, uint32_t tensor)
+static int fail_undefined(struct names_builder *b, uint32_t tensor)
 {
 	const struct npuplan_graph *graph = b->graph;
 	char label[96], other[128];
@@ -350,7 +350,7 @@ static int fail_undefined(struct builder *b, uint32_t tensor)
 	return npuplan_fail(b->error, -EINVAL, "%s is not defined on every path", label);
 }
 
-static int check_entry(struct builder *b)
+static int check_entry(struct names_builder *b)
 {
 	for (uint32_t i = 0; i < b->graph->tensor_count; i++) {
 		uint32_t kind = b->graph->tensors[i].kind;
@@ -364,7 +364,7 @@ static int check_entry(struct builder *b)
 
 /* ------------------------------------------------------------------- names */
 
-static int add_name(struct builder *b, uint32_t block, uint32_t tensor)
+static int add_name(struct names_builder *b, uint32_t block, uint32_t tensor)
 {
 	struct npuplan_flow *flow = b->flow;
 	bool always = npuplan_set_has(b->always, tensor);
@@ -390,7 +390,7 @@ static int add_name(struct builder *b, uint32_t block, uint32_t tensor)
 }
 
 /* Ranges of the names that a step accesses. */
-static void extend_names(struct builder *b, uint32_t step, uint32_t position)
+static void extend_names(struct names_builder *b, uint32_t step, uint32_t position)
 {
 	const struct npuplan_step *s = &b->graph->steps[step];
 	bool staged = s->flags & NPUMEM_STEP_STAGED;
@@ -428,8 +428,8 @@ static void extend_names(struct builder *b, uint32_t step, uint32_t position)
 }
 
 /* Whether a step reads a tensor but by the access given, or by others of its tile. */
-static bool reads_elsewhere(const struct builder *b, const struct npuplan_step *s, uint32_t access,
-			    uint32_t tensor)
+static bool reads_elsewhere(const struct names_builder *b, const struct npuplan_step *s,
+			    uint32_t access, uint32_t tensor)
 {
 	const struct npumem_access *accesses = b->graph->accesses;
 
@@ -443,7 +443,7 @@ static bool reads_elsewhere(const struct builder *b, const struct npuplan_step *
 }
 
 /* In-place operators: whole tensors of one size, the first one's last use. */
-static int list_reuses(struct builder *b, uint32_t step, uint32_t position, uint32_t *count)
+static int list_reuses(struct names_builder *b, uint32_t step, uint32_t position, uint32_t *count)
 {
 	const struct npuplan_step *s = &b->graph->steps[step];
 	uint32_t store = 2 * position + 2;
@@ -474,7 +474,7 @@ static int list_reuses(struct builder *b, uint32_t step, uint32_t position, uint
 	return 0;
 }
 
-static int check_whole(struct builder *b, uint32_t block)
+static int check_whole(struct names_builder *b, uint32_t block)
 {
 	char label[96], where[128];
 
@@ -492,7 +492,7 @@ static int check_whole(struct builder *b, uint32_t block)
 	return 0;
 }
 
-static int name_block(struct builder *b, uint32_t block)
+static int name_block(struct names_builder *b, uint32_t block)
 {
 	const struct npumem_block *record = &b->graph->blocks[block];
 	struct npuplan_flow *flow = b->flow;
@@ -523,7 +523,7 @@ static int name_block(struct builder *b, uint32_t block)
 
 /* ------------------------------------------------------------------- whole */
 
-static int allocate(struct builder *b)
+static int allocate(struct names_builder *b)
 {
 	size_t tensors = b->graph->tensor_count, blocks = b->graph->block_count;
 	size_t words = b->words * blocks, bytes = sizeof(uint64_t);
@@ -554,7 +554,7 @@ static int allocate(struct builder *b)
 	return 0;
 }
 
-static int build(struct builder *b)
+static int build(struct names_builder *b)
 {
 	const struct npuplan_graph *graph = b->graph;
 	int err;
@@ -579,7 +579,7 @@ static int build(struct builder *b)
 int npuplan_flow_names(struct npuplan_flow *flow, const struct npuplan_graph *graph,
 		       struct npuplan_error *error)
 {
-	struct builder b = {
+	struct names_builder b = {
 		.flow = flow,
 		.graph = graph,
 		.error = error,

@@ -24,7 +24,7 @@
 #define BUCKETS	     8192u
 
 /*
- * struct search - where the new values of one instance go
+ * struct colouring - where the new values of one instance go
  * @instance: under way; @block: which it is of, whose names are @first to below @end
  * @colours: per name of its block, NPUMEM_NONE for names that never leave it
  * @best: of the best choice so far, which leads to @score known instances
@@ -36,7 +36,7 @@
  * @buckets: latest instance of each hash, @chain: per instance the one before it
  * @in_count: per block, names that are live on entry
  */
-struct search {
+struct colouring {
 	struct npuplan_flow *flow;
 	struct npuplan_error *error;
 	struct npuplan_pool pool;
@@ -67,7 +67,7 @@ static uint32_t group_of(const struct npuplan_flow *flow, uint32_t name)
 }
 
 /* Mark the colours that a name cannot have: never more than there are names. */
-static void mark_taken(struct search *s, uint32_t name)
+static void mark_taken(struct colouring *s, uint32_t name)
 {
 	const struct npuplan_flow *flow = s->flow;
 	const struct npuplan_name *mine = &flow->names[name];
@@ -86,7 +86,7 @@ static void mark_taken(struct search *s, uint32_t name)
 	}
 }
 
-static bool is_free(const struct search *s, uint32_t colour)
+static bool is_free(const struct colouring *s, uint32_t colour)
 {
 	return s->taken[colour] != s->now;
 }
@@ -95,7 +95,7 @@ static bool is_free(const struct search *s, uint32_t colour)
  * State that an edge hands on to block @to: per name live on its entry the colour
  * of the value that it takes. False if a new value's colour is not chosen yet.
  */
-static bool edge_key(const struct search *s, uint32_t edge, uint32_t to, uint32_t *key)
+static bool edge_key(const struct colouring *s, uint32_t edge, uint32_t to, uint32_t *key)
 {
 	const struct npuplan_flow *flow = s->flow;
 	uint32_t count = 0;
@@ -114,7 +114,7 @@ static bool edge_key(const struct search *s, uint32_t edge, uint32_t to, uint32_
 }
 
 /* FNV-1a, over words. */
-static uint32_t bucket_of(const struct search *s, uint32_t block, const uint32_t *key)
+static uint32_t bucket_of(const struct colouring *s, uint32_t block, const uint32_t *key)
 {
 	uint64_t hash = 0xcbf29ce484222325ull ^ block;
 
@@ -123,7 +123,7 @@ static uint32_t bucket_of(const struct search *s, uint32_t block, const uint32_t
 	return (hash ^ hash >> 32) % BUCKETS;
 }
 
-static uint32_t find_instance(const struct search *s, uint32_t block, const uint32_t *key)
+static uint32_t find_instance(const struct colouring *s, uint32_t block, const uint32_t *key)
 {
 	uint32_t i = s->buckets[bucket_of(s, block, key)];
 
@@ -135,7 +135,7 @@ static uint32_t find_instance(const struct search *s, uint32_t block, const uint
 }
 
 /* How many edges lead to instances that are there already, or to the exit. */
-static uint32_t count_known(const struct search *s)
+static uint32_t count_known(const struct colouring *s)
 {
 	const struct npuplan_flow *flow = s->flow;
 	uint32_t known = 0;
@@ -150,8 +150,8 @@ static uint32_t count_known(const struct search *s)
 }
 
 /* @tried: bit set of colours that have been looked at */
-static void add_choice(const struct search *s, uint32_t colour, uint64_t *tried, uint32_t *choices,
-		       uint32_t *count)
+static void add_choice(const struct colouring *s, uint32_t colour, uint64_t *tried,
+		       uint32_t *choices, uint32_t *count)
 {
 	if (colour >= 64 || *tried >> colour & 1)
 		return;
@@ -161,7 +161,7 @@ static void add_choice(const struct search *s, uint32_t colour, uint64_t *tried,
 }
 
 /* Colours in which instances that may follow expect a value; then the lowest. */
-static uint32_t list_choices(struct search *s, uint32_t name, uint32_t *choices)
+static uint32_t list_choices(struct colouring *s, uint32_t name, uint32_t *choices)
 {
 	const struct npuplan_flow *flow = s->flow;
 	uint32_t count = 0, colour = 0;
@@ -194,7 +194,7 @@ static uint32_t list_choices(struct search *s, uint32_t name, uint32_t *choices)
 	return count;
 }
 
-static void choose(struct search *s, uint32_t at)
+static void choose(struct colouring *s, uint32_t at)
 {
 	uint32_t choices[MAX_CHOICES], count, known, *colour;
 
@@ -218,7 +218,7 @@ static void choose(struct search *s, uint32_t at)
 	*colour = NPUMEM_NONE;
 }
 
-static void choose_first(struct search *s)
+static void choose_first(struct colouring *s)
 {
 	uint32_t choices[MAX_CHOICES];
 
@@ -232,7 +232,7 @@ static void choose_first(struct search *s)
  * Two names of one value, one of them updated in place: both are gone but one
  * is still needed.
  */
-static int check_updates(const struct search *s)
+static int check_updates(const struct colouring *s)
 {
 	const struct npuplan_flow *flow = s->flow;
 	const struct npuplan_graph *graph = flow->graph;
@@ -259,7 +259,7 @@ static int check_updates(const struct search *s)
 }
 
 /* A state must be found by the next inference where this one found it. */
-static int check_states(const struct search *s)
+static int check_states(const struct colouring *s)
 {
 	const struct npuplan_flow *flow = s->flow;
 	uint32_t at = 0;
@@ -284,7 +284,7 @@ static int check_states(const struct search *s)
 }
 
 /* "x, y, z": members of groups of several, for the message below. */
-static int fail_instances(struct search *s, uint32_t block)
+static int fail_instances(struct colouring *s, uint32_t block)
 {
 	const struct npuplan_flow *flow = s->flow;
 	char names[200] = "", label[96], where[128];
@@ -313,7 +313,7 @@ static int fail_instances(struct search *s, uint32_t block)
 		NPUPLAN_MAX_POSITIONS, NPUPLAN_MAX_NODES);
 }
 
-static int add_instance(struct search *s, uint32_t block, const uint32_t *key)
+static int add_instance(struct colouring *s, uint32_t block, const uint32_t *key)
 {
 	struct npuplan_flow *flow = s->flow;
 	uint32_t count = flow->instance_count, names = npuplan_name_count(flow, block);
@@ -352,7 +352,7 @@ static bool is_earlier(const struct npuplan_name *a, const struct npuplan_name *
 }
 
 /* Names that come in have their colours; those that go out must get theirs. */
-static void list_fresh(struct search *s)
+static void list_fresh(struct colouring *s)
 {
 	const struct npuplan_name *names = s->flow->names;
 	uint32_t at = 0;
@@ -375,7 +375,7 @@ static void list_fresh(struct search *s)
 	}
 }
 
-static int follow_edges(struct search *s)
+static int follow_edges(struct colouring *s)
 {
 	struct npuplan_flow *flow = s->flow;
 	uint32_t next = flow->instances[s->instance].first_edge,
@@ -402,7 +402,7 @@ static int follow_edges(struct search *s)
 	return err;
 }
 
-static int settle(struct search *s)
+static int settle(struct colouring *s)
 {
 	struct npuplan_flow *flow = s->flow;
 	uint32_t node = flow->instances[s->instance].first_node;
@@ -429,7 +429,7 @@ static int settle(struct search *s)
 	return err ? err : follow_edges(s);
 }
 
-static int allocate(struct search *s)
+static int allocate(struct colouring *s)
 {
 	const struct npuplan_flow *flow = s->flow;
 	uint32_t blocks = flow->graph->block_count, tensors = flow->graph->tensor_count, most = 0;
@@ -464,7 +464,7 @@ static int allocate(struct search *s)
 }
 
 /* The run starts with each value in a colour of its own. */
-static int add_first(struct search *s)
+static int add_first(struct colouring *s)
 {
 	const struct npuplan_flow *flow = s->flow;
 	uint32_t *used = npuplan_pool_take(&s->pool, flow->graph->tensor_count, sizeof(*used));
@@ -481,7 +481,7 @@ static int add_first(struct search *s)
 int npuplan_flow_instances(struct npuplan_flow *flow, const struct npuplan_effort *effort,
 			   struct npuplan_error *error)
 {
-	struct search s = { .flow = flow, .error = error };
+	struct colouring s = { .flow = flow, .error = error };
 	int err = allocate(&s);
 
 	if (!err)

@@ -61,14 +61,14 @@ static void join_edges(const struct npuplan_flow *flow, uint32_t *parents)
 	}
 }
 
-/* struct key - nodes of equal keys are joined by @merge */
-struct key {
+/* struct join_key - nodes of equal keys are joined by @merge */
+struct join_key {
 	uint32_t of;
 	uint32_t colour;
 	uint32_t node;
 };
 
-NPUPLAN_ORDER(by_key, struct key, of, colour, node)
+NPUPLAN_ORDER(by_key, struct join_key, of, colour, node)
 
 /*
  * Values of one colour of a group, and the same local tensor of several
@@ -79,7 +79,8 @@ static int join_more(const struct npuplan_flow *flow, enum npuplan_web_merge mer
 		     uint32_t *parents)
 {
 	const struct npuplan_graph *graph = flow->graph;
-	AUTO_HEAP struct key *keys = npuplan_malloc((size_t)flow->node_count * sizeof(*keys) + 1);
+	AUTO_HEAP struct join_key *keys =
+		npuplan_malloc((size_t)flow->node_count * sizeof(*keys) + 1);
 	AUTO_HEAP bool *fixed = npuplan_calloc((size_t)graph->tensor_count + 1, sizeof(*fixed));
 	size_t count = 0;
 
@@ -93,7 +94,7 @@ static int join_more(const struct npuplan_flow *flow, enum npuplan_web_merge mer
 		bool local = colour == NPUMEM_NONE;
 
 		if (local ? merge == NPUPLAN_WEBS_TENSORS : !fixed[group])
-			keys[count++] = (struct key){ local ? tensor : group, colour, node };
+			keys[count++] = (struct join_key){ local ? tensor : group, colour, node };
 	}
 	if (count)
 		qsort(keys, count, sizeof(*keys), by_key);

@@ -56,7 +56,7 @@ void npuplan_interval_tree_insert(struct npuplan_interval_tree *tree, uint32_t i
 	}
 }
 
-struct search {
+struct tree_visit {
 	const struct npuplan_interval_tree *tree;
 	uint32_t first;
 	uint32_t last;
@@ -65,7 +65,7 @@ struct search {
 };
 
 /* The recursion is O(log n) deep. */
-static bool search_below(const struct search *search, uint32_t low, uint32_t high)
+static bool search_below(const struct tree_visit *search, uint32_t low, uint32_t high)
 {
 	uint32_t middle = low + (high - low) / 2;
 	const struct npuplan_interval_node *node = &search->tree->nodes[middle];
@@ -88,7 +88,7 @@ bool npuplan_interval_tree_visit(const struct npuplan_interval_tree *tree, uint3
 				 uint32_t last, bool (*visit)(void *context, uint32_t interval),
 				 void *context)
 {
-	struct search search = { tree, first, last, visit, context };
+	struct tree_visit search = { tree, first, last, visit, context };
 
 	return search_below(&search, 0, tree->count);
 }

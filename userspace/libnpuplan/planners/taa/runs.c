@@ -8,12 +8,12 @@
 #define NONE UINT32_MAX
 
 /*
- * struct builder - runs in the making
+ * struct runs_builder - runs in the making
  * @next: per atom of the tensor at hand the one after it in its run, or NONE
  * @heads: whether an atom begins a run
  * @by_end: atoms of the tensor at hand by the byte after them, then by start
  */
-struct builder {
+struct runs_builder {
 	struct npuplan_runs *runs;
 	uint32_t *next;
 	bool *heads;
@@ -28,7 +28,7 @@ static uint64_t after(const struct npuplan_atom *atom)
 
 static int compare_ends(const void *left, const void *right, void *context)
 {
-	const struct builder *builder = context;
+	const struct runs_builder *builder = context;
 	const struct npuplan_atom *atoms = builder->atoms;
 	const struct npuplan_atom *a = &atoms[*(const uint32_t *)left];
 	const struct npuplan_atom *b = &atoms[*(const uint32_t *)right];
@@ -38,7 +38,7 @@ static int compare_ends(const void *left, const void *right, void *context)
 							     npuplan_compare(a, b);
 }
 
-static void sort_by_end(struct builder *builder, uint32_t count)
+static void sort_by_end(struct runs_builder *builder, uint32_t count)
 {
 	bool sorted = true;
 
@@ -58,7 +58,7 @@ static void sort_by_end(struct builder *builder, uint32_t count)
  * same bytes follow each other in time, so what does not fit at its turn fits
  * nobody after it, or costs a run more at worst.
  */
-static void link_atoms(struct builder *builder, uint32_t count)
+static void link_atoms(struct runs_builder *builder, uint32_t count)
 {
 	uint32_t k = 0;
 
@@ -119,7 +119,7 @@ static void fold(struct npuplan_runs *runs, uint32_t first_run)
 	runs->run_count--;
 }
 
-static void cut_tensor(struct builder *builder, uint32_t count)
+static void cut_tensor(struct runs_builder *builder, uint32_t count)
 {
 	struct npuplan_runs *runs = builder->runs;
 	uint32_t first_run = runs->run_count;
@@ -144,7 +144,7 @@ int npuplan_runs_init(struct npuplan_runs *runs, const struct npuplan_liveness *
 {
 	size_t n = live->atom_count;
 	AUTO_POOL struct npuplan_pool pool = { 0 };
-	struct builder builder = {
+	struct runs_builder builder = {
 		.runs = runs,
 		.next = npuplan_pool_take(&pool, n, sizeof(*builder.next)),
 		.heads = npuplan_pool_take(&pool, n, sizeof(*builder.heads)),

@@ -2,7 +2,7 @@
 #include "model.h"
 
 /*
- * struct maker - the model in the making
+ * struct model_maker - the model in the making
  * @op_of: per step of the graph
  * @number: per step of the graph its number in the model
  * @first_before: per step of the graph, in @before: steps that come before it
@@ -11,7 +11,7 @@
  * @wait_at: per operator, its entry in waits[] for the step at hand
  * @pool: of all arrays that end with this, but @before
  */
-struct maker {
+struct model_maker {
 	struct tilesched_model *model;
 	const struct npuplan_graph *graph;
 	const struct npuv_graph *cells;
@@ -58,7 +58,7 @@ static uint64_t cell_bytes(const struct npuv_graph *cells, uint32_t cell)
 
 /* ------------------------------------------------------- which step before which */
 
-static int add_before(struct maker *m, uint32_t step, uint32_t other)
+static int add_before(struct model_maker *m, uint32_t step, uint32_t other)
 {
 	int err;
 
@@ -71,7 +71,7 @@ static int add_before(struct maker *m, uint32_t step, uint32_t other)
 }
 
 /* Who writes a cell comes before who reads it, and who reads it before who updates it. */
-static int find_before(struct maker *m)
+static int find_before(struct model_maker *m)
 {
 	const struct npuv_graph *g = m->cells;
 	/* Steps that read cell i are readers[start[i] .. start[i + 1]). */
@@ -125,7 +125,7 @@ static void join(int32_t *change, uint32_t a, uint32_t b)
 }
 
 /* Operators by first step; @change: +1 and -1 where ranges of them are one. */
-static uint32_t find_operators(struct maker *m, uint32_t *op_of_tensor, int32_t *change)
+static uint32_t find_operators(struct model_maker *m, uint32_t *op_of_tensor, int32_t *change)
 {
 	const struct npuv_graph *g = m->cells;
 	uint32_t count = 0;
@@ -160,7 +160,7 @@ static uint32_t find_operators(struct maker *m, uint32_t *op_of_tensor, int32_t 
 }
 
 /* Number operators that are one alike, and steps operator by operator. */
-static int make_operators(struct maker *m)
+static int make_operators(struct model_maker *m)
 {
 	struct tilesched_model *model = m->model;
 	uint32_t *op_of_tensor = nones(&m->pool, m->cells->tensors.count);
@@ -200,7 +200,7 @@ static int make_operators(struct maker *m)
 }
 
 /* Parameters of the source model if it is known, else those that steps access. */
-static int find_weights(struct maker *m)
+static int find_weights(struct model_maker *m)
 {
 	struct tilesched_model *model = m->model;
 	const struct npuv_graph *g = m->cells;
@@ -236,7 +236,7 @@ static int find_weights(struct maker *m)
 /* ------------------------------------------------------------------------- units */
 
 /* All versions of the same bytes have the same segments. */
-static int make_units(struct maker *m)
+static int make_units(struct model_maker *m)
 {
 	struct tilesched_model *model = m->model;
 	const struct npuv_graph *g = m->cells;
@@ -273,7 +273,8 @@ static int make_units(struct maker *m)
 
 /* ------------------------------------------------------------------------- steps */
 
-static int add_wait(struct maker *m, struct tilesched_step *step, uint32_t own, uint32_t before)
+static int add_wait(struct model_maker *m, struct tilesched_step *step, uint32_t own,
+		    uint32_t before)
 {
 	struct tilesched_model *model = m->model;
 	uint32_t op = m->op_of[before], count = m->number[before] - model->ops[op].first + 1;
@@ -297,7 +298,7 @@ static int add_wait(struct maker *m, struct tilesched_step *step, uint32_t own, 
 }
 
 /* What the step reads, counted once; and what the one before it has read, too. */
-static void add_reads(struct maker *m, uint32_t number, const struct npumem_step *record)
+static void add_reads(struct model_maker *m, uint32_t number, const struct npumem_step *record)
 {
 	struct tilesched_model *model = m->model;
 	struct tilesched_step *step = &model->steps[number];
@@ -341,7 +342,7 @@ static void add_reads(struct maker *m, uint32_t number, const struct npumem_step
 	}
 }
 
-static int make_step(struct maker *m, uint32_t number)
+static int make_step(struct model_maker *m, uint32_t number)
 {
 	struct tilesched_model *model = m->model;
 	struct tilesched_step *step = &model->steps[number];
@@ -372,7 +373,7 @@ static int make_step(struct maker *m, uint32_t number)
 	return err;
 }
 
-static int make(struct maker *m)
+static int make(struct model_maker *m)
 {
 	struct tilesched_model *model = m->model;
 	const struct npuv_graph *g = m->cells;
@@ -410,7 +411,7 @@ static int make(struct maker *m)
 int tilesched_model_init(struct tilesched_model *model, const struct npuplan_graph *graph,
 			 const struct npuv_graph *cells)
 {
-	struct maker m = { .model = model, .graph = graph, .cells = cells };
+	struct model_maker m = { .model = model, .graph = graph, .cells = cells };
 	int err;
 
 	*model = (struct tilesched_model){ .cells = cells };

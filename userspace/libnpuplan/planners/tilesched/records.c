@@ -3,17 +3,17 @@
 #include "tilesched.h"
 
 /*
- * struct writer - the records in the making
+ * struct record_writer - the records in the making
  * @open: the last one goes on with the next unit, if that fits
  */
-struct writer {
+struct record_writer {
 	const struct tilesched_placing *placing;
 	struct npuplan_plan *plan;
 	bool open;
 };
 
 /* Let the last record take one chunk more; false if that is not as far off as the others. */
-static bool extend(struct writer *w, const struct npumem_placement *one)
+static bool extend(struct record_writer *w, const struct npumem_placement *one)
 {
 	struct npumem_placement *last;
 	struct npumem_region *region;
@@ -77,7 +77,7 @@ static void repeat(struct npumem_placement *placement, int d, uint32_t count, ui
 	placement->stride[d] = count > 1 ? packed : 0;
 }
 
-static int put_item(struct writer *w, uint32_t number)
+static int put_item(struct record_writer *w, uint32_t number)
 {
 	const struct tilesched_placing *placing = w->placing;
 	const struct tilesched_item *item = &placing->of[number];
@@ -119,7 +119,7 @@ static int put_item(struct writer *w, uint32_t number)
 
 int tilesched_records(const struct tilesched_placing *placing, struct npuplan_plan *plan)
 {
-	struct writer w = { .placing = placing, .plan = plan };
+	struct record_writer w = { .placing = placing, .plan = plan };
 	int err = 0;
 
 	for (uint32_t i = 0; i < placing->item_count && !err; i++)

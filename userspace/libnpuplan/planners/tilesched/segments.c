@@ -17,12 +17,12 @@ static const struct tilesched_way ways[] = {
 #define MANY_ROUNDS 256
 
 /*
- * struct maker - the table in the making
+ * struct table_maker - the table in the making
  * @layers: per operator, its peak in layer order
  * @asked_at: work when @effort was asked last
  * @over: what it said then
  */
-struct maker {
+struct table_maker {
 	struct tilesched_table *table;
 	struct tilesched_sim *sim;
 	uint64_t *layers;
@@ -58,7 +58,7 @@ static int keep(struct tilesched_table *table, uint32_t end, uint32_t first,
 	return 0;
 }
 
-static int play_segment(struct maker *m, uint32_t end)
+static int play_segment(struct table_maker *m, uint32_t end)
 {
 	const struct tilesched_model *model = m->sim->model;
 	uint32_t begin = m->sim->next, first = m->table->count[end], most = 0;
@@ -87,7 +87,7 @@ static int play_segment(struct maker *m, uint32_t end)
 }
 
 /* Operator by operator: what is always there, and the peaks that all else has to beat. */
-static int play_singles(struct maker *m)
+static int play_singles(struct table_maker *m)
 {
 	struct tilesched_segment found = { .way = { TILESCHED_LAYERS, 1 } };
 	int err = 0;
@@ -103,7 +103,7 @@ static int play_singles(struct maker *m)
 	return err;
 }
 
-static bool is_over(struct maker *m)
+static bool is_over(struct table_maker *m)
 {
 	uint64_t work = m->sim->work;
 
@@ -119,7 +119,7 @@ int tilesched_table_init(struct tilesched_table *table, struct tilesched_sim *si
 {
 	uint32_t n = sim->model->op_count;
 	AUTO_HEAP uint64_t *layers = npuplan_calloc((size_t)n + 1, sizeof(*layers));
-	struct maker m = { table, sim, layers, work_limit, effort };
+	struct table_maker m = { table, sim, layers, work_limit, effort };
 	int err;
 
 	*table = (struct tilesched_table){
@@ -157,18 +157,18 @@ void tilesched_table_fini(struct tilesched_table *table)
 /* ---------------------------------------------------------------------------- paths */
 
 /*
- * struct node - the best way to have operators [0, e) done
+ * struct path_node - the best way to have operators [0, e) done
  * @segments: that it is made of; 0: there is none
  * @taken: the last one, of table->at[e]
  */
-struct node {
+struct path_node {
 	struct npuplan_schedule_point cost;
 	uint32_t segments;
 	uint32_t taken;
 };
 
 /* Less traffic; then the lower peak; then fewer operators that are interleaved. */
-static bool is_better(const struct node *a, const struct node *b)
+static bool is_better(const struct path_node *a, const struct path_node *b)
 {
 	uint64_t left = tilesched_traffic(&a->cost), right = tilesched_traffic(&b->cost);
 
@@ -180,15 +180,15 @@ static bool is_better(const struct node *a, const struct node *b)
 }
 
 /* NULL: out of memory. */
-static struct node *find_nodes(const struct tilesched_table *table, uint64_t limit)
+static struct path_node *find_nodes(const struct tilesched_table *table, uint64_t limit)
 {
-	struct node *nodes = npuplan_calloc((size_t)table->op_count + 1, sizeof(*nodes));
+	struct path_node *nodes = npuplan_calloc((size_t)table->op_count + 1, sizeof(*nodes));
 
 	for (uint32_t e = 1; nodes && e <= table->op_count; e++) {
 		for (uint32_t i = 0; i < table->count[e]; i++) {
 			const struct tilesched_segment *s = &table->at[e][i];
-			const struct node *from = &nodes[s->begin];
-			struct node to = { from->cost, from->segments + 1, i };
+			const struct path_node *from = &nodes[s->begin];
+			struct path_node to = { from->cost, from->segments + 1, i };
 
 			if (s->cost.peak > limit || (s->begin && !from->segments))
 				continue;
@@ -206,8 +206,8 @@ static struct node *find_nodes(const struct tilesched_table *table, uint64_t lim
 int tilesched_path_find(const struct tilesched_table *table, uint64_t limit,
 			struct tilesched_path *path)
 {
-	AUTO_HEAP struct node *nodes = find_nodes(table, limit);
-	const struct node *last = nodes ? &nodes[table->op_count] : NULL;
+	AUTO_HEAP struct path_node *nodes = find_nodes(table, limit);
+	const struct path_node *last = nodes ? &nodes[table->op_count] : NULL;
 	uint32_t at = table->op_count;
 
 	*path = (struct tilesched_path){ 0 };
@@ -258,7 +258,7 @@ int tilesched_front(const struct tilesched_table *table, struct npuplan_schedule
 
 	/* From the least traffic down to the least peak. */
 	for (uint32_t round = 0; !err; round++) {
-		AUTO_HEAP struct node *nodes = find_nodes(table, limit);
+		AUTO_HEAP struct path_node *nodes = find_nodes(table, limit);
 		struct npuplan_schedule_point cost;
 
 		err = nodes ? 0 : -ENOMEM;

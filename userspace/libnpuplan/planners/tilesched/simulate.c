@@ -6,13 +6,13 @@
 #include <string.h>
 
 /*
- * struct run - of a segment
+ * struct play - of a segment
  * @begin, @end: its operators
  * @cost: so far; of its weights those that are fetched if they do not stay on chip
  * @over: the peak is above @limit
  * @last: operator that ran last
  */
-struct run {
+struct play {
 	struct tilesched_sim *sim;
 	uint32_t begin;
 	uint32_t end;
@@ -117,7 +117,7 @@ static uint64_t play(struct tilesched_sim *sim, const struct tilesched_step *ste
 	return peak;
 }
 
-static void run_step(struct run *run, uint32_t op)
+static void run_step(struct play *run, uint32_t op)
 {
 	struct tilesched_sim *sim = run->sim;
 	const struct tilesched_model *model = sim->model;
@@ -140,7 +140,7 @@ static void run_step(struct run *run, uint32_t op)
 /* ------------------------------------------------------------------- depth-first */
 
 /* A wait of the next @count steps of @op that is not over yet; false if all are. */
-static bool unmet(struct run *run, uint32_t op, uint32_t count, bool reverse,
+static bool unmet(struct play *run, uint32_t op, uint32_t count, bool reverse,
 		  struct tilesched_wait *found)
 {
 	struct tilesched_sim *sim = run->sim;
@@ -165,7 +165,7 @@ static bool unmet(struct run *run, uint32_t op, uint32_t count, bool reverse,
 }
 
 /* Run @op until @count of its steps are done, and all that these need. */
-static void depth_first(struct run *run, uint32_t op, uint32_t count, struct tilesched_way way)
+static void depth_first(struct play *run, uint32_t op, uint32_t count, struct tilesched_way way)
 {
 	struct tilesched_sim *sim = run->sim;
 	const struct tilesched_model *model = sim->model;
@@ -197,7 +197,7 @@ static void depth_first(struct run *run, uint32_t op, uint32_t count, struct til
 
 /* ------------------------------------------------------------------------- eagerly */
 
-static void set_ready(struct run *run, uint32_t op)
+static void set_ready(struct play *run, uint32_t op)
 {
 	struct tilesched_sim *sim = run->sim;
 	struct tilesched_wait wait;
@@ -209,7 +209,7 @@ static void set_ready(struct run *run, uint32_t op)
 		npuplan_set_drop(sim->ready, op);
 }
 
-static void eager(struct run *run)
+static void eager(struct play *run)
 {
 	struct tilesched_sim *sim = run->sim;
 	uint32_t first = run->begin / 64, words = (run->end - 1) / 64 + 1;
@@ -254,7 +254,7 @@ bool tilesched_sim_segment(struct tilesched_sim *sim, uint32_t end, struct tiles
 			   uint64_t limit, struct npuplan_schedule_point *cost)
 {
 	const struct tilesched_model *model = sim->model;
-	struct run run = {
+	struct play run = {
 		.sim = sim,
 		.begin = sim->next,
 		.end = end,

@@ -7,8 +7,8 @@
 #include "graph/checked.h"
 #include "problem/packing.h"
 
-/* struct planning - segments of a graph, and the front of what they make */
-struct planning {
+/* struct tilesched_planning - segments of a graph, and the front of what they make */
+struct tilesched_planning {
 	const struct npuplan_problem *problem;
 	struct tilesched_model model;
 	struct tilesched_sim sim;
@@ -17,7 +17,7 @@ struct planning {
 	uint32_t front_count;
 };
 
-static int start(struct planning *planning, const struct npuplan_problem *problem,
+static int start(struct tilesched_planning *planning, const struct npuplan_problem *problem,
 		 const struct npuv_graph *cells, struct npuplan_error *error)
 {
 	const struct npuplan_options *options = problem->options;
@@ -26,7 +26,7 @@ static int start(struct planning *planning, const struct npuplan_problem *proble
 	uint64_t work = options->work_limit ? options->work_limit : NPUPLAN_TILESCHED_WORK;
 	int err = npuplan_check_straight(problem->graph, error);
 
-	*planning = (struct planning){ .problem = problem };
+	*planning = (struct tilesched_planning){ .problem = problem };
 	if (err)
 		return err;
 	err = tilesched_model_init(&planning->model, problem->graph, cells);
@@ -39,7 +39,7 @@ static int start(struct planning *planning, const struct npuplan_problem *proble
 	return err ? npuplan_fail(error, err, "tile scheduling: %s", strerror(-err)) : 0;
 }
 
-static void finish(struct planning *planning)
+static void finish(struct tilesched_planning *planning)
 {
 	free(planning->front);
 	tilesched_table_fini(&planning->table);
@@ -56,7 +56,8 @@ static void placing_fini(struct tilesched_placing *placing)
 }
 
 /* The schedule of a point of the front: its path, played once more. */
-static int schedule(struct planning *planning, uint32_t point, struct tilesched_placing *placing)
+static int schedule(struct tilesched_planning *planning, uint32_t point,
+		    struct tilesched_placing *placing)
 {
 	const struct tilesched_model *model = &planning->model;
 	struct tilesched_sim *sim = &planning->sim;
@@ -91,7 +92,7 @@ static int schedule(struct planning *planning, uint32_t point, struct tilesched_
 
 /* ------------------------------------------------------------------------------ plans */
 
-static struct npuplan_plan *make_plan(const struct planning *planning,
+static struct npuplan_plan *make_plan(const struct tilesched_planning *planning,
 				      const struct tilesched_placing *placing)
 {
 	const struct npuplan_problem *problem = planning->problem;
@@ -121,7 +122,7 @@ static struct npuplan_plan *make_plan(const struct planning *planning,
 }
 
 /* First point of the front to try: the lowest peak that what was asked for allows. */
-static uint32_t first_point(const struct planning *planning, double factor)
+static uint32_t first_point(const struct tilesched_planning *planning, double factor)
 {
 	uint32_t point = 0;
 
@@ -134,7 +135,7 @@ static uint32_t first_point(const struct planning *planning, double factor)
 }
 
 /* In place of what was placed before. */
-static int place_point(struct planning *planning, uint32_t point, int form,
+static int place_point(struct tilesched_planning *planning, uint32_t point, int form,
 		       struct tilesched_placing *placing, struct npuplan_error *error)
 {
 	int err;
@@ -150,7 +151,7 @@ static int place_point(struct planning *planning, uint32_t point, int form,
  * The point that was asked for; within a budget the one of least traffic that
  * fits, so from the highest peak that might on down.
  */
-static int choose(struct planning *planning, int form, struct tilesched_placing *placing,
+static int choose(struct tilesched_planning *planning, int form, struct tilesched_placing *placing,
 		  struct npuplan_error *error)
 {
 	const struct npuplan_options *options = planning->problem->options;
@@ -175,7 +176,7 @@ int npuplan_plan_tilesched(const struct npuplan_problem *problem, const struct n
 {
 	uint64_t budget = problem->options->arena_budget;
 	struct tilesched_placing placing = { 0 };
-	struct planning planning;
+	struct tilesched_planning planning;
 	int err = start(&planning, problem, cells, error);
 
 	if (!err)
@@ -215,7 +216,7 @@ int npuplan_front_find_sized(const struct npuplan_graph *graph, const struct npu
 		.effort = &effort,
 	};
 	struct npuplan_checked checked;
-	struct planning planning = { 0 };
+	struct tilesched_planning planning = { 0 };
 	int err = npuplan_take_options(&options, given, given_size, error);
 
 	if (err)
