@@ -56,22 +56,24 @@ const char *npuplan_format_bytes(uint64_t bytes, char text[32])
 	return text;
 }
 
+static const char *label(const char *name, const char *kind, uint32_t index, char text[96])
+{
+	if (name && name[0])
+		snprintf(text, 96, "%s", name);
+	else
+		snprintf(text, 96, "%s %u", kind, index);
+	return text;
+}
+
 const char *npuplan_tensor_label(const struct npuplan_graph *graph, uint32_t tensor, char text[96])
 {
-	if (tensor < graph->tensor_count && graph->tensors[tensor].name[0])
-		snprintf(text, 96, "%s", graph->tensors[tensor].name);
-	else
-		snprintf(text, 96, "tensor %u", tensor);
-	return text;
+	return label(tensor < graph->tensor_count ? graph->tensors[tensor].name : NULL, "tensor",
+		     tensor, text);
 }
 
 const char *npuplan_step_label(const struct npuplan_graph *graph, uint32_t step, char text[96])
 {
-	if (step < graph->step_count && graph->steps[step].name[0])
-		snprintf(text, 96, "%s", graph->steps[step].name);
-	else
-		snprintf(text, 96, "step %u", step);
-	return text;
+	return label(step < graph->step_count ? graph->steps[step].name : NULL, "step", step, text);
 }
 
 int npuplan_fail_verdict(struct npuplan_error *error, int err, const char *what, const char *log)

@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+/* The state that a search begins with, so that it draws the same numbers in every call. */
+#define NPUPLAN_RANDOM_SEED 88172645463325252ull
+
 /* npuplan_random() - the next number; its highest bits are the best
  * @state: anything but 0 to begin with
  */

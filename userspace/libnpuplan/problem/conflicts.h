@@ -130,6 +130,17 @@ static inline bool npuplan_any_fixed(const struct npuplan_item *items, uint32_t 
 
 void npuplan_conflicts_fini(struct npuplan_conflicts *conflicts);
 
+/* The highest end of an item with a fixed offset, in bytes, below which no packing goes; 0: none. */
+static inline uint64_t npuplan_fixed_top(const struct npuplan_item *items, uint32_t count)
+{
+	uint64_t top = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (items[i].fixed && items[i].fixed_offset + items[i].size > top)
+			top = items[i].fixed_offset + items[i].size;
+	return top;
+}
+
 /* npuplan_forbidden() - intervals of F(peer, item), in ascending order
  * @whole: room for one, which is what is returned for two whole items
  */

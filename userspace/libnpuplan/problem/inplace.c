@@ -31,11 +31,7 @@ static bool cut_alike(const struct npumem_region *a, const struct npumem_region 
 
 static int add(struct npuplan_liveness *live, const struct npuplan_takeover *takeover)
 {
-	int err = npuplan_grow(&live->takeovers, live->takeover_count, sizeof(*live->takeovers));
-
-	if (!err)
-		live->takeovers[live->takeover_count++] = *takeover;
-	return err;
+	return npuplan_append(&live->takeovers, &live->takeover_count, takeover, 1);
 }
 
 /*

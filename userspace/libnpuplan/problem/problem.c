@@ -123,6 +123,7 @@ int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *er
 int npuplan_problem_init(struct npuplan_problem *problem, const struct npuv_graph *cells,
 			 struct npuplan_error *error)
 {
+	uint64_t fixed;
 	int err;
 
 	err = npuplan_liveness_init(&problem->live, cells);
@@ -134,12 +135,9 @@ int npuplan_problem_init(struct npuplan_problem *problem, const struct npuv_grap
 	err = npuplan_lower_bound(&problem->live, &problem->lower_bound, &problem->peak_instant);
 	if (err)
 		return npuplan_fail(error, err, "lower bound: %s", strerror(-err));
-	for (uint32_t i = 0; i < problem->item_count; i++) {
-		const struct npuplan_item *item = &problem->items[i];
-
-		if (item->fixed && problem->lower_bound < item->fixed_offset + item->size)
-			problem->lower_bound = item->fixed_offset + item->size;
-	}
+	fixed = npuplan_fixed_top(problem->items, problem->item_count);
+	if (problem->lower_bound < fixed)
+		problem->lower_bound = fixed;
 	return 0;
 }
 

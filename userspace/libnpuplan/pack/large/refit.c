@@ -65,7 +65,7 @@ int npuplan_refit_new(struct npuplan_refit **out, const struct npuplan_units *un
 		.alive = alive,
 		.breadths = breadths,
 		.most = most ? most : 1,
-		.random = 88172645463325252,
+		.random = NPUPLAN_RANDOM_SEED,
 		.high.items = npuplan_pool_take(pool, n, sizeof(*refit->high.items)),
 		.high.where = npuplan_pool_take(pool, n, sizeof(*refit->high.where)),
 		.in = npuplan_pool_take(pool, n, sizeof(*refit->in)),

@@ -69,7 +69,7 @@ int npuplan_repair_new(struct npuplan_repair **out, const struct npuplan_units *
 	*repair = (struct npuplan_repair){
 		.units = units,
 		.alive = alive,
-		.random = 88172645463325252,
+		.random = NPUPLAN_RANDOM_SEED,
 		.high.items = npuplan_pool_take(pool, n, sizeof(*repair->high.items)),
 		.high.where = npuplan_pool_take(pool, n, sizeof(*repair->high.where)),
 		.found = npuplan_pool_take(pool, n, sizeof(*repair->found)),

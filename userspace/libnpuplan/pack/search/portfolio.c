@@ -200,7 +200,7 @@ static int rounds(struct search_portfolio *portfolio)
 
 int npuplan_pack_portfolio(struct npuplan_pack *run)
 {
-	struct search_portfolio portfolio = { .run = run, .random = 88172645463325252 };
+	struct search_portfolio portfolio = { .run = run, .random = NPUPLAN_RANDOM_SEED };
 	uint64_t bound;
 	int err = npuplan_units_init(&portfolio.units, run);
 

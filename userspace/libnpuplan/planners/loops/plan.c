@@ -49,18 +49,16 @@ static int find_bound(const struct npuplan_flow *flow, const struct npuplan_webs
 		      struct npuplan_problem *problem, struct npuplan_error *error)
 {
 	uint32_t instance, instant;
+	uint64_t fixed;
 	int err = npuplan_flow_bound(flow, webs, &problem->lower_bound, &instance, &instant);
 
 	if (!err)
 		err = note_peak(flow, problem, instance, instant);
 	if (err)
 		return npuplan_fail(error, err, "lower bound: %s", strerror(-err));
-	for (uint32_t i = 0; i < webs->web_count; i++) {
-		const struct npuplan_item *item = &webs->items[i];
-
-		if (item->fixed && problem->lower_bound < item->fixed_offset + item->size)
-			problem->lower_bound = item->fixed_offset + item->size;
-	}
+	fixed = npuplan_fixed_top(webs->items, webs->web_count);
+	if (problem->lower_bound < fixed)
+		problem->lower_bound = fixed;
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/table.h"
 #include "flow.h"
 
 /* Ways to colour an instance's new values that are compared. */
@@ -20,8 +21,6 @@
 #define MAX_SEARCHED 64
 /* Colours that are tried for one value, the lowest free one included. */
 #define MAX_CHOICES  8
-/* Number of buckets of the hash table of instances. */
-#define BUCKETS	     8192u
 
 /*
  * struct colouring - where the new values of one instance go
@@ -33,7 +32,7 @@
  * @alone: per tensor: no carry joins it to another, so it has one colour
  * @last_of: per block its latest instance, and @before: per instance the one
  *	before it of the same block; NPUMEM_NONE ends the list
- * @buckets: latest instance of each hash, @chain: per instance the one before it
+ * @table: instances by block and colours
  * @in_count: per block, names that are live on entry
  */
 struct colouring {
@@ -46,8 +45,7 @@ struct colouring {
 	uint32_t *key;
 	uint32_t *last_of;
 	uint32_t *before;
-	uint32_t *buckets;
-	uint32_t *chain;
+	struct npuplan_table table;
 	uint32_t *in_count;
 	uint64_t *taken;
 	uint64_t now;
@@ -113,25 +111,19 @@ static bool edge_key(const struct colouring *s, uint32_t edge, uint32_t to, uint
 	return true;
 }
 
-/* FNV-1a, over words. */
-static uint32_t bucket_of(const struct colouring *s, uint32_t block, const uint32_t *key)
+static uint32_t hash_of(const struct colouring *s, uint32_t block, const uint32_t *key)
 {
-	uint64_t hash = 0xcbf29ce484222325ull ^ block;
-
-	for (uint32_t i = 0; i < s->in_count[block]; i++)
-		hash = (hash ^ key[i]) * 0x100000001b3ull;
-	return (hash ^ hash >> 32) % BUCKETS;
+	return npuplan_hash(block, key, s->in_count[block] * sizeof(*key));
 }
 
 static uint32_t find_instance(const struct colouring *s, uint32_t block, const uint32_t *key)
 {
-	uint32_t i = s->buckets[bucket_of(s, block, key)];
-
-	while (i != NPUMEM_NONE &&
-	       (s->flow->instances[i].block != block ||
-		memcmp(s->flow->instances[i].colours, key, s->in_count[block] * sizeof(*key))))
-		i = s->chain[i];
-	return i;
+	npuplan_table_for_each(i, &s->table, hash_of(s, block, key))
+		if (s->flow->instances[i].block == block &&
+		    !memcmp(s->flow->instances[i].colours, key,
+			    s->in_count[block] * sizeof(*key)))
+			return i;
+	return NPUMEM_NONE;
 }
 
 /* How many edges lead to instances that are there already, or to the exit. */
@@ -324,7 +316,6 @@ static int add_instance(struct colouring *s, uint32_t block, const uint32_t *key
 		.first_position = flow->position_count,
 		.first_edge = flow->edge_count,
 	};
-	uint32_t *bucket;
 	int err = -ENOMEM;
 
 	if (count >= NPUPLAN_MAX_INSTANCES || names > NPUPLAN_MAX_NODES - flow->node_count ||
@@ -340,10 +331,7 @@ static int add_instance(struct colouring *s, uint32_t block, const uint32_t *key
 	flow->edge_count += npuplan_out_count(flow, block);
 	s->before[count] = s->last_of[block];
 	s->last_of[block] = count;
-	bucket = &s->buckets[bucket_of(s, block, key)];
-	s->chain[count] = *bucket;
-	*bucket = count;
-	return 0;
+	return npuplan_table_add(&s->table, hash_of(s, block, key), count);
 }
 
 static bool is_earlier(const struct npuplan_name *a, const struct npuplan_name *b)
@@ -441,9 +429,7 @@ static int allocate(struct colouring *s)
 	s->in_count = npuplan_pool_take(&s->pool, blocks, number);
 	s->last_of = npuplan_pool_take(&s->pool, blocks, number);
 	s->alone = npuplan_pool_take(&s->pool, tensors, sizeof(*s->alone));
-	s->buckets = npuplan_pool_take(&s->pool, BUCKETS, number);
 	s->before = npuplan_pool_take(&s->pool, NPUPLAN_MAX_INSTANCES, number);
-	s->chain = npuplan_pool_take(&s->pool, NPUPLAN_MAX_INSTANCES, number);
 	/* A colour is numbered no higher than there are tensors: each name takes one. */
 	s->taken = npuplan_pool_take(&s->pool, (size_t)tensors + most + 64, sizeof(*s->taken));
 	s->colours = npuplan_pool_take(&s->pool, most, number);
@@ -453,7 +439,6 @@ static int allocate(struct colouring *s)
 	if (s->pool.failed)
 		return -ENOMEM;
 	memset(s->last_of, 0xff, blocks * number);
-	memset(s->buckets, 0xff, BUCKETS * number);
 	memset(s->alone, true, tensors);
 	for (uint32_t i = 0; i < flow->graph->carry_count; i++)
 		s->alone[flow->carries[i].from] = s->alone[flow->carries[i].to] = false;
@@ -495,6 +480,7 @@ int npuplan_flow_instances(struct npuplan_flow *flow, const struct npuplan_effor
 				"the deadline has passed with %u instances of blocks settled: tensors that loops carry rotate through too many places",
 				s.instance + 1);
 	}
+	npuplan_table_fini(&s.table);
 	npuplan_pool_free(&s.pool);
 	return err;
 }

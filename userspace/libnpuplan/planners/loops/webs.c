@@ -177,14 +177,6 @@ static int make_items(struct npuplan_webs *webs, const struct npuplan_flow *flow
 
 /* --------------------------------------------------------------- conflicts */
 
-static int by_start(const void *left, const void *right, void *context)
-{
-	const struct npuplan_name *names = context;
-	const uint32_t *a = left, *b = right;
-
-	return npuplan_compare(names[*a].start, names[*b].start) ?: npuplan_compare(*a, *b);
-}
-
 static int add_tie(struct ties *ties, uint32_t a, uint32_t b, bool apart)
 {
 	struct tie tie = { a < b ? a : b, a < b ? b : a, apart };
@@ -201,19 +193,19 @@ static int add_tie(struct ties *ties, uint32_t a, uint32_t b, bool apart)
 static int pair_names(const struct npuplan_flow *flow, uint32_t block, struct ties *pairs)
 {
 	uint32_t first = flow->first_name[block], count = npuplan_name_count(flow, block);
-	AUTO_HEAP uint32_t *order = npuplan_malloc((size_t)count * sizeof(*order) + 1);
+	AUTO_HEAP struct npuplan_keyed *order = npuplan_malloc((size_t)count * sizeof(*order) + 1);
 	AUTO_HEAP uint32_t *active = npuplan_malloc((size_t)count * sizeof(*active) + 1);
 	uint32_t live = 0;
 	int err = order && active ? 0 : -ENOMEM;
 
 	pairs->count = 0;
 	for (uint32_t i = 0; i < count && !err; i++)
-		order[i] = first + i;
-	if (!err && count)
-		qsort_r(order, count, sizeof(*order), by_start, flow->names);
+		order[i] = (struct npuplan_keyed){ flow->names[first + i].start, 0, 0, first + i };
+	if (!err)
+		npuplan_sort_keyed(order, count);
 	for (uint32_t i = 0; i < count && !err; i++) {
-		const struct npuplan_name *name = &flow->names[order[i]];
-		uint32_t kept = 0;
+		uint32_t newcomer = order[i].item, kept = 0;
+		const struct npuplan_name *name = &flow->names[newcomer];
 
 		for (uint32_t k = 0; k < live; k++)
 			if (flow->names[active[k]].end >= name->start)
@@ -221,11 +213,11 @@ static int pair_names(const struct npuplan_flow *flow, uint32_t block, struct ti
 		live = kept;
 		for (uint32_t k = 0; k < live && !err; k++) {
 			bool apart = flow->names[active[k]].end == name->start &&
-				     npuplan_may_reuse(flow, block, active[k], order[i]);
+				     npuplan_may_reuse(flow, block, active[k], newcomer);
 
-			err = add_tie(pairs, active[k], order[i], apart);
+			err = add_tie(pairs, active[k], newcomer, apart);
 		}
-		active[live++] = order[i];
+		active[live++] = newcomer;
 	}
 	return err;
 }

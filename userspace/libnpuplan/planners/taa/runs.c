@@ -12,12 +12,14 @@
  * @next: per atom of the tensor at hand the one after it in its run, or NONE
  * @heads: whether an atom begins a run
  * @by_end: atoms of the tensor at hand by the byte after them, then by start
+ * @keys: scratch array: what @by_end is sorted by
  */
 struct runs_builder {
 	struct npuplan_runs *runs;
 	uint32_t *next;
 	bool *heads;
 	uint32_t *by_end;
+	struct npuplan_keyed *keys;
 	const struct npuplan_atom *atoms;
 };
 
@@ -26,30 +28,21 @@ static uint64_t after(const struct npuplan_atom *atom)
 	return atom->first + atom->length;
 }
 
-static int compare_ends(const void *left, const void *right, void *context)
-{
-	const struct runs_builder *builder = context;
-	const struct npuplan_atom *atoms = builder->atoms;
-	const struct npuplan_atom *a = &atoms[*(const uint32_t *)left];
-	const struct npuplan_atom *b = &atoms[*(const uint32_t *)right];
-
-	return npuplan_compare(after(a), after(b))	   ?:
-		       npuplan_compare(a->start, b->start) ?:
-							     npuplan_compare(a, b);
-}
-
 static void sort_by_end(struct runs_builder *builder, uint32_t count)
 {
 	bool sorted = true;
 
 	for (uint32_t i = 0; i < count; i++) {
+		const struct npuplan_atom *atom = &builder->atoms[i];
+
 		builder->by_end[i] = i;
-		if (i && after(&builder->atoms[i]) < after(&builder->atoms[i - 1]))
+		builder->keys[i] = (struct npuplan_keyed){ after(atom), atom->start, 0, i };
+		if (i && after(atom) < after(atom - 1))
 			sorted = false;
 	}
 	/* Atoms of a tensor without versions are in order already. */
 	if (!sorted)
-		qsort_r(builder->by_end, count, sizeof(*builder->by_end), compare_ends, builder);
+		npuplan_sort_items(builder->keys, count, builder->by_end);
 }
 
 /*
@@ -149,6 +142,7 @@ int npuplan_runs_init(struct npuplan_runs *runs, const struct npuplan_liveness *
 		.next = npuplan_pool_take(&pool, n, sizeof(*builder.next)),
 		.heads = npuplan_pool_take(&pool, n, sizeof(*builder.heads)),
 		.by_end = npuplan_pool_take(&pool, n, sizeof(*builder.by_end)),
+		.keys = npuplan_pool_take(&pool, n, sizeof(*builder.keys)),
 	};
 	uint32_t begin = 0, end;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "model.h"
 
+#include "base/sorted.h"
+
 /*
  * struct model_maker - the model in the making
  * @op_of: per step of the graph
@@ -60,14 +62,7 @@ static uint64_t cell_bytes(const struct npuv_graph *cells, uint32_t cell)
 
 static int add_before(struct model_maker *m, uint32_t step, uint32_t other)
 {
-	int err;
-
-	if (other == step)
-		return 0;
-	err = npuplan_grow(&m->before, m->before_count, sizeof(*m->before));
-	if (!err)
-		m->before[m->before_count++] = other;
-	return err;
+	return other == step ? 0 : npuplan_append(&m->before, &m->before_count, &other, 1);
 }
 
 /* Who writes a cell comes before who reads it, and who reads it before who updates it. */
@@ -164,7 +159,7 @@ static int make_operators(struct model_maker *m)
 {
 	struct tilesched_model *model = m->model;
 	uint32_t *op_of_tensor = nones(&m->pool, m->cells->tensors.count);
-	uint32_t steps = m->cells->steps.count, next = 0, count;
+	uint32_t steps = m->cells->steps.count, count, *first, *by_op;
 	int32_t *change = npuplan_pool_take(&m->pool, (size_t)steps + 1, sizeof(*change));
 	int32_t depth = 0;
 
@@ -178,22 +173,18 @@ static int make_operators(struct model_maker *m)
 		change[i] = (int32_t)model->op_count - 1;
 	}
 	model->ops = npuplan_pool_take(&model->pool, model->op_count, sizeof(*model->ops));
-	if (!model->ops)
+	first = zeroes(&m->pool, (size_t)model->op_count + 2);
+	by_op = zeroes(&m->pool, steps);
+	if (model->pool.failed || m->pool.failed)
 		return -ENOMEM;
-	for (uint32_t s = 0; s < steps; s++) {
+	for (uint32_t s = 0; s < steps; s++)
 		m->op_of[s] = change[m->op_of[s]];
-		model->ops[m->op_of[s]].count++;
-	}
-	for (uint32_t o = 0; o < model->op_count; o++) {
-		model->ops[o].first = next;
-		next += model->ops[o].count;
-		model->ops[o].count = 0;
-	}
-	for (uint32_t s = 0; s < steps; s++) {
-		struct tilesched_op *op = &model->ops[m->op_of[s]];
-
-		m->number[s] = op->first + op->count++;
-		model->steps[m->number[s]].step = s;
+	npuplan_counting_sort(m->op_of, steps, sizeof(*m->op_of), 0, model->op_count, first, by_op);
+	for (uint32_t o = 0; o < model->op_count; o++)
+		model->ops[o] = (struct tilesched_op){ first[o], first[o + 1] - first[o] };
+	for (uint32_t i = 0; i < steps; i++) {
+		model->steps[i].step = by_op[i];
+		m->number[by_op[i]] = i;
 	}
 	model->step_count = steps;
 	return 0;
@@ -284,13 +275,10 @@ static int add_wait(struct model_maker *m, struct tilesched_step *step, uint32_t
 	if (op == own)
 		return 0;
 	if (at == NPUMEM_NONE || at < step->first_wait) {
-		uint32_t end = step[1].first_wait;
+		struct tilesched_wait wait = { op, count };
 
-		if (npuplan_grow(&model->waits, end, sizeof(*model->waits)))
-			return -ENOMEM;
-		model->waits[end] = (struct tilesched_wait){ op, count };
-		m->wait_at[op] = end;
-		step[1].first_wait = end + 1;
+		m->wait_at[op] = step[1].first_wait;
+		return npuplan_append(&model->waits, &step[1].first_wait, &wait, 1);
 	} else if (model->waits[at].count < count) {
 		model->waits[at].count = count;
 	}

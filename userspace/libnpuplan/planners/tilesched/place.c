@@ -76,17 +76,16 @@ static int find_bound(struct tilesched_placing *placing)
 
 		for (uint32_t k = step->first_late; k < step[1].first_read && in_place; k++) {
 			const struct npuplan_atom *unit = &live->atoms[model->reads[k]];
-
-			if (unit->end != stores)
-				continue;
-			err = npuplan_grow(&live->takeovers, live->takeover_count,
-					   sizeof(*live->takeovers));
-			if (err)
-				return err;
-			live->takeovers[live->takeover_count++] = (struct npuplan_takeover){
+			struct npuplan_takeover takeover = {
 				.instant = stores,
 				.length = unit->length,
 			};
+
+			if (unit->end == stores)
+				err = npuplan_append(&live->takeovers, &live->takeover_count,
+						     &takeover, 1);
+			if (err)
+				return err;
 		}
 	}
 	return npuplan_lower_bound(live, &placing->lower_bound, &placing->peak_instant);
@@ -121,32 +120,24 @@ static void find_least(struct tilesched_placing *placing)
 
 /* ------------------------------------------------------------------------- items */
 
-/* By tensor and first byte. */
-static int by_bytes(const void *left, const void *right, void *context)
-{
-	const struct tilesched_placing *placing = context;
-	const struct tilesched_model *model = placing->model;
-	const struct npuv_cell *a = cell_of(model, *(const uint32_t *)left);
-	const struct npuv_cell *b = cell_of(model, *(const uint32_t *)right);
-	const struct npuv_segment *segments = model->cells->segments;
-	uint64_t first = segments[a->first_segment].first, other = segments[b->first_segment].first;
-
-	if (a->tensor != b->tensor)
-		return a->tensor < b->tensor ? -1 : 1;
-	return first < other ? -1 : first > other;
-}
-
+/* List the units by tensor and first byte. */
 static int sort_units(struct tilesched_placing *placing)
 {
 	const struct tilesched_model *model = placing->model;
+	AUTO_HEAP struct npuplan_keyed *keys =
+		npuplan_malloc((size_t)model->unit_count * sizeof(*keys) + 1);
 
 	placing->units =
 		npuplan_pool_take(&placing->pool, model->unit_count, sizeof(*placing->units));
-	if (!placing->units)
+	if (!placing->units || !keys)
 		return -ENOMEM;
-	for (uint32_t u = 0; u < model->unit_count; u++)
-		placing->units[u] = u;
-	qsort_r(placing->units, model->unit_count, sizeof(*placing->units), by_bytes, placing);
+	for (uint32_t u = 0; u < model->unit_count; u++) {
+		const struct npuv_cell *cell = cell_of(model, u);
+		uint64_t first = model->cells->segments[cell->first_segment].first;
+
+		keys[u] = (struct npuplan_keyed){ cell->tensor, first, 0, u };
+	}
+	npuplan_sort_items(keys, model->unit_count, placing->units);
 	return 0;
 }
 

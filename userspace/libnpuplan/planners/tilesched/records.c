@@ -110,9 +110,8 @@ static int put_item(struct record_writer *w, uint32_t number)
 	repeat(&placement, 2, item->ring ? item->unit_count : 1, chunks->length, chunks->length);
 	if (run * runs == 1 && !item->ring && extend(w, &placement))
 		return 0;
-	if (npuplan_grow(&plan->placements, plan->placement_count, sizeof(*plan->placements)))
+	if (npuplan_append(&plan->placements, &plan->placement_count, &placement, 1))
 		return -ENOMEM;
-	plan->placements[plan->placement_count++] = placement;
 	w->open = run * runs == 1 && !item->ring;
 	return 0;
 }

@@ -52,10 +52,7 @@ static int keep(struct tilesched_table *table, uint32_t end, uint32_t first,
 			list[kept++] = list[i];
 	}
 	table->count[end] = kept;
-	if (npuplan_grow(&table->at[end], kept, sizeof(**table->at)))
-		return -ENOMEM;
-	table->at[end][table->count[end]++] = *found;
-	return 0;
+	return npuplan_append(&table->at[end], &table->count[end], found, 1);
 }
 
 static int play_segment(struct table_maker *m, uint32_t end)
@@ -268,11 +265,8 @@ int tilesched_front(const struct tilesched_table *table, struct npuplan_schedule
 		/* No more traffic, and a lower peak: the point before it was none. */
 		if (n && tilesched_traffic(&list[n - 1]) >= tilesched_traffic(&cost))
 			n--;
-		err = npuplan_grow(&list, n, sizeof(*list));
-		if (err)
-			break;
-		list[n++] = cost;
-		if (cost.peak <= least)
+		err = npuplan_append(&list, &n, &cost, 1);
+		if (err || cost.peak <= least)
 			break;
 		limit = cost.peak - 1;
 		if (round >= MANY_ROUNDS)
