@@ -8,7 +8,7 @@
 
 #include "npumem_graph.h"
 
-/* The format is little-endian, and the records are written as they are. */
+/* The format is little-endian, and records are written as they are in memory. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "big-endian hosts are not supported");
 _Static_assert(sizeof(struct npumem_blob_header) == 32, "table follows at byte 32");
 _Static_assert(sizeof(struct npumem_blob_section) == 32, "stride of the section table");

@@ -30,26 +30,26 @@ struct chunks {
 	bool begun;
 };
 
-/* chunks_of_region() - a walk that stands before the region's first chunk; it keeps the pointer */
+/* chunks_of_region() - a walk that stands before the region's first chunk; it keeps @region */
 static inline struct chunks chunks_of_region(const struct npumem_region *region)
 {
 	return (struct chunks){ .region = region };
 }
 
-/* chunks_of_placement() - the same for a placement, with addresses; it keeps the pointer */
+/* chunks_of_placement() - a walk over a placement's region, with addresses; it keeps @placement */
 static inline struct chunks chunks_of_placement(const struct npumem_placement *placement)
 {
 	return (struct chunks){ .region = &placement->region, .placement = placement };
 }
 
-/* chunks_count() - how many chunks a region has */
+/* chunks_count() - number of chunks of a region */
 static inline uint64_t chunks_count(const struct npumem_region *region)
 {
 	return (uint64_t)region->count[0] * region->count[1] * region->count[2];
 }
 
 /*
- * chunks_next() - go to the next chunk; false after the last one
+ * chunks_next() - go to the next chunk; false: there is none
  *
  * In a ring, a repetition lies where the one that came placement->ring before it lay.
  */

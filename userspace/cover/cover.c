@@ -44,7 +44,10 @@ static uint64_t address(const struct cover *cover, uint32_t boundary)
 	return cover->at[boundary < cover->count ? boundary : cover->count - 1];
 }
 
-/* Leaves [from, to) of the node of leaves [low, high) get one range more, or less. */
+/*
+ * Count one range more (@by is 1) or less (@by is UINT32_MAX, which wraps around) for leaves
+ * [from, to), as far as they are below a node, whose leaves are [low, high).
+ */
 static void change(struct cover *cover, uint32_t node, uint32_t low, uint32_t high, uint32_t from,
 		   uint32_t to, uint32_t by)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a plan file says of itself, held against the plan. */
+/* Claims: what a plan file says of itself is compared with the plan. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@
 #include "planners/planners.h"
 
 /*
- * struct claims - one check
- * @bound: no plan in this order of the steps is below; 0: not known
+ * struct claims - the plan whose claims are checked
+ * @bound: bytes below which no plan in this order of steps is; 0: not known
  */
 struct claims {
 	const struct npuplan_graph *graph;
@@ -26,7 +26,7 @@ static unsigned long long bytes(uint64_t value)
 	return value;
 }
 
-/* Steps one after the other as the graph has them, and nothing else. */
+/* Whether the schedule is the steps in the order of the graph, and nothing else. */
 static bool in_graph_order(const struct claims *c)
 {
 	if (c->graph->edge_count || c->graph->block_count != 1 ||
@@ -81,7 +81,7 @@ static int check_alignment(struct claims *c)
 	return 0;
 }
 
-/* What the plan needs, however large it says that its arena is. */
+/* The bytes that the plan needs, however large it says that its arena is. */
 static uint64_t top_of(const struct npuplan_plan *plan)
 {
 	uint64_t top = 0;
@@ -95,7 +95,7 @@ static uint64_t top_of(const struct npuplan_plan *plan)
 	return top;
 }
 
-/* The plan is one: nothing that it needs less than is a bound. */
+/* Check the lower bound. The plan itself refutes a bound that is above what it needs. */
 static int check_bound(struct claims *c)
 {
 	uint64_t claimed = c->plan->info.lower_bound, top = top_of(c->plan);
@@ -129,7 +129,9 @@ static int check_status(struct claims *c)
 	default:
 		return 0;
 	}
-	/* These mean the least traffic, or the least of any order. */
+	/*
+	 * Planners of whole plans claim a bound for the least traffic, or for any order of steps.
+	 */
 	if (planner && planner->plan)
 		return 0;
 	if (c->bound && info->arena_size == c->bound)
@@ -149,8 +151,8 @@ static int check_status(struct claims *c)
 }
 
 /*
- * struct byte_range - bytes of a tensor that is no alias
- * @output: they survive; else they are stored
+ * struct byte_range - bytes of a tensor that is not an alias
+ * @output: the bytes belong to an output; false: the plan stores them
  */
 struct byte_range {
 	uint64_t first;
@@ -161,7 +163,10 @@ struct byte_range {
 
 NPUPLAN_ORDER(by_tensor_and_byte, struct byte_range, tensor, first)
 
-/* Bytes that are of an output and stored, each once: ranges by tensor and byte. */
+/*
+ * Count the bytes that belong to an output and are stored, each once; @ranges is sorted by tensor
+ * and byte.
+ */
 static uint64_t in_both(const struct byte_range *ranges, size_t count)
 {
 	uint64_t ends[2] = { 0 }, counted = 0, bytes = 0;
@@ -172,7 +177,9 @@ static uint64_t in_both(const struct byte_range *ranges, size_t count)
 		if (i && ranges[i].tensor != ranges[i - 1].tensor)
 			ends[0] = ends[1] = counted = 0;
 		*end = ranges[i].end > *end ? ranges[i].end : *end;
-		/* From here on both kinds go up to where the shorter one ends. */
+		/*
+		 * From this range's first byte on, both kinds reach to where the shorter one ends.
+		 */
 		both = ends[0] < ends[1] ? ends[0] : ends[1];
 		counted = counted > ranges[i].first ? counted : ranges[i].first;
 		if (both > counted) {
@@ -183,7 +190,7 @@ static uint64_t in_both(const struct byte_range *ranges, size_t count)
 	return bytes;
 }
 
-/* Bytes of first stores of outputs; 0 or -ENOMEM. */
+/* Find the bytes of first stores of outputs. Returns 0 or -ENOMEM. */
 static int first_stores(const struct claims *c, uint64_t *bytes)
 {
 	const struct npuplan_graph *graph = c->graph;
@@ -243,7 +250,10 @@ static int check_traffic(struct claims *c)
 	return 0;
 }
 
-/* That none moves less only planning would show; that one does, the plan itself. */
+/*
+ * Check the bound of traffic. Only planning could prove it, but the plan itself refutes a bound
+ * that is above what it moves.
+ */
 static int check_traffic_bound(struct claims *c)
 {
 	const struct npumem_plan_info *info = &c->plan->info;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* npuplan_pack(): the packer is found by its name, among planners. */
+/* npuplan_pack(): finds the packer by its name, in the table of planners, and calls it. */
 #include "planners/planners.h"
 #include "sized.h"
 

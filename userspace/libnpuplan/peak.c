@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* Which tensors make the peak of a plan, and what each would save elsewhere. */
+/* Which tensors make the peak of a plan, and what placing each outside the arena would save. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/internal.h"
 #include "base/sorted.h"
 
-/* Most bytes first. */
+/* Sort by bytes, the most first, then by tensor. */
 static int by_bytes(const void *left, const void *right)
 {
 	const struct npuplan_peak_tensor *a = left, *b = right;
@@ -24,12 +24,15 @@ static uint64_t placed_bytes(const struct npumem_placement *placement)
 	return region->length * region->count[0] * region->count[1] * slots;
 }
 
-/* Tensors with a place at the peak, each once, those with most bytes first. */
+/* List the tensors with a placement at the peak, each once, those with most bytes first. */
 static int find_tensors(struct npuplan_peak *peak, const struct npuplan_plan *plan)
 {
 	uint32_t count = 0, instance = 0;
 
-	/* A block without positions places what passes through it at the next one's first. */
+	/*
+	 * What passes through a block without positions is placed at the first position of the next
+	 * block.
+	 */
 	while (instance + 1 < plan->block_count &&
 	       plan->blocks[instance].first_position + plan->blocks[instance].position_count <=
 		       peak->position)
@@ -62,7 +65,7 @@ static int find_tensors(struct npuplan_peak *peak, const struct npuplan_plan *pl
 	return 0;
 }
 
-/* Plan once more, as if the tensor were external. */
+/* Plan once more as if the tensor were external, and note what that saves. */
 static int plan_without(const struct npuplan_graph *graph, struct npuplan_tensor *tensors,
 			const struct npuplan_options *options, struct npuplan_peak_tensor *found)
 {
@@ -82,7 +85,10 @@ static int plan_without(const struct npuplan_graph *graph, struct npuplan_tensor
 		found->lower_bound_without = plan->info.lower_bound;
 	}
 	npuplan_plan_free(plan);
-	/* Some cannot be bound (carried by a loop): that is an answer, too. */
+	/*
+	 * A tensor that cannot be external, such as one that a loop carries, is an answer, too, and
+	 * no error.
+	 */
 	return err == -ENOMEM ? err : 0;
 }
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /**
- * sized_take() - the library's own copy of a struct that a caller gave
+ * sized_take() - make the library's own copy of a struct that a caller gave
  * @own: out: @own_size bytes, as this version of the library has the struct
  * @own_size: see @own
  * @given: the caller's, of @size bytes; NULL counts as all zero

@@ -6,7 +6,7 @@
 
 #include "heap.h"
 
-/* Make the array as large as @bytes. */
+/* Resize the array that @array points to, to @bytes. */
 static int resize(void *array, size_t bytes)
 {
 	void *items, *grown;

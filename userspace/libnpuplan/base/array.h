@@ -8,25 +8,25 @@
 
 /* npuplan_grow() - make room for one more in an array whose capacity is not kept
  * @array: pointer to the array
- * @count: elements in use; the capacity is the next power of two (0 for none)
+ * @count: elements in use; the array has room for the next power of two of them (0 for none)
  * @size: bytes of an element
  *
  * -E2BIG: 2^31 elements or more; -ENOMEM.
  */
 int npuplan_grow(void *array, uint32_t count, size_t size);
 
-/* npuplan_append() - the same, and put records there
- * @ARRAY: pointer to the array, of elements of the records' type: the compiler looks
+/* npuplan_append() - append records to such an array
+ * @ARRAY: pointer to the array; the compiler checks that its elements have the records' type
  * @COUNT: pointer to the elements in use; out: @MORE than before, unless it fails
  * @RECORDS: pointer to @MORE of them; may be NULL if that is 0
  *
- * The errnos of npuplan_grow().
+ * The errnos are those of npuplan_grow().
  */
 #define npuplan_append(ARRAY, COUNT, RECORDS, MORE)                                            \
 	npuplan_append_sized((ARRAY), (COUNT), sizeof(**(ARRAY)), true ? (RECORDS) : *(ARRAY), \
 			     (MORE))
 
-/* npuplan_append_sized() - the same for elements whose type is not known, of @size bytes */
+/* npuplan_append_sized() - npuplan_append() for elements of @size bytes whose type is not known */
 int npuplan_append_sized(void *array, uint32_t *count, size_t size, const void *records,
 			 uint32_t more);
 

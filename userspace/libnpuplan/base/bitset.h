@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Words of a set of numbers below @count. */
+/* The number of 64-bit words that a set of numbers below @count takes. */
 static inline size_t npuplan_set_words(size_t count)
 {
 	return (count + 63) / 64;
@@ -36,7 +36,10 @@ static inline uint32_t npuplan_set_next(const uint64_t *set, uint32_t words, uin
 	return 64 * words;
 }
 
-/* For each number @x of a set of @words words, rising; those that the body adds above @x, too. */
+/*
+ * Run the body for each number @x of a set of @words words, in ascending order; a number above @x
+ * that the body adds has its turn, too.
+ */
 #define npuplan_set_for_each(x, set, words)                                    \
 	for (uint32_t x = npuplan_set_next(set, words, 0); (x) < 64 * (words); \
 	     (x) = npuplan_set_next(set, words, (x) + 1))

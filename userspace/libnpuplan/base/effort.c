@@ -23,7 +23,10 @@ uint64_t npuplan_effort_work_left(uint64_t limit, uint64_t used, uint64_t own)
 	return limit > used ? limit - used : 1;
 }
 
-/* How far a packing may be from the best, to its bound; traffic's bound is 0 often enough. */
+/*
+ * The distance of the best packing to the bound, as a fraction of the bound. Of traffic it is a
+ * fraction of the traffic itself, since the bound is often 0.
+ */
 static double gap(const struct npuplan_effort *effort, uint64_t top, uint64_t lower_bound)
 {
 	if (effort->traffic && top == lower_bound)

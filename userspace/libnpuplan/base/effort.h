@@ -22,16 +22,16 @@
 
 /**
  * struct npuplan_effort - what one call may take
- * @progress: the caller's; NULL if it does not want to hear
- * @context: for @progress
+ * @progress: the caller's function, which is told how far the call is; NULL: none
+ * @context: handed to @progress
  * @work_limit: deterministic work units; UINT64_MAX: no limit
- * @started: seconds of npuplan_now()
- * @deadline: the same; 0 for none
+ * @started: when the call began, in seconds of npuplan_now()
+ * @deadline: when the call has to end, in seconds of npuplan_now(); 0: no deadline
  * @stopped: the caller, or a limit, has ended the call, which is final: nobody is told more
- * @traffic: what is told is bytes of traffic, not of an arena
+ * @traffic: progress is told in bytes of traffic instead of bytes of an arena
  * @share_work: work units at which the share of the search that runs now ends, though the call
  *	goes on; UINT64_MAX: with the call
- * @share_deadline: the same in seconds of npuplan_now(); 0: with the call
+ * @share_deadline: when that share ends, in seconds of npuplan_now(); 0: with the call
  * @told_at: work units when npuplan_effort_tell() was called last
  */
 struct npuplan_effort {
@@ -49,7 +49,7 @@ struct npuplan_effort {
 
 /* npuplan_effort_begin() - an effort that begins now
  * @work_limit: work units; UINT64_MAX: no limit
- * @deadline_seconds: from now on; 0: no deadline
+ * @deadline_seconds: seconds from now to the deadline; 0: no deadline
  */
 static inline struct npuplan_effort
 npuplan_effort_begin(uint64_t work_limit, double deadline_seconds,
@@ -68,7 +68,7 @@ npuplan_effort_begin(uint64_t work_limit, double deadline_seconds,
 	};
 }
 
-/* Seconds since the call began. */
+/* The seconds since the call began. */
 static inline double npuplan_effort_seconds(const struct npuplan_effort *effort)
 {
 	return npuplan_now() - effort->started;
@@ -85,33 +85,35 @@ static inline bool npuplan_effort_ended(const struct npuplan_effort *effort)
 
 /* npuplan_effort_left() - seconds until the deadline, as deadline_seconds of another call
  *
- * 0 if there is no deadline; if it is past, next to nothing, since 0 would be none.
+ * The result is 0 if there is no deadline. If the deadline is past, it is a microsecond, since 0
+ * would mean that there is none.
  */
 double npuplan_effort_left(const struct npuplan_effort *effort);
 
 /* npuplan_effort_work_left() - work units that are left, as work_limit of another call
- * @limit: that was asked for; 0: none was
- * @used: units
- * @own: the limit of the other call if none was asked for
+ * @limit: work units that the user asked for; 0: the user asked for none
+ * @used: units that have been used of it
+ * @own: the other call's limit if the user asked for none
  *
- * At least 1, since 0 would be no limit.
+ * The result is at least 1, since 0 would mean that there is no limit.
  */
 uint64_t npuplan_effort_work_left(uint64_t limit, uint64_t used, uint64_t own);
 
 /* npuplan_effort_tell() - tell the caller how far the call has come
- * @top: of the best packing (or the least traffic); UINT64_MAX: none yet
- * @lower_bound: proved; 0: none
- * @work: units so far
+ * @top: bytes of the best packing, or the least traffic, so far; UINT64_MAX: none yet
+ * @lower_bound: bytes below which nothing is, as proved so far; 0: nothing is proved
+ * @work: units used so far
  *
- * True: the call is to end, with what there is. A caller that has said so is not asked again.
+ * The result is true if the call is to end with what it has found. A caller that has said so is not
+ * asked again.
  */
 bool npuplan_effort_tell(struct npuplan_effort *effort, uint64_t top, uint64_t lower_bound,
 			 uint64_t work);
 
-/* npuplan_effort_over() - whether the call is to end: by work, by the clock, by the caller
+/* npuplan_effort_over() - whether the call is to end by its work, by the clock or by its caller
  *
- * Looks at the clock and, unless that or work ends the call, tells the caller: so not for each
- * unit of work.
+ * This looks at the clock and, unless work or the clock ends the call, tells the caller how far the
+ * call is. That is too slow to be done for each unit of work.
  */
 bool npuplan_effort_over(struct npuplan_effort *effort, uint64_t top, uint64_t lower_bound,
 			 uint64_t work);
@@ -138,15 +140,15 @@ bool npuplan_effort_share_over(struct npuplan_effort *effort, uint64_t top, uint
 
 /**
  * struct npuplan_until - when to give up, for a function that knows no more of the call
- * @over: asked now and then
- * @context: for @over
+ * @over: returns whether to give up; asked now and then
+ * @context: handed to @over
  */
 struct npuplan_until {
 	bool (*over)(void *context);
 	void *context;
 };
 
-/* Whether to give up now; @until may be NULL: never. */
+/* Whether to give up now; if @until is NULL, one never gives up. */
 static inline bool npuplan_until_over(const struct npuplan_until *until)
 {
 	return until && until->over(until->context);

@@ -80,7 +80,7 @@ int npuplan_fail_verdict(struct npuplan_error *error, int err, const char *what,
 {
 	int length = strcspn(log, "\n");
 
-	/* The verifier's first line names rule, step, tensors and bytes. */
+	/* The first line of the verifier's log names rule, step, tensors and bytes. */
 	if (length)
 		return npuplan_fail(error, err, "%s refused: %.*s", what, length, log);
 	return npuplan_fail(error, err, "%s refused: %s", what, strerror(-err));

@@ -23,7 +23,10 @@ static bool has_room(uint64_t more)
 	return false;
 }
 
-/* What was allocated before the heap came into use is not in it. */
+/*
+ * Count a block of which @freed bytes were counted before, and return it. A block that was
+ * allocated before the heap came into use was not counted, so @freed may exceed what is held.
+ */
 static void *count(void *block, size_t freed)
 {
 	if (!in_use)
@@ -76,7 +79,7 @@ void npuplan_auto_heap(void *variable)
 {
 	void *pointer;
 
-	/* It may be of any type. */
+	/* The variable may be a pointer to any type, so it is read as bytes. */
 	memcpy(&pointer, variable, sizeof(pointer));
 	npuplan_free(pointer);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory with a limit. What a packing or a search allocates goes through these, which are
- * malloc() and its kin but for one thing: while a heap is in use in this thread, bytes are
- * counted, and what would be more than its limit is refused, as if memory had ended.
+ * Memory with a limit. Packers and searches allocate by these functions, which do what malloc() and
+ * its kin do. While a heap is in use in a thread, they also count the bytes of that thread, and
+ * fail, as if memory had ended, where the heap's limit would be passed.
  */
 #pragma once
 
@@ -13,10 +13,10 @@
 
 /**
  * struct npuplan_heap - bytes of one search
- * @held: now
- * @most: that were held at once
- * @limit: that may be held
- * @refused: once more were asked for
+ * @held: bytes that are allocated now
+ * @most: the most bytes that were allocated at once
+ * @limit: the most bytes that may be allocated at once
+ * @refused: an allocation has failed because of @limit
  */
 struct npuplan_heap {
 	uint64_t held;
@@ -27,17 +27,22 @@ struct npuplan_heap {
 
 /* npuplan_heap_use() - count in @heap from now on in this thread; NULL: count nothing
  *
- * Returns what was in use before.
+ * Returns the heap that was in use before, or NULL.
  */
 struct npuplan_heap *npuplan_heap_use(struct npuplan_heap *heap);
 
-/* Of malloc()'s own kind: free() takes what these return, without counting it. */
+/*
+ * What these return is memory of malloc(), so that free() takes it, too, but without counting it.
+ */
 void *npuplan_malloc(size_t size);
 void *npuplan_calloc(size_t count, size_t size);
 void *npuplan_realloc(void *old, size_t size);
 void npuplan_free(void *old);
 
-/* Several at once: npuplan_free_all(a, b, c) for these, free_all(a, b, c) for malloc()'s. */
+/*
+ * Free several pointers at once: npuplan_free_all(a, b, c) if npuplan_malloc() and its kin made
+ * them, free_all(a, b, c) if malloc() did. Both are made of npuplan_free_each().
+ */
 void npuplan_free_each(void *const *old, size_t count, void (*release)(void *old));
 #define npuplan_free_list(release, ...)              \
 	npuplan_free_each((void *[]){ __VA_ARGS__ }, \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all files of libnpuplan share: errors, options, arrays and labels.
+ * Functions that all folders of libnpuplan use: errors as sentences, options of another version,
+ * and labels of tensors and steps.
  */
 #pragma once
 
@@ -19,9 +20,9 @@ __attribute__((format(printf, 3, 4))) int npuplan_fail(struct npuplan_error *err
 
 /**
  * npuplan_take_options() - options as this version has them
- * @own: out: what was given, continued by zeros
- * @given: the caller's, of @size bytes; may be NULL
- * @size: see @given
+ * @own: out: a copy of @given, with zeros for the options that the caller's version does not have
+ * @given: the caller's options; NULL: all of them are 0
+ * @size: bytes of @given
  * @error: may be NULL
  *
  * -E2BIG: something is asked for that this version does not know.
@@ -29,13 +30,15 @@ __attribute__((format(printf, 3, 4))) int npuplan_fail(struct npuplan_error *err
 int npuplan_take_options(struct npuplan_options *own, const struct npuplan_options *given,
 			 size_t size, struct npuplan_error *error);
 
-/* -E2BIG and its sentence: @what is of a later version, and asks for what this one has not. */
+/* Fail with -E2BIG: @what (plural: "options") asks for something that only a later version has. */
 int npuplan_fail_later(struct npuplan_error *error, const char *what);
 
-/** npuplan_format_bytes() - "1.8 MiB", "512 B"; for messages */
+/**
+ * npuplan_format_bytes() - write bytes as messages have them, "1.8 MiB" or "512 B"; returns @text
+ */
 const char *npuplan_format_bytes(uint64_t bytes, char text[32]);
 
-/* Greatest common divisor; of 0 and another number that one. */
+/* The greatest common divisor of two numbers; if one of them is 0, it is the other one. */
 static inline uint64_t npuplan_gcd(uint64_t a, uint64_t b)
 {
 	while (b) {
@@ -53,9 +56,15 @@ static inline bool npuplan_is_straight(const struct npuplan_graph *graph)
 	return graph->block_count == 1 && !graph->edge_count;
 }
 
-/* Name of a tensor or step for messages: its own, or "tensor 3", "step 3". */
+/*
+ * The name of a tensor or step in messages: its own, or "tensor 3", "step 3" if it has none. Both
+ * may write it into @text and return it.
+ */
 const char *npuplan_tensor_label(const struct npuplan_graph *graph, uint32_t tensor, char text[96]);
 const char *npuplan_step_label(const struct npuplan_graph *graph, uint32_t step, char text[96]);
 
-/* The first line of the verifier's log is the error's text. */
+/*
+ * Fail with @err, quoting the first line of the verifier's log, or @err's name if @log is empty;
+ * @what says what the verifier has refused.
+ */
 int npuplan_fail_verdict(struct npuplan_error *error, int err, const char *what, const char *log);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The life of a plan: whoever makes one, from a graph, a blob or JSON, frees it here. */
+/* Freeing a plan, whether it was made from a graph, a blob or JSON. */
 #include <stdlib.h>
 
 #include "internal.h"

@@ -5,7 +5,7 @@
 
 #include "heap.h"
 
-/** union block - what an array is preceded by: the array that was taken before it */
+/** union block - stands before each array, and points to the block of the array taken before it */
 union block {
 	union block *before;
 	max_align_t align;

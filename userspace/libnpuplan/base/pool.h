@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pools: arrays of one owner, taken one by one and freed together. Whether all of them are there
- * is asked once, after the last one has been taken.
+ * Pools: arrays of one owner, which are taken one by one and freed together. The owner checks once,
+ * after it has taken the last one, whether there was memory for all of them.
  */
 #pragma once
 
@@ -10,8 +10,8 @@
 
 /**
  * struct npuplan_pool - arrays that end together; all 0: none yet
- * @last: the array that was taken last, which knows the one before it
- * @failed: for one of them there was no memory
+ * @last: block of the array that was taken last, which points to the one before it; NULL: none
+ * @failed: there was no memory for one of them
  */
 struct npuplan_pool {
 	void *last;
@@ -19,10 +19,10 @@ struct npuplan_pool {
 };
 
 /* npuplan_pool_take() - an array of zeroes, which npuplan_pool_free() frees
- * @count: elements; of 0, too, there is an address
+ * @count: number of elements; the result is not NULL if it is 0, either
  * @size: bytes of an element
  *
- * NULL if there is no memory, of which the caller then learns from @pool->failed.
+ * NULL: there is no memory; @pool->failed is true then, and remains so.
  */
 void *npuplan_pool_take(struct npuplan_pool *pool, size_t count, size_t size);
 

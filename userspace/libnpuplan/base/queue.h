@@ -10,11 +10,12 @@
 /* NPUPLAN_QUEUE() - define two functions for queues of one kind
  * @NAME: what they are called: NAME_put() and NAME_take()
  * @ENTRY: type of an entry
- * @OWNER: type of what tells entries apart, given to @BEFORE as a pointer
- * @BEFORE: bool (const OWNER *owner, const ENTRY *a, const ENTRY *b): whether a is taken before b
+ * @OWNER: type of the object that @BEFORE needs to compare entries; it is handed on as a pointer
+ * @BEFORE: function, bool (const OWNER *owner, const ENTRY *a, const ENTRY *b), that says whether
+ *	@a is taken before @b
  *
- * NAME_put() puts an entry into a queue of count entries, which has room for it; NAME_take() takes
- * the first out of one of count entries. Counting is the caller's.
+ * NAME_put() puts an entry into a queue of @count entries, which has room for one more; NAME_take()
+ * takes the first entry out of a queue of @count. The caller keeps the count.
  */
 #define NPUPLAN_QUEUE(NAME, ENTRY, OWNER, BEFORE)                                            \
 	static void NAME##_put(const OWNER *owner, ENTRY *queue, size_t count, ENTRY entry)  \

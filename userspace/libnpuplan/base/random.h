@@ -8,7 +8,7 @@
 #define NPUPLAN_RANDOM_SEED 88172645463325252ull
 
 /* npuplan_random() - the next number; its highest bits are the best
- * @state: anything but 0 to begin with
+ * @state: kept by the caller from number to number; at first it is anything but 0
  */
 static inline uint64_t npuplan_random(uint64_t *state)
 {

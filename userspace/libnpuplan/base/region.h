@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes of tensors: how many a region has, whose an alias's are. */
+/* Bytes of tensors: how many a region has, and of which tensor the bytes of an alias are. */
 #pragma once
 
 #include "npuplan.h"
 
-/** npuplan_region_bytes() - bytes that a region of a tensor has */
+/** npuplan_region_bytes() - number of bytes of a region */
 static inline uint64_t npuplan_region_bytes(const struct npumem_region *region)
 {
 	return region->length * region->count[0] * region->count[1] * region->count[2];
 }
 
-/** npuplan_base_offset() - first byte of a tensor in its npuplan_base_of() */
+/** npuplan_base_offset() - where a tensor begins in its base (npuplan_base_of()), in bytes */
 static inline uint64_t npuplan_base_offset(const struct npuplan_tensor *tensor)
 {
 	return tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS ? tensor->alias_offset : 0;
 }
 
-/** npuplan_base_of() - tensor whose bytes a tensor's are: itself, unless it is an alias */
+/**
+ * npuplan_base_of() - base of a tensor: the one that has its bytes, which is itself unless it is an
+ * alias
+ */
 static inline uint32_t npuplan_base_of(const struct npuplan_graph *graph, uint32_t tensor)
 {
 	const struct npuplan_tensor *t = &graph->tensors[tensor];

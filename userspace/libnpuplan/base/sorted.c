@@ -69,7 +69,10 @@ void npuplan_counting_sort(const void *records, uint32_t count, size_t size, siz
 	}
 	for (uint32_t k = 2; k <= keys; k++)
 		first[k] += first[k - 1];
-	/* Each one's beginning moves to its end, which is the next one's beginning. */
+	/*
+	 * first[k + 1] is where key k begins; it moves on with each record, and ends where key k +
+	 * 1 begins.
+	 */
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t k = *(const uint32_t *)(at + i * size + key_offset);
 

@@ -1,20 +1,31 @@
 // SPDX-License-Identifier: MIT
-/* Operators that run once more, so that what they made need not be kept. */
+/*
+ * Clones: operators that run once more, so that what they made need not be kept until its last use.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/internal.h"
 
-/* What rewriting a graph goes by. */
+/*
+ * struct rewriting - a graph that is copied with one operator cloned
+ * @old: the graph as it is
+ * @graph: the copy
+ * @clone: which operator is cloned, and for which readers
+ * @op: the operator that is cloned
+ * @first: the first of those readers, before which the clone stands
+ * @outputs: tensors of the copy that are the clone's outputs
+ * @switched: per tensor, what the readers read instead of it: the clone's output, or itself
+ */
 struct rewriting {
 	const struct npuplan_graph *old;
 	struct npuplan_graph *graph;
 	const struct npuplan_clone *clone;
 	struct npuplan_error *error;
-	uint32_t op;	    /* that is cloned */
-	uint32_t first;	    /* reader: the clone stands before it */
-	uint32_t *outputs;  /* of the clone */
-	uint32_t *switched; /* per tensor: the clone's, for the readers; else itself */
+	uint32_t op;
+	uint32_t first;
+	uint32_t *outputs;
+	uint32_t *switched;
 };
 
 static uint32_t find_op(const struct npuplan_graph *graph, int64_t id)
@@ -42,7 +53,10 @@ static bool is_reader(const struct rewriting *rewriting, uint32_t op)
 	return false;
 }
 
-/* Only what is a function of its inputs, and is written once, can be had again. */
+/*
+ * Check that the operator can run again: it is a function of its inputs, and its outputs are
+ * written once.
+ */
 static int check_op(const struct rewriting *rewriting)
 {
 	const struct npuplan_graph *graph = rewriting->old;
@@ -118,7 +132,10 @@ static int add_tensors(struct rewriting *rewriting)
 		if (asprintf(&tensor.name, "%s#%lld", tensor.name, (long long)++id) < 0)
 			return -ENOMEM;
 		tensor.id = id;
-		/* Where the caller wants the value, and at which address, the first one is. */
+		/*
+		 * The runtime finds the value in the output of the first run, at the address that
+		 * it asks for.
+		 */
 		tensor.kind = NPUMEM_TENSOR_INTERMEDIATE;
 		tensor.flags &= ~(uint32_t)(NPUMEM_TENSOR_FLAG_FIXED | NPUMEM_TENSOR_FLAG_EXTERNAL);
 		tensor.fixed_offset = 0;

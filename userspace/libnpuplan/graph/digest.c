@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Digest of what of a graph a plan depends on: tensors, steps and what they access,
- * blocks and edges. docs/formats.md says which numbers are hashed, in which order.
+ * The digest of a graph, over all that a plan depends on: tensors, steps and their accesses, blocks
+ * and edges. docs/formats.md says which numbers are hashed, in which order.
  *
- * Names are for people, and not hashed. Nor is where tensors are wanted (fixed offsets,
- * bound outside the arena): the command line may say that of any model, and a plan that
- * is wrong about it is refused for what it says.
+ * Names are for people and are not hashed. Nor are fixed offsets and whether a tensor is external:
+ * the command line may say that of any model, and the verifier refuses a plan that is wrong about
+ * it.
  */
 #include <nettle/sha2.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void add(struct sha256_ctx *hash, uint64_t number)
 	sha256_update(hash, sizeof(bytes), bytes);
 }
 
-/* A 32-bit index; none is a number of its own in 64 bits, too. */
+/* Hash a 32-bit index as 64 bits; NPUMEM_NONE becomes UINT64_MAX. */
 static void add_index(struct sha256_ctx *hash, uint32_t index)
 {
 	add(hash, index == NPUMEM_NONE ? UINT64_MAX : index);
@@ -35,7 +35,7 @@ static void add_region(struct sha256_ctx *hash, const struct npumem_region *regi
 	add(hash, region->length);
 	for (int d = 0; d < NPUMEM_REGION_DIMS; d++) {
 		add(hash, region->count[d]);
-		/* Where nothing repeats it has no meaning. */
+		/* The stride of a dimension without repetitions means nothing. */
 		add(hash, region->count[d] > 1 ? region->stride[d] : 0);
 	}
 }

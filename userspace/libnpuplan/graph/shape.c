@@ -13,12 +13,12 @@ uint32_t npuplan_channel_axis(const struct npuplan_graph *graph, uint32_t dim_co
 	return graph->source_layout == NPUPLAN_NHWC ? dim_count - 1 : 1;
 }
 
-/* Channels whose elements of one place lie side by side; blocks of them follow each other. */
+/* The number of channels whose elements of one place (one row, one column) lie side by side. */
 static int64_t interleaved(const struct npuplan_spatial *s)
 {
 	if (s->layout == NPUPLAN_NCHW)
 		return 1;
-	/* One place alone: nothing to block. */
+	/* With one place alone, blocks of channels and all channels are the same bytes. */
 	if (s->layout == NPUPLAN_NHWC || s->rows * s->row == 1)
 		return s->channels;
 	return NPUPLAN_CHANNEL_BLOCK;
@@ -48,7 +48,10 @@ bool npuplan_spatial(const struct npuplan_graph *graph, uint32_t tensor,
 	for (uint32_t i = 0; i < t->dim_count; i++)
 		if (t->shape[i] < 1 || __builtin_mul_overflow(bytes, t->shape[i], &bytes))
 			return false;
-	/* Below this no product of extents overflows a signed 64-bit stride, padded or not. */
+	/*
+	 * Within this limit no product of dimensions overflows a signed 64-bit stride, even if
+	 * channels are padded to whole blocks.
+	 */
 	if (bytes > INT64_MAX / NPUPLAN_CHANNEL_BLOCK)
 		return false;
 	/* Counts of a region are 32-bit. */
@@ -100,7 +103,7 @@ int64_t npuplan_granule(const struct npuplan_spatial *s)
 	return s->layout == NPUPLAN_NC32HW32 && s->rows * s->row > 1 ? NPUPLAN_CHANNEL_BLOCK : 1;
 }
 
-/* What there is of a region is repeated, unless @count is 1. */
+/* Repeat a region @count times, @stride bytes apart, in its next free dimension. */
 static void repeat(struct npumem_region *region, uint64_t count, uint64_t stride)
 {
 	uint32_t dim = region->stride[0] ? 1 : 0;
@@ -111,7 +114,10 @@ static void repeat(struct npumem_region *region, uint64_t count, uint64_t stride
 	region->stride[dim] = stride;
 }
 
-/* Some of the channels that lie side by side: they repeat from place to place. */
+/*
+ * The region of a part that has some of the channels that lie side by side: they repeat from place
+ * to place.
+ */
 static struct npumem_region side_by_side_region(const struct npuplan_spatial *s,
 						const struct npuplan_part *part)
 {
@@ -119,7 +125,7 @@ static struct npumem_region side_by_side_region(const struct npuplan_spatial *s,
 	uint64_t place = s->channels * s->elem;
 	uint64_t batches = s->batch, places = part->rows.count * s->row;
 
-	/* All rows are one run of places, from batch to batch. */
+	/* With all rows, the places of all batches follow each other at one distance. */
 	if (part->rows.count == s->rows) {
 		places *= batches;
 		batches = 1;
@@ -138,7 +144,7 @@ struct npumem_region npuplan_part_region(const struct npuplan_spatial *s,
 	int64_t side_by_side = interleaved(s), blocks = channel_blocks(s);
 	int64_t first = part->channels.first / side_by_side;
 	int64_t count = (part->channels.count + side_by_side - 1) / side_by_side;
-	/* A row of a block of channels, and all its rows. */
+	/* Bytes of one row of a block of channels, and of all its rows. */
 	uint64_t row = s->row * side_by_side * s->elem, plane = s->rows * row;
 	uint64_t batches = s->batch;
 
@@ -146,7 +152,10 @@ struct npumem_region npuplan_part_region(const struct npuplan_spatial *s,
 		return side_by_side_region(s, part);
 	region.offset = first * plane + part->rows.first * row;
 	region.length = part->rows.count * row;
-	/* All rows of blocks are one run, and so are all blocks of batches. */
+	/*
+	 * With all rows, the blocks of a batch are contiguous; with all blocks, the batches are,
+	 * too.
+	 */
 	if (part->rows.count == s->rows) {
 		region.length = count * plane;
 		if (count == blocks) {
@@ -174,7 +183,7 @@ bool npuplan_region_part(const struct npuplan_spatial *s, const struct npumem_re
 		return false;
 	bytes /= s->batch;
 	if (blocks == 1 && region->length < place) {
-		/* Some channels of each place. */
+		/* The region may be some channels of each place. */
 		part->channels.first = region->offset % place / s->elem;
 		part->channels.count = region->length / s->elem;
 		width = s->row * region->length;
@@ -193,7 +202,7 @@ bool npuplan_region_part(const struct npuplan_spatial *s, const struct npumem_re
 	if (part->rows.count < 1 || part->rows.first + part->rows.count > s->rows ||
 	    part->channels.count < 1)
 		return false;
-	/* Whatever was guessed above counts only if it says the same. */
+	/* The part that was guessed is right if its region is the given one. */
 	again = npuplan_part_region(s, part);
 	return !memcmp(&again, region, sizeof(again));
 }
@@ -215,7 +224,7 @@ int npuplan_graph_set_layout(struct npuplan_graph *graph, enum npuplan_layout la
 					    "%s: a range of another tensor has no NC/32HWC32",
 					    npuplan_tensor_label(graph, i, label));
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
-		/* What its shape does not account for stays as it is. */
+		/* A tensor whose size does not follow from its shape keeps its size. */
 		if (graph->tensors[i].kind == NPUMEM_TENSOR_PARAMETER ||
 		    !npuplan_spatial(graph, i, &spatial))
 			continue;

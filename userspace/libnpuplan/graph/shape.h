@@ -28,44 +28,44 @@ struct npuplan_spatial {
 	enum npuplan_layout layout;
 };
 
-/* Channels of a block of NC/32HWC32. */
+/* The channels of a block in the layout NC/32HWC32. */
 #define NPUPLAN_CHANNEL_BLOCK 32
 
-/* npuplan_spatial() - false if the tensor has no rows that could be cut
+/* npuplan_spatial() - see a tensor as rows and channels; false if it has no rows that could be cut
  *
- * That is: rank other than 4 and 5, shape or element size unknown, or the shape
- * does not account for the tensor's bytes.
+ * It has none if its rank is neither 4 nor 5, if shape or element size are not known, or if its
+ * bytes are not those of its shape.
  */
 bool npuplan_spatial(const struct npuplan_graph *graph, uint32_t tensor,
 		     struct npuplan_spatial *spatial);
 
-/* npuplan_view() - the same, and tensors of rank 1 to 3 as matrices
+/* npuplan_view() - npuplan_spatial() that also takes tensors of rank 1 to 3, as matrices
  *
  * Their rows are all dimensions but the last, row-major whatever the layout is;
  * their channels are the last one.
  */
 bool npuplan_view(const struct npuplan_graph *graph, uint32_t tensor, struct npuplan_spatial *view);
 
-/** npuplan_spatial_bytes() - size of such a tensor, channels padded as its layout has it */
+/** npuplan_spatial_bytes() - bytes of such a tensor, with its channels padded as its layout asks */
 uint64_t npuplan_spatial_bytes(const struct npuplan_spatial *spatial);
 
 /**
- * struct npuplan_part - rows x channels of a tensor, all batches
- * @rows: of the tensor
- * @channels: of the tensor
+ * struct npuplan_part - a range of rows and one of channels of a tensor, in all its batches
+ * @rows: the rows, counted in the tensor
+ * @channels: the channels, counted in the tensor
  */
 struct npuplan_part {
 	struct npuplan_rows rows;
 	struct npuplan_rows channels;
 };
 
-/* npuplan_granule() - channels of which a part has to have whole ones
+/* npuplan_granule() - the number of channels that a part may not be cut within
  *
- * Parts begin at a multiple of so many channels and end at one, or at the last channel.
+ * A part begins at a multiple of this number, and ends at one or at the last channel.
  */
 int64_t npuplan_granule(const struct npuplan_spatial *spatial);
 
-/** npuplan_part_region() - bytes of a part; its channels as npuplan_granule() asks */
+/** npuplan_part_region() - the region of a part, whose channels are as npuplan_granule() asks */
 struct npumem_region npuplan_part_region(const struct npuplan_spatial *spatial,
 					 const struct npuplan_part *part);
 
@@ -73,6 +73,8 @@ struct npumem_region npuplan_part_region(const struct npuplan_spatial *spatial,
 bool npuplan_region_part(const struct npuplan_spatial *spatial, const struct npumem_region *region,
 			 struct npuplan_part *part);
 
-/* Index in the shape of the row and of the channel dimension. */
+/*
+ * The index, in a tensor's shape, of the dimension that is rows, and of the one that is channels.
+ */
 uint32_t npuplan_row_axis(const struct npuplan_graph *graph);
 uint32_t npuplan_channel_axis(const struct npuplan_graph *graph, uint32_t dim_count);

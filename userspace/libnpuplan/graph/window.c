@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Halos: rows of an input that a band of the output needs. */
+/* Rows of an input that a band of the output needs, halos included. */
 #include "window.h"
 
 static int64_t floor_div(int64_t a, int64_t b)
@@ -29,7 +29,10 @@ struct npuplan_rows npuplan_band(int64_t height, uint32_t k, uint32_t n)
 	return (struct npuplan_rows){ first, height * (k + 1) / n - first };
 }
 
-/* Input rows i = o * stride + shift that lie in [0, height), o in [first, last]. */
+/*
+ * Find the least and the greatest row i = o * stride + shift with o in [first, last] and i in [0,
+ * height); false: there is none.
+ */
 static bool strided_rows(int64_t first, int64_t last, int64_t stride, int64_t shift, int64_t height,
 			 int64_t *lo, int64_t *hi)
 {
@@ -40,7 +43,10 @@ static bool strided_rows(int64_t first, int64_t last, int64_t stride, int64_t sh
 	return first <= last;
 }
 
-/* Input rows i in [0, height) with i * stride = o + shift, o in [first, last]. */
+/*
+ * Find the least and the greatest row i in [0, height) with i * stride = o + shift and o in [first,
+ * last]; false: there is none.
+ */
 static bool divided_rows(int64_t first, int64_t last, int64_t stride, int64_t shift, int64_t height,
 			 int64_t *lo, int64_t *hi)
 {
@@ -56,9 +62,8 @@ struct npuplan_rows npuplan_window_rows(const struct npuplan_window *w, struct n
 	int64_t min = INT64_MAX, max = -1;
 
 	/*
-	 * Kernel row by kernel row: with dilation the outermost one may fall on
-	 * padding while an inner one does not, so the hull of the unclipped
-	 * window, clipped, would be too large.
+	 * This goes kernel row by kernel row. With dilation the outermost one may fall on padding
+	 * while an inner one does not, so that the whole window, clipped, would have too many rows.
 	 */
 	for (int64_t k = 0; k < w->kernel; k++) {
 		int64_t shift = k * w->dilation - w->pad_begin, lo, hi;
@@ -83,12 +88,12 @@ struct npuplan_rows npuplan_upsample_rows(struct npuplan_rows out, int64_t out_h
 
 	if (in_height >= out_height || in_height < 2)
 		return (struct npuplan_rows){ 0, in_height };
-	/* Half-pixel centres start lowest: (o + 1/2) * in / out - 1/2. */
+	/* Of the three ways, half-pixel centres begin lowest: (o + 1/2) * in / out - 1/2. */
 	lo = floor_div((2 * first + 1) * in_height - out_height, 2 * out_height);
 	hi = ceil_div((2 * last + 1) * in_height - out_height, 2 * out_height);
-	/* Neither, TFLite's default, ends highest: o * in / out. */
+	/* TFLite's default, o * in / out, ends highest. */
 	hi = max64(hi, ceil_div(last * in_height, out_height));
-	/* Aligned corners: o * (in - 1) / (out - 1). */
+	/* Aligned corners are o * (in - 1) / (out - 1), which may be lower or higher than both. */
 	lo = min64(lo, floor_div(first * (in_height - 1), out_height - 1));
 	hi = max64(hi, ceil_div(last * (in_height - 1), out_height - 1));
 	lo = max64(lo, 0);

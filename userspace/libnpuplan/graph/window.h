@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which rows of its input an operator needs for a band of its output rows.
- * Integer arithmetic on rows alone; no tensors, no bytes.
+ * Which rows of its input an operator needs for a band of its output rows. This is integer
+ * arithmetic on rows alone, without tensors and bytes.
  */
 #pragma once
 
@@ -36,16 +36,17 @@ struct npuplan_rows npuplan_band(int64_t height, uint32_t k, uint32_t n);
  * @out: output rows
  * @height: rows of the input
  *
- * Its first and its last row are needed; padding is clipped away. Count 0 if
+ * The first and the last row of the result are needed; padding is clipped away. The count is 0 if
  * the band is made of padding alone.
  */
 struct npuplan_rows npuplan_window_rows(const struct npuplan_window *window,
 					struct npuplan_rows out, int64_t height);
 
-/* npuplan_upsample_rows() - input rows of an upsampled band
+/* npuplan_upsample_rows() - input rows that a band of an enlarged output needs
  *
- * Covers nearest, and bilinear with aligned corners, half-pixel centres or neither
- * alike: a model file does not always say which. Whole input if it is not enlarged.
+ * The result is enough for nearest neighbour and for bilinear interpolation with aligned corners,
+ * with half-pixel centres or with neither, since a model file does not always say which. It is the
+ * whole input if that is not enlarged.
  */
 struct npuplan_rows npuplan_upsample_rows(struct npuplan_rows out, int64_t out_height,
 					  int64_t in_height);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Words that plans are printed with, and that plan JSON has. */
+/* The names of plan statuses and transfers, in plan JSON and in all that is printed. */
 #pragma once
 
 #include "npuplan.h"
 
-/* Names of enum npumem_plan_status by value, then NULL. */
+/* The names of enum npumem_plan_status by value, with NULL after the last. */
 extern const char *const npuplan_status_names[];
 
-/* Names of enum npumem_position_kind by value; NULL for a step, which has a name of its own. */
+/*
+ * The names of enum npumem_position_kind by value; NULL for a step, which is printed by its own
+ * name.
+ */
 extern const char *const npuplan_transfer_names[NPUMEM_POSITION_STORE + 1];

@@ -90,6 +90,6 @@ bool npuplan_piece_get(const struct npuplan_spatial *s, const struct npumem_plac
 			piece->rows.count = region->count[2];
 		}
 	}
-	/* Whatever was guessed above counts only if it says the same. */
+	/* The piece that was guessed is right if its placement is the given one. */
 	return !npuplan_piece_set(s, piece, &again) && !memcmp(&again, placement, sizeof(again));
 }

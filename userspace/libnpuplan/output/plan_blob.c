@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Plan blobs. Reading checks the framing; the rules need a graph: npuplan_verify(). */
+/*
+ * Plan blobs: written, and read with their framing checked. Whether a plan keeps the rules only
+ * npuplan_verify() can say, which has the graph.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +73,7 @@ int npuplan_plan_read(const void *blob, size_t size, struct npuplan_plan **out,
 	}
 	/* A text field of untrusted bytes must end somewhere. */
 	plan->info.planner[sizeof(plan->info.planner) - 1] = '\0';
-	/* A blob says all of these; a bound of 0 is none. */
+	/* A blob always says these three; a lower bound of 0 says nothing. */
 	plan->claims = NPUPLAN_CLAIM_STATUS | NPUPLAN_CLAIM_TRAFFIC | NPUPLAN_CLAIM_ALIGNMENT;
 	if (plan->info.lower_bound)
 		plan->claims |= NPUPLAN_CLAIM_LOWER_BOUND;

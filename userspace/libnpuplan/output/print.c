@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A plan as text, in the style of TensorFlow Lite Micro's PrintMemoryPlan():
- * one line a step, a character for each of the arena's columns.
+ * A plan as text, in the style of TensorFlow Lite Micro's PrintMemoryPlan(): a line for each step,
+ * with a character for each column of the arena.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,10 @@
 #include "base/sorted.h"
 #include "print_line.h"
 
-/* No more of a tensor than there is: then there are not too many ranges either. */
+/*
+ * Whether a placement lies within its tensor. A plan that was not verified may say otherwise, and
+ * would have too many ranges to draw.
+ */
 static bool fits(const struct npuplan_graph *graph, const struct npumem_placement *placement)
 {
 	uint64_t bytes = placement->region.length, size;
@@ -55,7 +58,7 @@ static void print_head(const struct npuplan_graph *graph, const struct npuplan_p
 	}
 }
 
-/* What has no place of its own. */
+/* Print the tensors that have no placement of their own: aliases and external ones. */
 static void print_others(const struct npuplan_graph *graph, FILE *out)
 {
 	char label[96], base[96];
@@ -89,7 +92,10 @@ static void print_position(const struct npuplan_graph *graph,
 			npuplan_tensor_label(graph, position->index, label));
 }
 
-/* "instance 2 of block 1: then 1 or the exit"; nothing for a straight plan. */
+/*
+ * Print the heading of an instance, "instance 2 of block 1: then 1 or the exit"; a plan of one
+ * block has none.
+ */
 static void print_instance(const struct npuplan_plan *plan, uint32_t instance, FILE *out)
 {
 	const char *separator = ": then ";
@@ -115,12 +121,12 @@ static uint32_t base_tensor(const struct npuplan_graph *graph, uint32_t tile)
 }
 
 /*
- * struct printing - what is printed, and how
- * @entered: per placement whether it holds a name that comes into its block: those that
- *	come in with one value may share its bytes, and are drawn once
- * @of_tensor: placements by tensor: of tensor t of_tensor[first_of_tensor[t] ...
+ * struct printing - the plan that is printed, with its placements sorted
+ * @entered: per placement, whether it is in the entry state of its instance; tensors that enter
+ *	with the same value may share its bytes, which are drawn once
+ * @of_tensor: placements by tensor: those of tensor t are of_tensor[first_of_tensor[t] ..
  *	first_of_tensor[t + 1])
- * @verified: the plan verifies
+ * @verified: the verifier accepts the plan
  */
 struct printing {
 	const struct npuplan_graph *graph;
@@ -133,7 +139,10 @@ struct printing {
 	unsigned int columns;
 };
 
-/* Lists @list by the key of a placement that is at @key: that of k from first[k] on. */
+/*
+ * List the placements by the 32-bit member at offset @key: those with value k begin at
+ * list[first[k]].
+ */
 static int sort_placements(struct printing *printing, size_t key, uint32_t keys, uint32_t **first,
 			   uint32_t **list)
 {
@@ -149,8 +158,8 @@ static int sort_placements(struct printing *printing, size_t key, uint32_t keys,
 }
 
 /*
- * Whether a placement's bytes are taken, at its last position, by an in-place
- * operator: they are the writer's then, and nobody is in anybody's way.
+ * Whether an in-place operator takes a placement's bytes at its last position. They are the
+ * output's then, so that the overlap is no conflict.
  */
 static bool is_taken(const struct printing *printing, uint32_t placement)
 {
@@ -186,13 +195,13 @@ static bool is_taken(const struct printing *printing, uint32_t placement)
 }
 
 /*
- * struct scene - one instance, position by position
- * @list: its placements, ascending, @count of them
- * @coming, @going: of @list, by first and by last position
- * @twins: of @list, those that hold names that came in; one with another's bytes follows
- *	it, in the order of the list
- * @twin_at: of each one where in @twins it is; NPUMEM_NONE: not there
- * @alive: lives at this position
+ * struct scene - one instance as it is drawn, position by position
+ * @list: its placements, in ascending order; @count of them
+ * @coming, @going: numbers in @list, by first and by last position
+ * @twins: numbers in @list of those that are in the entry state, sorted so that those of the same
+ *	bytes follow each other, in the order of @list
+ * @twin_at: per number in @list, where it is in @twins; NPUMEM_NONE: it is not there
+ * @alive: per number in @list, whether it lives at this position
  */
 struct scene {
 	const struct printing *printing;
@@ -258,7 +267,10 @@ static int scene_init(struct scene *scene, const struct printing *printing, cons
 	return npuplan_line_init(&scene->line, printing->plan, list, count, printing->columns);
 }
 
-/* Of twins that live only the first is drawn. -ENOMEM */
+/*
+ * Draw the first living one of the placements that have the same bytes as twin @k, and no other.
+ * -ENOMEM
+ */
 static int draw_twins(struct scene *scene, uint32_t k)
 {
 	uint32_t t = scene->twin_at[k];
@@ -276,7 +288,7 @@ static int draw_twins(struct scene *scene, uint32_t k)
 	return err;
 }
 
-/* Marks piece @k as alive or gone, and draws it anew. -ENOMEM */
+/* Say whether placement @k lives, and draw it accordingly. -ENOMEM */
 static int set_alive(struct scene *scene, uint32_t k, bool alive)
 {
 	scene->alive[k] = alive;
@@ -285,7 +297,7 @@ static int set_alive(struct scene *scene, uint32_t k, bool alive)
 	return npuplan_line_draw(&scene->line, k, alive);
 }
 
-/* From the position before to this one. -ENOMEM */
+/* Go from the position before to this one. -ENOMEM */
 static int move_to(struct scene *scene, uint32_t position)
 {
 	int err = 0;
@@ -306,7 +318,7 @@ static int move_to(struct scene *scene, uint32_t position)
 		if (placement_at(scene, k)->to >= position)
 			err = set_alive(scene, k, true);
 	}
-	/* Those that are going are taken from now on. */
+	/* A placement whose last position this is may be taken in place from now on. */
 	for (uint32_t g = scene->gone; g < scene->count && !err; g++) {
 		uint32_t k = scene->going[g];
 
@@ -342,7 +354,9 @@ static int print_positions(const struct printing *printing, uint32_t instance, c
 	return err;
 }
 
-/* All instances, each with its placements; one that is in no instance is drawn nowhere. */
+/*
+ * Print all instances, each with its placements; a placement outside of all instances is not drawn.
+ */
 static int print_instances(struct printing *printing, FILE *out)
 {
 	const struct npuplan_plan *plan = printing->plan;

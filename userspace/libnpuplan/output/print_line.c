@@ -7,7 +7,7 @@
 #include "../../chunks/chunks.h"
 #include "base/queue.h"
 
-/* Bytes that a placement has of a column. */
+/* struct overlap - the bytes of a column that a placement has */
 struct overlap {
 	uint64_t bytes;
 	uint32_t placement;
@@ -15,8 +15,8 @@ struct overlap {
 
 /*
  * struct npuplan_column - one character of the arena's picture
- * @taken: bytes of it that all placements have; above its width two overlap
- * @overlaps: a heap, the largest first: of placements that are drawn, and of some that
+ * @taken: sum of the bytes that placements have of it; more than its width: two of them overlap
+ * @overlaps: a heap with the largest overlap first, of placements that are drawn, and of some that
  *	have been wiped since
  */
 struct npuplan_column {
@@ -32,7 +32,10 @@ char npuplan_symbol(uint32_t tensor)
 	return symbols[tensor % (sizeof(symbols) - 1)];
 }
 
-/* Column c shows bytes [c * arena / columns, (c + 1) * arena / columns), at least one. */
+/*
+ * The first byte of a column. Column c shows bytes [c * arena / columns, (c + 1) * arena /
+ * columns), at least one.
+ */
 static uint64_t column_begin(const struct npuplan_line *line, unsigned int c)
 {
 	return (unsigned __int128)line->plan->info.arena_size * c / line->column_count;
@@ -54,7 +57,7 @@ static int add_placement(struct npuplan_line *line, const struct npumem_placemen
 	uint32_t first = line->range_count;
 	int err = 0;
 
-	/* Once round a ring: its other repetitions lie on the same bytes. */
+	/* One turn of a ring is enough: its other repetitions lie on the same bytes. */
 	if (placement->ring && placement->ring < slots.region.count[2])
 		slots.region.count[2] = placement->ring;
 	while (!err && chunks_next(&walk)) {
@@ -115,7 +118,10 @@ static bool is_before(const struct npuplan_column *column, const struct overlap 
 
 NPUPLAN_QUEUE(overlap, struct overlap, struct npuplan_column, is_before)
 
-/* Bytes of each column that a placement has; @first, @end: columns that it touches. */
+/*
+ * Find the bytes that a placement has of each column, into @own, and the columns [@first, @end)
+ * that it touches.
+ */
 static void find_overlaps(const struct npuplan_line *line, uint32_t k, uint64_t *own,
 			  unsigned int *first, unsigned int *end)
 {
@@ -176,7 +182,7 @@ void npuplan_line_print(struct npuplan_line *line, bool verified, FILE *out)
 		uint64_t width = column_end(line, c) - column_begin(line, c);
 		uint32_t k;
 
-		/* Those that have been wiped. */
+		/* Drop overlaps of placements that have been wiped. */
 		while (column->count && !line->drawn[column->overlaps[0].placement])
 			overlap_take(column, column->overlaps, column->count--);
 		if (!column->taken) {

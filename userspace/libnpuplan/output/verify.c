@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The kernel's verifier in this process, and words for what it says. */
+/* The kernel's verifier, run in this process, and its verdict as a sentence. */
 #include <stdlib.h>
 #include <string.h>
 

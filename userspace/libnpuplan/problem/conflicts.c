@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which items are in each other's way, and at which displacements. */
+/* Conflicts: which items are in each other's way, and at which displacements. */
 #include "base/sorted.h"
 #include "base/heap.h"
 #include "base/pool.h"
@@ -8,15 +8,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Pairs, or items gone through, between two questions whether to give up. */
+/* Number of pairs or items that are gone through between two questions whether to give up. */
 #define ASK_EVERY ((size_t)1 << 18)
 
 NPUPLAN_ORDER(by_item, struct npuplan_peer, item)
 
 /*
- * Go through the items by start and keep those that still live: each meets the
- * newcomer. Called twice, first to count (@peers NULL), then to fill in. -E2BIG as
- * soon as there are more than @most pairs; -EINTR: given up.
+ * Go through the items by start, and keep those that still live: each of them is a peer of the next
+ * item. This is called twice: first, with @peers NULL, to count the peers of each item in @cursor,
+ * then to list them. -E2BIG: there are more than @most pairs; -EINTR: given up.
  */
 static int sweep(const struct npuplan_item *items, const struct npuplan_keyed *order,
 		 uint32_t count, uint32_t *active, size_t *cursor, struct npuplan_peer *peers,
@@ -61,8 +61,8 @@ int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts, const struct np
 }
 
 /*
- * Room for the lists of all items, of which each has @cursor peers: from now on @cursor is where
- * the next one belongs.
+ * Allocate the lists of all items. @cursor: in: per item, how many peers it has; out: where in
+ * peers its next one belongs.
  */
 static int make_lists(struct npuplan_conflicts *c, size_t *cursor)
 {
@@ -78,7 +78,7 @@ static int make_lists(struct npuplan_conflicts *c, size_t *cursor)
 	return c->peers ? 0 : -ENOMEM;
 }
 
-/* Put the peers of @item in order; returns how many there are. */
+/* Sort the peers of @item, and return how many there are. */
 static size_t sort_peers(struct npuplan_conflicts *c, uint32_t item)
 {
 	size_t first = c->peer_start[item], count = c->peer_start[item + 1] - first;
@@ -145,7 +145,10 @@ static bool pair_is_sane(const struct npuplan_pair *pair, uint32_t item_count,
 	return true;
 }
 
-/* List @pair for both, its intervals once as they are and once mirrored. */
+/*
+ * List @pair for both of its items, with its intervals as they are for the one and mirrored for the
+ * other.
+ */
 static void put_pair(struct npuplan_conflicts *c, size_t *cursor, const struct npuplan_pair *pair,
 		     const struct npuplan_interval *intervals, size_t *used)
 {
@@ -218,7 +221,10 @@ struct npuplan_peer *npuplan_find_peer(const struct npuplan_conflicts *conflicts
 	return at < count && peers[at].item == peer ? &peers[at] : NULL;
 }
 
-/* Pairs of the same two follow each other. */
+/*
+ * The end of the permits that are of the same two items as the one at @first; they follow each
+ * other.
+ */
 static size_t end_of_pair(const struct npuplan_permit *permits, size_t count, size_t first)
 {
 	size_t end = first + 1;
@@ -229,7 +235,10 @@ static size_t end_of_pair(const struct npuplan_permit *permits, size_t count, si
 	return end;
 }
 
-/* Room for what cutting makes of the pairs' intervals, behind all others. */
+/*
+ * Make room, behind all intervals, for those that cutting will make. How many they are at most is
+ * counted beforehand, so that the array is grown once.
+ */
 static int make_room(struct npuplan_conflicts *c, const struct npuplan_permit *permits,
 		     size_t count, size_t *used)
 {
@@ -257,8 +266,8 @@ static int make_room(struct npuplan_conflicts *c, const struct npuplan_permit *p
 }
 
 /*
- * Intervals of F(a, b) without the permitted displacements of one pair, and
- * mirrored for the other way round.
+ * Cut the permitted displacements of one pair out of the intervals of F(a, b), and mirror what is
+ * left for F(b, a).
  */
 static void cut(struct npuplan_conflicts *c, const struct npuplan_permit *permits, size_t count,
 		size_t *used)
@@ -283,7 +292,7 @@ static void cut(struct npuplan_conflicts *c, const struct npuplan_permit *permit
 		}
 		first[found++] = (struct npuplan_interval){ low, old[k].high };
 	}
-	/* Nothing cut: as it was. */
+	/* Nothing was cut, so the pair keeps its intervals. */
 	if (found == old_count)
 		return;
 	for (uint32_t k = 0; k < found; k++)

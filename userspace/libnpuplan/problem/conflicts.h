@@ -2,12 +2,11 @@
 /*
  * Forbidden displacements: all that a packer needs to know.
  *
- * Two items A and B placed at addresses a and b are in each other's way or not
- * by d = b - a alone. F(A, B) is the set of forbidden d, a union of open
- * intervals; F(B, A) is its mirror image. Whole tensors that live together
- * forbid (-size(B), +size(A)); those that do not forbid nothing and are no
- * peers. Tiles forbid several intervals, an in-place operator takes a point out
- * of one.
+ * Whether two items A and B, placed at addresses a and b, are in each other's way depends on d = b
+ * - a alone. F(A, B) is the set of forbidden d, a union of open intervals; F(B, A) is its mirror
+ * image. Two whole tensors that live together forbid (-size(B), +size(A)); two that do not forbid
+ * nothing, and are no peers. Tiles may forbid several intervals, and an in-place operator takes a
+ * point out of one.
  */
 #pragma once
 
@@ -17,18 +16,19 @@
 
 #include "base/effort.h"
 
-/** struct npuplan_interval - forbids d with low < d < high */
+/** struct npuplan_interval - an open interval: displacements d with low < d < high are forbidden */
 struct npuplan_interval {
 	int64_t low;
 	int64_t high;
 };
 
 /**
- * struct npuplan_peer - other item, and the displacements that it forbids
+ * struct npuplan_peer - an item that conflicts with another one, and the displacements that it
+ * forbids
  * @item: the peer
- * @interval_count: intervals of F(peer, this): d is this one's address minus
- *	the peer's. 0 is short for the one interval of two whole items
- * @first_interval: in npuplan_conflicts.intervals
+ * @interval_count: number of intervals of F(peer, this), whose d is this item's address minus the
+ *	peer's; 0 stands for the one interval of two whole items
+ * @first_interval: the first of them in npuplan_conflicts.intervals
  */
 struct npuplan_peer {
 	uint32_t item;
@@ -37,14 +37,14 @@ struct npuplan_peer {
 };
 
 /*
- * struct npuplan_conflicts - F of all pairs
+ * struct npuplan_conflicts - F of all pairs of items
  *
- * Listed pair by pair, or, if @peer_start is NULL, not listed: two items are
- * peers if their live ranges overlap, and both are whole. Ten thousands of items
- * that live long have more pairs than memory holds.
+ * Conflicts are either listed pair by pair or, if @peer_start is NULL, by overlap: two items are
+ * peers if their live ranges overlap, and both are whole. Tens of thousands of items that live long
+ * have more pairs than memory holds.
  *
- * @items: not owned
- * @peers: of item i peers[peer_start[i] .. peer_start[i + 1]), ascending
+ * @items: @item_count items; not owned
+ * @peers: those of item i are peers[peer_start[i] .. peer_start[i + 1]), ascending
  */
 struct npuplan_conflicts {
 	const struct npuplan_item *items;
@@ -54,32 +54,34 @@ struct npuplan_conflicts {
 	uint32_t item_count;
 };
 
-/* Bytes that a listed pair takes: it is listed for both. */
+/* The bytes that a listed pair takes, which is listed for both of its items. */
 #define NPUPLAN_PAIR_BYTES (2 * sizeof(struct npuplan_peer))
-/* Pairs of items that are listed, at most: 2 GiB. */
+/* The most pairs that are listed, which take 2 GiB. */
 #define NPUPLAN_MAX_PAIRS  (1u << 26)
 
-/* npuplan_conflicts_whole() - of items that hold all their bytes all the time
+/* npuplan_conflicts_whole() - list conflicts of items that have all their bytes for all their life
  *
- * Cost O(n log n + pairs). -E2BIG more than NPUPLAN_MAX_PAIRS; -ENOMEM.
+ * Takes O(n log n + pairs) time. -E2BIG: there are more pairs than NPUPLAN_MAX_PAIRS; -ENOMEM.
  */
 int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts, const struct npuplan_item *items,
 			    uint32_t item_count);
-/* npuplan_conflicts_list() - the same, of no more than @most pairs
+/* npuplan_conflicts_list() - npuplan_conflicts_whole() with a limit of pairs of the caller's
  * @until: may be NULL
  *
- * -E2BIG: there are more; -EINTR: given up; -ENOMEM.
+ * -E2BIG: there are more than @most pairs; -EINTR: @until said to give up; -ENOMEM.
  */
 int npuplan_conflicts_list(struct npuplan_conflicts *conflicts, const struct npuplan_item *items,
 			   uint32_t item_count, size_t most, const struct npuplan_until *until);
-/** npuplan_conflicts_overlap() - the same, not listed; for first fit alone */
+/**
+ * npuplan_conflicts_overlap() - the same conflicts by overlap, unlisted; only first fit takes them
+ */
 void npuplan_conflicts_overlap(struct npuplan_conflicts *conflicts,
 			       const struct npuplan_item *items, uint32_t item_count);
 
 /*
- * struct npuplan_pair - two items with intervals of F(@a, @b)
- * @b: another item than @a; d is its address minus @a's
- * @interval_count: 0: both are whole
+ * struct npuplan_pair - two items that conflict, with the intervals of F(@a, @b)
+ * @b: another item than @a; a displacement is its address minus @a's
+ * @interval_count: number of intervals; 0: both items are whole
  */
 struct npuplan_pair {
 	uint32_t a;
@@ -88,17 +90,18 @@ struct npuplan_pair {
 	size_t first_interval;
 };
 
-/* npuplan_conflicts_pairs() - of pairs in any order, each once
- * @intervals: those of a pair ascending, disjoint, none empty
+/* npuplan_conflicts_pairs() - list conflicts that are given pair by pair, in any order, each once
+ * @intervals: intervals of the pairs; those of one pair are ascending and disjoint, and none is
+ *	empty
  *
- * -EINVAL: not so; -ENOMEM.
+ * -EINVAL: the pairs or intervals are not so; -ENOMEM.
  */
 int npuplan_conflicts_pairs(struct npuplan_conflicts *conflicts, const struct npuplan_item *items,
 			    uint32_t item_count, const struct npuplan_pair *pairs,
 			    size_t pair_count, const struct npuplan_interval *intervals);
 
-/* struct npuplan_permit - a displacement that is not forbidden after all
- * @d: address of @b minus that of @a
+/* struct npuplan_permit - a displacement of two items that is allowed though they conflict
+ * @d: the displacement: address of @b minus address of @a
  */
 struct npuplan_permit {
 	uint32_t a;
@@ -106,16 +109,16 @@ struct npuplan_permit {
 	int64_t d;
 };
 
-/* npuplan_conflicts_permit() - take points out of what is forbidden
- * @permits: put into order. Pairs that are no peers, and displacements at which
- *	the items do not meet, are passed over
+/* npuplan_conflicts_permit() - take displacements out of what is forbidden
+ * @permits: @count permits, which are sorted. A permit for items that are no peers, or at which
+ *	they do not meet anyway, has no effect
  *
- * -EINVAL: conflicts are not listed, or an item is none; -ENOMEM.
+ * -EINVAL: conflicts are not listed, or there is no such item; -ENOMEM.
  */
 int npuplan_conflicts_permit(struct npuplan_conflicts *conflicts, struct npuplan_permit *permits,
 			     size_t count);
 
-/** npuplan_find_peer() - entry of @peer among those of @item, which are listed; NULL: it is none */
+/** npuplan_find_peer() - entry of @peer in the list of @item's peers; NULL: it is not in it */
 struct npuplan_peer *npuplan_find_peer(const struct npuplan_conflicts *conflicts, uint32_t item,
 				       uint32_t peer);
 
@@ -141,13 +144,13 @@ static inline uint64_t npuplan_fixed_top(const struct npuplan_item *items, uint3
 	return top;
 }
 
-/* npuplan_forbidden() - intervals of F(peer, item), in ascending order
- * @whole: room for one, which is what is returned for two whole items
+/* npuplan_forbidden() - the intervals of F(peer, item), in ascending order
+ * @whole: room for one interval, which is filled in and returned for two whole items
  */
 const struct npuplan_interval *npuplan_forbidden(const struct npuplan_conflicts *conflicts,
 						 uint32_t item, const struct npuplan_peer *peer,
 						 struct npuplan_interval *whole, uint32_t *count);
 
-/* Whether @item, listed with @peer, must not be at the peer's address and @d. */
+/* Whether @item, in whose list @peer is, must not lie @d bytes above the peer's address. */
 bool npuplan_is_forbidden(const struct npuplan_conflicts *conflicts, uint32_t item,
 			  const struct npuplan_peer *peer, int64_t d);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * In-place operators: what their writes may take from their reads, and the
- * displacements at which that is safe.
+ * In-place operators: which bytes of their inputs their outputs may take, and the displacements at
+ * which that is safe.
  *
- * A step that is not staged may store a byte of its write before it has read a
- * byte of its read that lies elsewhere in the order: so bytes may be taken at
- * equal linear index only, which for tiles cut alike is one displacement of
- * their tensors; and only if nobody needs them any more. Any other overlap of
- * the two is as forbidden as that of strangers. An operator whose elements
- * change their size (a cast) has no such displacement: it would have to be known
- * in which order it goes through them.
+ * A step that is not staged may store a byte of its output before it has read an input byte of
+ * another linear index. So bytes may be taken at equal linear index only, and only if nobody needs
+ * them any more. For tiles that are cut alike, that is one displacement of their tensors. Any other
+ * overlap of the two is forbidden as between any tensors. An operator that changes the size of
+ * elements (a cast) has no such displacement: that would need the order in which it goes through
+ * them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +16,15 @@
 #include "base/sorted.h"
 #include "problem.h"
 
-/* Pairs of atoms looked at for all permits together; beyond, none is given. */
+/*
+ * The most pairs of atoms that are looked at for all permits together; after that, no more are
+ * given.
+ */
 #define MAX_LOOKS (1u << 24)
 
 NPUPLAN_ORDER(by_pair, struct npuplan_takeover, from, to, shift, aligned, instant, first)
 
-/* Linear indices of both lie equally far apart. */
+/* Whether a linear index lies equally far from the first byte in both regions. */
 static bool cut_alike(const struct npumem_region *a, const struct npumem_region *b)
 {
 	return a->length == b->length && !memcmp(a->count, b->count, sizeof(a->count)) &&
@@ -35,8 +37,8 @@ static int add(struct npuplan_liveness *live, const struct npuplan_takeover *tak
 }
 
 /*
- * struct finder - looks through the steps
- * @readers: per cell how often the step at hand reads it
+ * struct finder - finds takeovers, step by step
+ * @readers: per cell, how often the step at hand reads it
  */
 struct finder {
 	struct npuplan_liveness *live;
@@ -55,7 +57,9 @@ static void count_readers(const struct finder *f, const struct npumem_step *step
 		npuv_for_each_read(it, f->graph, a) f->readers[it.cell] += change;
 }
 
-/* How often the step at hand reads the tile of a read: all of them count as that one. */
+/*
+ * Count how often the step at hand reads the tile of access @read: all these count as one reader.
+ */
 static uint32_t count_same(const struct finder *f, const struct npumem_step *step, uint32_t read)
 {
 	uint32_t end = step->first_access + step->access_count, count = 0;
@@ -66,7 +70,10 @@ static uint32_t count_same(const struct finder *f, const struct npumem_step *ste
 	return count;
 }
 
-/* Bytes of the read, one of @same of its tile, that are read here only, and never again. */
+/*
+ * Add takeovers of those bytes that access @read, one of @same accesses of its tile, reads here
+ * only and for the last time.
+ */
 static int take_cells(const struct finder *f, uint32_t read, uint32_t same,
 		      struct npuplan_takeover takeover)
 {
@@ -141,13 +148,16 @@ int npuplan_takeovers_find(struct npuplan_liveness *live, const struct npuv_grap
 
 /* ----------------------------------------------------------------- permits */
 
-/* First atom of a tensor, or where it would be. */
+/* The first atom of a tensor, or where it would be if the tensor has none. */
 static uint32_t first_atom(const struct npuplan_liveness *live, uint32_t tensor)
 {
 	return npuplan_bisect(at, 0, live->atom_count, live->atoms[at].tensor < tensor);
 }
 
-/* Whether bytes [first, end) may be taken at this instant, by @taken in order. */
+/*
+ * Whether bytes [first, end) may all be taken at this instant, by the takeovers @taken, which are
+ * sorted.
+ */
 static bool covered(const struct npuplan_takeover *taken, uint32_t count, uint32_t instant,
 		    uint64_t first, uint64_t end)
 {
@@ -159,8 +169,8 @@ static bool covered(const struct npuplan_takeover *taken, uint32_t count, uint32
 }
 
 /*
- * Whether two atoms, @to shifted to the bytes of the first, are in each other's
- * way though bytes are taken over.
+ * Whether two atoms are in each other's way though bytes are taken over; @to counts the first one's
+ * bytes, being shifted.
  */
 static bool clash(const struct npuplan_atom *from, const struct npuplan_atom *to,
 		  const struct npuplan_takeover *taken, uint32_t count)
@@ -179,7 +189,7 @@ static bool clash(const struct npuplan_atom *from, const struct npuplan_atom *to
 	       !covered(taken, count, to->start, (uint64_t)begin, (uint64_t)end);
 }
 
-/* Whether the two may lie at the shift that all of @taken have. */
+/* Whether the two tensors of @taken may lie at the one shift that all these takeovers have. */
 static bool is_safe(const struct npuplan_liveness *live, const struct npuplan_takeover *taken,
 		    uint32_t count, uint64_t *looks)
 {
@@ -226,7 +236,7 @@ int npuplan_permit_in_place(struct npuplan_conflicts *conflicts,
 
 		if (i + 1 < live->takeover_count && same_shift(taken, &live->takeovers[i + 1]))
 			continue;
-		/* Not cut alike: the shift means nothing. */
+		/* If tiles are not cut alike, the shift means nothing. */
 		if (taken->aligned && is_safe(live, taken, i + 1 - first, &looks))
 			permits[count++] = (struct npuplan_permit){
 				item_of[taken->from],

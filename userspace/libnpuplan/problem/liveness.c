@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Live ranges from the verifier's cells: bytes with one writer, the same readers. */
+/* Live ranges, found from the verifier's cells: bytes with one writer and the same readers. */
 #include "liveness.h"
 
 #include <stdlib.h>
@@ -13,9 +13,8 @@ static void extend(struct npuplan_live_range *range, uint32_t instant)
 }
 
 /*
- * An update makes a new version of bytes that stay where they are: the old one
- * ends where the new one begins, whatever else the step reads, so that no byte
- * counts twice.
+ * End the versions of bytes that a step updates. The new version is at the same place and begins
+ * where the old one ends, whatever else the step reads, so that no byte counts twice.
  */
 static void end_updated(const struct npuv_graph *graph, uint32_t step, uint32_t position,
 			struct npuplan_live_range *ranges)
@@ -40,11 +39,11 @@ void npuplan_cell_ranges(const struct npuv_graph *graph, const uint32_t *positio
 	for (uint32_t i = 0; i < graph->cell_count; i++) {
 		uint32_t kind = npuv_tensor(graph, graph->cells[i].tensor)->kind;
 
-		/* Valid at entry; a writer, below, says otherwise. */
+		/* A cell is valid at the entry unless it has a writer, as is seen below. */
 		ranges[i] = (struct npuplan_live_range){ 0, 0 };
 		/*
-		 * A parameter in the arena is written once a run, not once an
-		 * inference, so it stays.
+		 * A parameter in the arena is written once for all inferences of a run, so it lives
+		 * until the exit.
 		 */
 		if (graph->cells[i].survives || kind == NPUMEM_TENSOR_PARAMETER)
 			ranges[i].end = exit;
@@ -71,7 +70,7 @@ void npuplan_cell_ranges(const struct npuv_graph *graph, const uint32_t *positio
 
 NPUPLAN_ORDER(by_place, struct npuplan_atom, tensor, first, start)
 
-/* Join neighbours with equal ranges; the array is in order of place. */
+/* Join atoms that are neighbours and have equal ranges; the array is sorted by place. */
 static void merge(struct npuplan_liveness *live)
 {
 	uint32_t kept = 0;
@@ -121,7 +120,7 @@ int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph
 	int err;
 
 	*live = (struct npuplan_liveness){ .exit = 2 * graph->steps.count + 1 };
-	/* Versions of the same bytes share their segments: there may be more atoms. */
+	/* Versions of the same bytes share segments, so there may be more atoms than segments. */
 	for (uint32_t i = 0; i < graph->cell_count; i++)
 		count += graph->cells[i].segment_count;
 	live->atoms = malloc(count * sizeof(*live->atoms) + 1);
@@ -165,7 +164,7 @@ void npuplan_liveness_fini(struct npuplan_liveness *live)
 
 int npuplan_lower_bound(const struct npuplan_liveness *live, uint64_t *bytes, uint32_t *instant)
 {
-	/* Bytes that begin and cease to live at each instant, summed up. */
+	/* The sums of the bytes that begin to live at each instant, less those that have ceased. */
 	AUTO_HEAP uint64_t *change = npuplan_calloc((size_t)live->exit + 2, sizeof(*change));
 	uint64_t now = 0;
 
@@ -180,7 +179,7 @@ int npuplan_lower_bound(const struct npuplan_liveness *live, uint64_t *bytes, ui
 		change[atom->start] += atom->length;
 		change[atom->end + 1] -= atom->length;
 	}
-	/* At most so many bytes are taken over: what writes take they have themselves. */
+	/* Bytes that an output takes over are counted once, as its own. */
 	for (uint32_t i = 0; i < live->takeover_count; i++) {
 		const struct npuplan_takeover *taken = &live->takeovers[i];
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Live ranges.
+ * Live ranges: which bytes of a tensor are needed, from when to when.
  *
- * Time. A step loads, then stores. Position p of the schedule has two instants:
- * 2p + 1 its loads, 2p + 2 its stores; 0 is the entry and 2n + 1 the exit of a
- * schedule of n positions. Bytes live from the instant that stores them to the
- * last that needs them, both inclusive; bytes valid at entry from 0. The reads
- * of a step that is not staged last until it has stored.
+ * Time is counted in instants. A step loads, then stores, so position p of a schedule has two
+ * instants: 2p + 1 for its loads and 2p + 2 for its stores. Instant 0 is the entry, and 2n + 1 is
+ * the exit of a schedule of n positions. Bytes live from the instant that stores them, or from 0 if
+ * they are valid at entry, to the last one that needs them, both inclusive. The reads of a step
+ * that is not staged last until it has stored.
  */
 #pragma once
 
 #include "base/internal.h"
 
 /*
- * struct npuplan_atom - bytes of a tensor with one live range
- * @first, @length: bytes of the tensor
- * @start, @end: instants, inclusive
+ * struct npuplan_atom - contiguous bytes of a tensor with one live range
+ * @first, @length: first byte in the tensor, and number of bytes
+ * @start, @end: first and last instant at which they live
  */
 struct npuplan_atom {
 	uint64_t first;
@@ -26,15 +26,15 @@ struct npuplan_atom {
 };
 
 /*
- * struct npuplan_takeover - bytes that a step's write may take from its read
- * @instant: at which the step stores
- * @from, @to: tensors read and written, never aliases
- * @shift: byte b of @from is taken by byte b - @shift of @to; so it is the
- *	displacement, address of @to minus that of @from
- * @first, @length: bytes of @from whose last use this is. 0 if the step is
- *	staged: its reads are over before it stores anyway
- * @aligned: read and write are cut alike, so that one @shift is right for all
- *	of their bytes; otherwise @shift means nothing
+ * struct npuplan_takeover - bytes of a step's input that its output may take
+ * @instant: instant at which the step stores
+ * @from, @to: tensor that is read, and tensor that is written; neither is an alias
+ * @shift: byte b - @shift of @to takes byte b of @from, so it is the displacement: address of @to
+ *	minus that of @from
+ * @first, @length: bytes of @from whose last use this is; @length is 0 if the step is staged, whose
+ *	reads are over before it stores anyway
+ * @aligned: input and output are cut alike, so that one @shift is right for all of their bytes;
+ *	otherwise @shift means nothing
  */
 struct npuplan_takeover {
 	uint32_t instant;
@@ -47,9 +47,9 @@ struct npuplan_takeover {
 };
 
 /*
- * struct npuplan_liveness - of a graph, its steps in the order of the graph
- * @atoms: by tensor, then by first byte, then by start
- * @takeovers: of in-place operators, by from, to, shift, instant, first byte
+ * struct npuplan_liveness - the live ranges of a graph whose steps run in its own order
+ * @atoms: all atoms, sorted by tensor, then by first byte, then by start
+ * @takeovers: takeovers of in-place operators, sorted by from, to, shift, instant and first byte
  * @exit: instant of the exit
  */
 struct npuplan_liveness {
@@ -61,48 +61,56 @@ struct npuplan_liveness {
 };
 
 /*
- * Tensors outside the arena (external ones, parameters that no step accesses)
- * have no atoms.
+ * npuplan_liveness_init() - find the live ranges of a graph
+ *
+ * Tensors outside the arena (external ones, and parameters that no step accesses) have no atoms.
+ * The caller calls npuplan_liveness_fini() in any case. -ENOMEM.
  */
 int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph *graph);
 void npuplan_liveness_fini(struct npuplan_liveness *live);
 
-/* npuplan_lower_bound() - most bytes live at one instant
+/* npuplan_lower_bound() - find the most bytes that live at one instant
  * @instant: out: the first such instant
  *
- * No plan for this schedule needs less, whatever it places where: bytes that a
- * write may take from its step's read count once.
+ * No plan for this schedule needs less, wherever it places tensors: bytes that an output may take
+ * from an input count once.
  */
 int npuplan_lower_bound(const struct npuplan_liveness *live, uint64_t *bytes, uint32_t *instant);
 
-/** struct npuplan_live_range - instants, inclusive */
+/** struct npuplan_live_range - first and last instant at which something lives */
 struct npuplan_live_range {
 	uint32_t start;
 	uint32_t end;
 };
 
-/* npuplan_cell_ranges() - from each cell's writer to its last reader
- * @positions: of each step of the graph in the schedule, a permutation that no
- *	read minds; NULL: the order of the graph
- * @ranges: out: per cell. Of those that no schedule moves: inputs and what is
- *	valid at entry begin at 0; what survives, and parameters, end at the exit
+/* npuplan_cell_ranges() - find each cell's live range, from its writer to its last reader
+ * @positions: per step of the graph, its position in the schedule, in which every read still finds
+ *	what it reads; NULL: the order of the graph
+ * @ranges: out: per cell. In any schedule, what is valid at entry begins at 0, and what survives
+ *	the exit, and parameters, end at the exit
  */
 void npuplan_cell_ranges(const struct npuv_graph *graph, const uint32_t *positions,
 			 struct npuplan_live_range *ranges);
 
-/* npuplan_tensors_in_arena() - per tensor, whether it needs room; free() it
+/* npuplan_tensors_in_arena() - list, per tensor, whether it needs room in the arena
  *
- * A parameter that no step accesses stays outside the arena; inputs, outputs and
- * state get theirs in any case, for the runtime puts bytes there and takes them
- * from there. Aliases and external tensors have none. NULL: out of memory.
+ * A parameter that no step accesses stays outside the arena. Inputs, outputs and state get room in
+ * any case, since the runtime puts bytes there and takes them from there. Aliases and external
+ * tensors need none. The caller frees the result by free(); NULL: out of memory.
  */
 bool *npuplan_tensors_in_arena(const struct npuv_graph *graph);
 
-/* inplace.c; for npuplan_liveness_init(). @ranges: per cell */
+/*
+ * Find the takeovers of in-place operators, for npuplan_liveness_init() (inplace.c); @ranges is per
+ * cell, @in_arena per tensor. -ENOMEM.
+ */
 int npuplan_takeovers_find(struct npuplan_liveness *live, const struct npuv_graph *graph,
 			   const struct npuplan_live_range *ranges, const bool *in_arena);
 
-/* Tensor whose bytes these are; @offset: out: where in it the tensor begins. */
+/*
+ * The base of a tensor, which has its bytes: itself, unless it is an alias. @offset: out: where in
+ * the base it begins, in bytes.
+ */
 static inline uint32_t npuplan_base(const struct npuv_graph *graph, uint32_t tensor,
 				    uint64_t *offset)
 {
@@ -113,7 +121,7 @@ static inline uint32_t npuplan_base(const struct npuv_graph *graph, uint32_t ten
 	return alias ? t->alias_of : tensor;
 }
 
-/* Instants at which a position of the schedule loads and stores. */
+/* The instants at which a position of the schedule loads, and at which it stores. */
 static inline uint32_t npuplan_load_instant(uint32_t position)
 {
 	return 2 * position + 1;
@@ -124,7 +132,7 @@ static inline uint32_t npuplan_store_instant(uint32_t position)
 	return 2 * position + 2;
 }
 
-/* Position of an instant, clamped to the schedule. */
+/* The position that an instant is of; the first one for the entry, the last one for the exit. */
 static inline uint32_t npuplan_instant_position(const struct npuplan_liveness *live,
 						uint32_t instant)
 {

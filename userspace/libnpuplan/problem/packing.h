@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The answer to a packing problem, and why there is none, in numbers and names. */
+/* The answer to a packing problem, or a sentence why there is none. */
 #pragma once
 
 #include "problem.h"
 
 /**
- * struct npuplan_packing - where it goes
- * @offsets: per item
- * @top: first byte above all
- * @lower_bound: the problem's, or more if the planner has proved more
- * @work: deterministic work units
+ * struct npuplan_packing - an address for each item, and how good they are
+ * @offsets: per item, its address in bytes
+ * @top: first byte above all items
+ * @lower_bound: bytes below which no packing is: the problem's bound, or more if the planner has
+ *	proved more
+ * @work: work units that finding it took; the same on every machine
  * @status: enum npumem_plan_status
  * @memory_ended: the limit of memory ended the search
  */
@@ -22,32 +23,35 @@ struct npuplan_packing {
 	bool memory_ended;
 };
 
-/** npuplan_status_of() - how good a packing is: optimal if it is no higher than a bound */
+/**
+ * npuplan_status_of() - enum npumem_plan_status of a packing: optimal if it is no higher than its
+ * bound
+ */
 static inline uint32_t npuplan_status_of(uint64_t top, uint64_t lower_bound)
 {
 	return top <= lower_bound ? NPUMEM_PLAN_STATUS_OPTIMAL : NPUMEM_PLAN_STATUS_FEASIBLE;
 }
 
-/* npuplan_packing_keep() - take over addresses if they are lower than what there is
+/* npuplan_packing_keep() - copy addresses into a packing if their top is lower than its own
  * @offsets: per item, @item_count of them
  * @top: first byte above all
  */
 void npuplan_packing_keep(struct npuplan_packing *packing, const uint64_t *offsets, uint64_t top,
 			  uint32_t item_count);
 
-/* npuplan_plan_new() - a plan with the addresses of a packing
- * @placements: room for so many, and for as many entries; there are none yet
- * @positions: there are so many: the steps, in the order of the graph
- * @blocks: there are so many, all 0, but that the positions are of the first one
- * @edges: there are so many, all 0
+/* npuplan_plan_new() - make a plan that has the numbers of a packing, and room for its records
+ * @placements: number of placements, and of entry records, that it has room for; it has none yet
+ * @positions: number of positions that it has: the steps, in the order of the graph
+ * @blocks: number of blocks that it has; the first one has all positions, and all else in them is 0
+ * @edges: number of edges that it has, all of them 0
  *
- * NULL: no memory.
+ * NULL: out of memory.
  */
 struct npuplan_plan *npuplan_plan_new(const struct npuplan_problem *problem,
 				      const struct npuplan_packing *packing, uint32_t placements,
 				      uint32_t positions, uint32_t blocks, uint32_t edges);
 
-/** npuplan_core_problem() - the items of a problem as npuplan_pack() takes them, by overlap */
+/** npuplan_core_problem() - the items of a problem for npuplan_pack(), with conflicts by overlap */
 static inline struct npuplan_pack_problem
 npuplan_core_problem(const struct npuplan_problem *problem)
 {
@@ -60,11 +64,11 @@ npuplan_core_problem(const struct npuplan_problem *problem)
 }
 
 /**
- * struct npuplan_member - one of several that look for one packing in turn
- * @effort: of the whole
- * @best: best packing of all of them so far; top UINT64_MAX: none yet
- * @work: units that this one has used, besides those in @best
- * @bounds: what it proves is true of the whole
+ * struct npuplan_member - one of several planners or packers that look for one packing in turn
+ * @effort: effort of the whole, which all members share
+ * @best: the best packing of all members so far; its top is UINT64_MAX if there is none yet
+ * @work: work units that this member has used, besides those in @best
+ * @bounds: a lower bound that it proves holds for the whole
  */
 struct npuplan_member {
 	struct npuplan_effort *effort;
@@ -73,12 +77,13 @@ struct npuplan_member {
 	bool bounds;
 };
 
-/* npuplan_member_tell() - tell the caller how far the whole is when the member is so far
- * @top: of the member's best packing; UINT64_MAX: none yet
- * @lower_bound: that the member has proved; 0: none
- * @work: units of the member
+/* npuplan_member_tell() - tell the caller of the whole how far it is, given how far the member is
+ * @top: top of the member's best packing; UINT64_MAX: it has none yet
+ * @lower_bound: what the member has proved; 0: nothing
+ * @work: work units that the member has used
  *
- * True: the whole is to end. A bound that is true of the whole is kept in member->best.
+ * The result is true if the whole is to end. A bound that holds for the whole is kept in
+ * member->best.
  */
 bool npuplan_member_tell(struct npuplan_member *member, uint64_t top, uint64_t lower_bound,
 			 uint64_t work);
@@ -89,14 +94,14 @@ int npuplan_member_progress(void *context, const struct npuplan_pack_progress *n
 /** npuplan_member_over() - npuplan_until.over; @context: struct npuplan_member */
 bool npuplan_member_over(void *context);
 
-/** npuplan_check_straight() - -EOPNOTSUPP, with words: the graph has loops or branches */
+/** npuplan_check_straight() - refuse a graph with loops or branches: -EOPNOTSUPP */
 int npuplan_check_straight(const struct npuplan_graph *graph, struct npuplan_error *error);
 
-/** npuplan_fail_clash() - say that the fixed offsets of two items collide; -EINVAL */
+/** npuplan_fail_clash() - fail with -EINVAL: the fixed offsets of two items collide */
 int npuplan_fail_clash(const struct npuplan_problem *problem, const uint32_t clash[2],
 		       struct npuplan_error *error);
 
-/* npuplan_fail_budget() - say how far the best packing is above the budget; -ENOSPC
+/* npuplan_fail_budget() - fail with -ENOSPC: the best packing is so far above the budget
  *
  * The error's status is NPUMEM_PLAN_STATUS_INFEASIBLE if the lower bound proves that no packing
  * fits.

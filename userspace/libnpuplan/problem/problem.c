@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* What is to be placed, one item a tensor that lives in the arena; who is in whose way. */
+/*
+ * Making a packing problem of a graph: an item for each tensor in the arena, and their conflicts.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "problem.h"
 
-/* Addresses stay far from overflow if all that is placed adds up to this. */
+/* Bytes that sizes and fixed offsets may add up to, so that no address comes near an overflow. */
 #define MAX_TOTAL ((uint64_t)1 << 62)
 #define MAX_ALIGN 65536u
 
 /*
- * Alignment of each tensor, aliases in it included: their addresses go by its.
- * NULL with *err set if it cannot be.
+ * Find the alignment of each tensor, which also has to suit the aliases in it. NULL: *err says why.
  */
 static uint32_t *find_alignments(const struct npuplan_graph *graph, int *err,
 				 struct npuplan_error *error)
@@ -46,7 +47,7 @@ static uint32_t *find_alignments(const struct npuplan_graph *graph, int *err,
 	return aligns;
 }
 
-/* What is asked of a fixed offset, besides that it keeps clear of others. */
+/* Check a fixed offset by itself; whether it keeps clear of others is for the packer to see. */
 static int check_fixed(const struct npuplan_problem *problem, const struct npuplan_item *item,
 		       struct npuplan_error *error)
 {
@@ -85,7 +86,7 @@ int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *er
 		const struct npuplan_tensor *tensor = &graph->tensors[atom->tensor];
 		struct npuplan_item *item = &problem->items[problem->item_count];
 
-		/* Atoms are in order of tensors. */
+		/* Atoms are sorted by tensor, so that the last item may be this atom's. */
 		if (problem->item_count && item[-1].tensor == atom->tensor) {
 			item--;
 			if (item->start > atom->start)
@@ -148,7 +149,7 @@ void npuplan_problem_fini(struct npuplan_problem *problem)
 	free(problem->items);
 }
 
-/* Asked while conflicts are listed, when there is no packing yet. */
+/* Whether to stop listing conflicts; there is no packing yet that the caller could be told of. */
 static bool is_over(void *context)
 {
 	const struct npuplan_problem *problem = context;
@@ -156,7 +157,10 @@ static bool is_over(void *context)
 	return npuplan_effort_over(problem->effort, UINT64_MAX, problem->lower_bound, 0);
 }
 
-/* In place, two tensors may be fixed where they share bytes. */
+/*
+ * Whether there are both in-place operators and fixed offsets: two tensors may then be fixed where
+ * they share bytes, which listed conflicts alone allow.
+ */
 static bool is_fixed_in_place(const struct npuplan_problem *problem)
 {
 	return problem->live.takeover_count &&
@@ -173,7 +177,7 @@ int npuplan_make_conflicts(struct npuplan_problem *problem, bool must_list,
 	int err;
 
 	must_list |= is_fixed_in_place(problem);
-	/* A planner that must have them makes one packing even when its time is over. */
+	/* A planner that needs the list makes one packing even if its time is over. */
 	err = npuplan_conflicts_list(&problem->conflicts, problem->items, problem->item_count, most,
 				     must_list ? NULL : &until);
 	if (must_list && err == -E2BIG && most == NPUPLAN_LISTED_PAIRS) {
@@ -203,7 +207,10 @@ int npuplan_make_conflicts(struct npuplan_problem *problem, bool must_list,
 
 bool npuplan_lives_whole(const struct npuplan_problem *problem)
 {
-	/* Of a graph with loops and branches the items have live ranges of their own. */
+	/*
+	 * In a graph with loops and branches there are no atoms; the items have live ranges of
+	 * their own.
+	 */
 	if (!problem->live.atom_count)
 		return true;
 	if (problem->live.atom_count != problem->item_count)

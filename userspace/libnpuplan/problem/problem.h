@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a planner has to place: items, who is in whose way, what is known beforehand. */
+/*
+ * A packing problem: the items that a planner has to place, their conflicts and their lower bound.
+ */
 #pragma once
 
 #include "base/internal.h"
@@ -9,14 +11,14 @@
 struct npuplan_packing;
 
 /*
- * struct npuplan_problem - what there is to place
- * @graph: for names in messages
- * @options: what was asked for: budget, limits of work and memory
- * @effort: of the call; NULL: nobody ends it
- * @lower_bound: bytes no packing goes below
- * @alignment: of every offset, besides the items' own
- * @incumbent: the best packing of these items so far, which who is called off need not better;
- *	NULL: none
+ * struct npuplan_problem - the packing problem of a graph
+ * @graph: the graph; messages name its tensors and steps
+ * @options: what the caller asked for: budget, limits of work and memory, and so on
+ * @effort: the effort of the call; NULL: nothing ends it
+ * @lower_bound: bytes below which no packing is
+ * @alignment: bytes that every offset is a multiple of, besides the items' own alignments
+ * @incumbent: the best packing of these items so far, which a planner that has to stop need not
+ *	better; NULL: there is none
  */
 struct npuplan_problem {
 	const struct npuplan_graph *graph;
@@ -32,41 +34,45 @@ struct npuplan_problem {
 	const struct npuplan_packing *incumbent;
 };
 
-/* npuplan_make_items() - fill in problem->items from its live ranges
+/* npuplan_make_items() - make problem->items of its live ranges
  *
  * -EINVAL: a fixed offset or an alias is not aligned; -ENOSPC: a fixed offset is
  * beyond the budget; -E2BIG: sizes add up to too much. The error names the tensor.
  */
 int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *error);
-/* npuplan_problem_init() - fill in live ranges, items and the lower bound
- * @problem: with graph, options and alignment; npuplan_problem_fini() it in any case
+/* npuplan_problem_init() - find live ranges, items and the lower bound
+ * @problem: graph, options and alignment are filled in. The caller calls npuplan_problem_fini() in
+ *	any case
  *
- * Errors as npuplan_make_items()'s.
+ * The errnos are those of npuplan_make_items(), and -ENOMEM.
  */
 int npuplan_problem_init(struct npuplan_problem *problem, const struct npuv_graph *cells,
 			 struct npuplan_error *error);
 void npuplan_problem_fini(struct npuplan_problem *problem);
 
-/* Pairs that are listed if the planner can do without: 128 MiB, some tenths of a second. */
+/*
+ * The most pairs that are listed for a planner that can do without: 128 MiB, some tenths of a
+ * second.
+ */
 #define NPUPLAN_LISTED_PAIRS (1u << 22)
-/* npuplan_make_conflicts() - fill in problem->conflicts: whole items, but in-place operators
- * @must_list: pairs are wanted one by one, NPUPLAN_MAX_PAIRS of them
+/* npuplan_make_conflicts() - make problem->conflicts: of whole items, less what may lie in place
+ * @must_list: the planner needs the list of pairs, of which NPUPLAN_MAX_PAIRS are allowed then
  *
- * Where there are more pairs than that, than the memory limit has room for, or than
- * the deadline has time for, they are not listed if they need not be; operators then do
- * not work in place. -E2BIG and -ETIMEDOUT if they must.
+ * If pairs are too many for that number, for the limit of memory or for the deadline, they are not
+ * listed, and no operator works in place. If the planner needs the list, that is -E2BIG or
+ * -ETIMEDOUT instead. -ENOMEM.
  */
 int npuplan_make_conflicts(struct npuplan_problem *problem, bool must_list,
 			   struct npuplan_error *error);
-/* npuplan_permit_in_place() - let in-place operators' tensors lie where that is safe (inplace.c)
- * @conflicts: listed, of one item a tensor, whole or by atoms
+/* npuplan_permit_in_place() - permit displacements at which in-place operators are safe (inplace.c)
+ * @conflicts: listed conflicts of items that are one for each tensor, as whole tensors or by atoms
  */
 int npuplan_permit_in_place(struct npuplan_conflicts *conflicts,
 			    const struct npuplan_liveness *live);
 
-/* npuplan_lives_whole() - each tensor's bytes all live from its start to its end
+/* npuplan_lives_whole() - whether all bytes of each tensor live from its start to its end
  *
- * If not, tiles may go below what whole tensors need (taa/taa.h), and a proof about
- * whole tensors is none about plans.
+ * If they do not, tiles may need less than whole tensors (taa/taa.h), and what is proved of whole
+ * tensors is not proved of plans.
  */
 bool npuplan_lives_whole(const struct npuplan_problem *problem);

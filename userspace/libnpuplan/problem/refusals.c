@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Why a plan does not fit, in numbers and names. */
+/* The sentence that says why a plan does not fit, with numbers and names. */
 #include <string.h>
 
 #include "base/sorted.h"
@@ -7,7 +7,7 @@
 
 #define NAMED 4
 
-/* "conv3_2/out + add_7/in + 3 more": the tensors of the peak, largest first. */
+/* Name the tensors of the peak, the largest first: "conv3_2/out + add_7/in + 3 more". */
 static void name_peak(const struct npuplan_problem *problem, char *text, size_t size)
 {
 	const struct npuplan_liveness *live = &problem->live;
@@ -19,7 +19,7 @@ static void name_peak(const struct npuplan_problem *problem, char *text, size_t 
 	snprintf(text, size, "nothing");
 	if (!at_peak)
 		return;
-	/* Atoms are in order of tensors. */
+	/* Atoms are sorted by tensor, so those of one tensor follow each other. */
 	for (uint32_t i = 0; i < live->atom_count; i++) {
 		const struct npuplan_atom *atom = &live->atoms[i];
 
@@ -28,7 +28,7 @@ static void name_peak(const struct npuplan_problem *problem, char *text, size_t 
 		if (!count || at_peak[count - 1].item != atom->tensor)
 			at_peak[count++] =
 				(struct npuplan_keyed){ .key = -1, .item = atom->tensor };
-		/* Most bytes first. */
+		/* Keys are sorted ascending, so the one with most bytes has the least. */
 		at_peak[count - 1].key -= atom->length;
 	}
 	npuplan_sort_keyed(at_peak, count);
@@ -52,7 +52,7 @@ int npuplan_fail_budget(const struct npuplan_problem *problem,
 
 	for (int i = 0; i < 3; i++)
 		npuplan_format_bytes(bytes[i], numbers[i]);
-	/* "needs 1.5 MiB, budget 1.5 MiB" would explain nothing. */
+	/* "needs 1.5 MiB, budget 1.5 MiB" would explain nothing, so bytes are written out then. */
 	if (!strcmp(numbers[0], numbers[1]))
 		for (int i = 0; i < 3; i++)
 			snprintf(numbers[i], sizeof(numbers[i]), "%llu B",
@@ -64,7 +64,7 @@ int npuplan_fail_budget(const struct npuplan_problem *problem,
 	if (error && packing->lower_bound > budget) {
 		error->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
 		error->needed = packing->lower_bound;
-		/* Of loops and branches a position is not the step of that number. */
+		/* In a graph with loops and branches a position is not the step of that number. */
 		error->step = problem->graph->block_count == 1 ? step : NPUMEM_NONE;
 	} else if (error) {
 		error->needed = packing->top;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * The tiler: of each operator the tiling that fits on chip and moves the least data
+ * The tiler finds, for each operator, the tiling that fits on chip and moves the fewest bytes
  * (docs/tiling.md).
  *
- * Tiles are products of a range of rows and a range of channels, and so are the parts
- * of inputs that they need: the bytes of each are those for the rows, with all
- * channels, times those for the channels, with all rows, over those of all. So rows
- * and channels are cut apart from each other, once for each size of a tile, and what
- * both together take is worked out from the two.
+ * A tile is the product of a range of rows and a range of channels, and so is the part of an input
+ * that it needs. Let r be the bytes of the part for those rows with all channels, c the bytes for
+ * those channels with all rows, and w the bytes of the whole: then the part has r * c / w bytes. So
+ * rows alone and channels alone are cut, once for each size of a tile, and the cost of cutting both
+ * is computed from these.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,27 +15,38 @@
 
 #include "cost.h"
 
-/* Channels that hardware works on at once: so many a tile are taken if it is all the same. */
+/*
+ * Channels that hardware works on at once: a tile gets a multiple of them where it costs no more.
+ */
 #define LANES 32
 
-/* Beyond so many tiles not every number of them is tried, but one a quarter higher. */
+/*
+ * Every number of tiles is tried up to this one; above, the next one that is tried is a quarter
+ * higher.
+ */
 #define MANY_TILES	1024
-/* More kinds of tiles than this are taken as one that has the most of each operand. */
+/*
+ * The most footprints that are kept of a profile; more are merged to one that has the most bytes of
+ * each operand.
+ */
 #define MOST_FOOTPRINTS 16
 
-/* So many of the best are gone through step by step: bursts do not multiply out exactly. */
+/*
+ * The number of best candidates whose cost is computed again step by step, since bursts make the
+ * product above inexact.
+ */
 #define FINALISTS 8
 
 /*
  * struct profile - an operator cut by rows alone, or by channels alone
- * @size: rows, or channels, of a tile
- * @tiles: how many
- * @sum: per operand cost of moving all tiles of it
- * @changed: likewise of those tiles only that differ from the tile before
- * @varies: per operand whether not all tiles have the same bytes of it
- * @footprints: @footprint_count times per operand its bytes: those of tiles that differ in them;
- *	room for one more
- * @merged: there were too many; the only one has the most of each operand
+ * @size: rows or channels of a tile
+ * @tiles: number of tiles
+ * @sum: per operand, cost of moving its parts of all tiles
+ * @changed: per operand, cost of moving those parts that differ from the part of the tile before
+ * @varies: per operand, whether some tiles have other bytes of it than others
+ * @footprints: @footprint_count footprints, all different, with room for one more; a footprint is
+ *	the bytes that a tile has of each operand
+ * @merged: there were too many footprints; the one that is left has the most bytes of each operand
  */
 struct profile {
 	int64_t size;
@@ -48,18 +59,18 @@ struct profile {
 	bool merged;
 };
 
-/** struct profiles - in one dimension, from large tiles to small ones */
+/** struct profiles - profiles along rows or along channels, from large tiles to small ones */
 struct profiles {
 	struct profile *at;
 	uint32_t count;
 };
 
 /*
- * struct chooser - one operator in the choosing
- * @p: the operator in one tile
- * @o: of the tile being looked at; which are counted is of the one tile
- * @all: per operand its bytes in a tile of everything
- * @pool: of all arrays but those of profiles
+ * struct chooser - the operator whose tiling is chosen
+ * @p: the partition of the operator into one tile
+ * @o: operands of the tile at hand; its @counted is that of the one tile
+ * @all: per operand, its bytes in the one tile
+ * @pool: all arrays but the two lists of profiles
  */
 struct chooser {
 	struct npuplan_partition p;
@@ -71,7 +82,7 @@ struct chooser {
 	struct npuplan_pool pool;
 };
 
-/** struct tile_candidate - a tiling, what it has on chip, and what moving its tiles costs */
+/** struct tile_candidate - a tiling with its most bytes on chip and the cost of moving its tiles */
 struct tile_candidate {
 	const struct profile *rows;
 	const struct profile *channels;
@@ -99,7 +110,10 @@ static int chooser_init(struct chooser *c)
 	return 0;
 }
 
-/* The most of each operand, of all footprints and the one behind them, as the only one. */
+/*
+ * Merge all footprints, and the new one behind them, to one that has the most bytes of each
+ * operand.
+ */
 static void merge_footprints(const struct chooser *c, struct profile *profile)
 {
 	for (uint32_t k = 1; k <= profile->footprint_count; k++)
@@ -113,7 +127,7 @@ static void merge_footprints(const struct chooser *c, struct profile *profile)
 	profile->merged = true;
 }
 
-/* Keep what a tile has of each operand, its footprint, if no tile before had just that. */
+/* Keep the footprint of the tile at hand, unless a tile before had the same. */
 static void add_footprint(const struct chooser *c, struct profile *profile)
 {
 	size_t count = c->o.count;
@@ -130,7 +144,7 @@ static void add_footprint(const struct chooser *c, struct profile *profile)
 		profile->footprint_count++;
 }
 
-/* An operator cut by rows or by channels into tiles of @size, unless it has been. */
+/* Add the profile of tiles of @size rows or channels, unless it is there. */
 static int add_profile(struct chooser *c, bool rows, int64_t size)
 {
 	struct profiles *list = rows ? &c->rows : &c->channels;
@@ -174,7 +188,10 @@ static int add_profile(struct chooser *c, bool rows, int64_t size)
 	return 0;
 }
 
-/* Sizes of tiles: for each number of tiles the least size, and of channels that in whole lanes. */
+/*
+ * Add the profiles to try: for each number of tiles the least size that makes so many, and along
+ * channels also this size rounded up to whole lanes.
+ */
 static int add_profiles(struct chooser *c, bool rows)
 {
 	int64_t granule = rows ? 1 : npuplan_granule(&c->p.output);
@@ -182,14 +199,14 @@ static int add_profiles(struct chooser *c, bool rows)
 	int64_t units = (extent + granule - 1) / granule, before = 0;
 	int err = 0;
 
-	/* No more steps than the verifier takes, be they ever so small. */
+	/* The verifier limits how many steps there may be. */
 	for (int64_t n = 1; n <= units && !err; n++) {
 		int64_t size = (units + n - 1) / n * granule;
 
 		if (n > (int64_t)npuv_default_limits.max_accesses)
 			break;
 		if (size == before) {
-			/* On to the number of tiles that has smaller ones. */
+			/* Skip numbers of tiles that have the same size. */
 			n = (units + size / granule - 2) / (size / granule - 1) - 1;
 			continue;
 		}
@@ -204,13 +221,13 @@ static int add_profiles(struct chooser *c, bool rows)
 	return err;
 }
 
-/* a * b / c, of bytes whose product may be large. */
+/* a * b / all, where the product may need more than 64 bits. */
 static uint64_t share(uint64_t a, uint64_t b, uint64_t all)
 {
 	return all ? (uint64_t)((unsigned __int128)a * b / all) : 0;
 }
 
-/* Bytes on chip: of the step that has most. */
+/* Bytes on chip of a candidate, at the step that has most. */
 static uint64_t onchip_of(const struct chooser *c, const struct profile *rows,
 			  const struct profile *channels)
 {
@@ -235,8 +252,9 @@ static uint64_t onchip_of(const struct chooser *c, const struct profile *rows,
 }
 
 /*
- * Cost of what is moved. Along the inner dimension an input whose part stays the same stays on
- * chip; one whose part changes is read again for each tile of the outer dimension.
+ * Cost of moving a candidate's tiles. While the inner dimension advances, an input whose part stays
+ * the same stays on chip; one whose part changes is read again for each tile of the outer
+ * dimension.
  */
 static uint64_t cost_of(const struct chooser *c, const struct tile_candidate *candidate)
 {
@@ -271,7 +289,7 @@ static bool is_better(const struct tile_candidate *a, const struct tile_candidat
 	return lanes_a > lanes_b;
 }
 
-/* Keep a candidate among the best of FINALISTS, best first. */
+/* Insert a candidate into @best, which has the FINALISTS best ones, the best first. */
 static void enter(struct tile_candidate *best, struct tile_candidate candidate)
 {
 	for (int i = 0; i < FINALISTS; i++)
@@ -285,7 +303,10 @@ static void enter(struct tile_candidate *best, struct tile_candidate candidate)
 		}
 }
 
-/* The best that fit, in @best; what takes the least on chip, in @least. */
+/*
+ * Look at all candidates: @best gets the best of those that fit into @onchip bytes, @least the one
+ * that takes the fewest bytes on chip.
+ */
 static void search(const struct chooser *c, uint64_t onchip, struct tile_candidate *best,
 		   struct tile_candidate *least)
 {
@@ -321,7 +342,10 @@ static void set_choice(const struct tile_candidate *candidate, struct npuplan_ti
 	choice->order = candidate->order;
 }
 
-/* The best of those that fit, by their steps; NULL if there is none. */
+/*
+ * Go through the steps of the candidates in @best, and return the best one that fits; NULL: there
+ * is none.
+ */
 static const struct tile_candidate *pick(const struct chooser *c,
 					 const struct npuplan_tiling *tiling,
 					 struct npuplan_tile_choice *choice,
@@ -341,7 +365,10 @@ static const struct tile_candidate *pick(const struct chooser *c,
 	return first;
 }
 
-/* @choice: its op is set; becomes the best that fits, else what takes the least. */
+/*
+ * Choose how @choice->op is cut: the best way that fits, or else the one that takes the fewest
+ * bytes on chip.
+ */
 static int choose(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 		  struct npuplan_tile_choice *choice)
 {
@@ -367,7 +394,7 @@ static int choose(const struct npuplan_graph *graph, const struct npuplan_tiling
 	return err;
 }
 
-/* What was chosen or told, by going through its steps. */
+/* Check, by going through the steps, that what was chosen or asked for fits on chip. */
 static int check_fit(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 		     const struct npuplan_tile_choice *choice, struct npuplan_error *error)
 {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * Memory is read and written in bursts of so many bytes, and each chunk of consecutive
- * bytes costs one more to begin with.
+ * Memory is read and written in bursts of so many bytes. Each chunk of consecutive bytes costs one
+ * burst more, to begin with.
  */
 #define BURST 64
 
@@ -80,7 +80,7 @@ static void count_step(const struct npuplan_operands *o, const bool *streamed,
 		bool output = i >= o->p->op->input_count;
 		bool is_new = npuplan_operand_is_new(o, i);
 
-		/* What is read and rewritten is on chip once, and moved twice. */
+		/* An operand that is both read and written is on chip once, and is moved twice. */
 		if (output || (o->counted[i] && is_new))
 			cost->transfers += npuplan_operand_cost(o, i);
 		if (output)
@@ -127,7 +127,7 @@ static int find_cost(const struct npuplan_partition *p, bool double_buffer,
 		return -E2BIG;
 	npuplan_operands_init(&o, p, &pool);
 	streamed = npuplan_pool_take(&pool, o.count, sizeof(*streamed));
-	/* What is streamed is known once all steps have been seen. */
+	/* Which operands change from step to step is known once all steps have been seen. */
 	for (uint64_t step = 0; step < steps && !pool.failed && double_buffer; step++) {
 		npuplan_operands_set(&o, step);
 		for (uint32_t i = 0; i < o.count; i++)
@@ -153,7 +153,7 @@ int npuplan_choice_cost(const struct npuplan_graph *graph, const struct npuplan_
 	return find_cost(&p, tiling->double_buffer, cost);
 }
 
-/* How an operator is cut: what is said of it, or of all. */
+/* Report how an operator is cut, as its own choice or else the tiling of the graph says. */
 static int report_op(const struct npuplan_graph *graph, uint32_t op,
 		     struct npuplan_tile_report *report)
 {
@@ -164,7 +164,7 @@ static int report_op(const struct npuplan_graph *graph, uint32_t op,
 	npuplan_partition_of(&p, graph, &graph->tiling, op);
 	err = find_cost(&p, graph->tiling.double_buffer, &cost);
 	*report = cost.report;
-	/* In one step each byte is moved once. */
+	/* The least that can be moved is each byte once, as the operator does in one step. */
 	npuplan_partition_whole(&p, graph, op);
 	if (!err)
 		err = find_cost(&p, false, &cost);

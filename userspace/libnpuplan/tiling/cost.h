@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What a tiling of one operator takes on chip, and what it moves (docs/tiling.md). */
+/* How many bytes a tiling of one operator has on chip, and how many it moves (docs/tiling.md). */
 #pragma once
 
 #include "partition.h"
 
 /*
- * struct npuplan_operands - what one step of an operator accesses
- * @index: of the step
- * @regions, @before: per operand its region in this step, and in the one before
- * @counted: per operand, false for what another operand stands for already
+ * struct npuplan_operands - the regions that one step of an operator accesses
+ * @index: number of the step
+ * @regions, @before: per operand, its region in this step and in the step before
+ * @counted: per operand, whether its bytes count; false if another operand stands for the same
+ *	bytes
  */
 struct npuplan_operands {
 	const struct npuplan_partition *p;
@@ -19,17 +20,17 @@ struct npuplan_operands {
 	bool *counted;
 };
 
-/* Arrays are from the pool, whose owner asks whether they are there. */
+/* Take the arrays from @pool, whose owner checks whether there was memory. */
 void npuplan_operands_init(struct npuplan_operands *o, const struct npuplan_partition *p,
 			   struct npuplan_pool *pool);
 
-/* On to a step: the next one, or the first. */
+/* Go to step @index, which is the one after the step at hand, or 0. */
 void npuplan_operands_set(struct npuplan_operands *o, uint64_t index);
 
-/* Find out who stands for whom in this step: a tensor read twice is one. */
+/* Fill in @counted for this step: a tensor that is read twice counts once. */
 void npuplan_operands_count(struct npuplan_operands *o);
 
-/* Whether a region is not that of the step before. */
+/* Whether an operand's region is another one than in the step before. */
 bool npuplan_operand_is_new(const struct npuplan_operands *o, uint32_t operand);
 
 static inline bool npuplan_operand_is_parameter(const struct npuplan_operands *o, uint32_t operand)
@@ -39,19 +40,18 @@ static inline bool npuplan_operand_is_parameter(const struct npuplan_operands *o
 	return o->p->graph->tensors[tensor].kind == NPUMEM_TENSOR_PARAMETER;
 }
 
-/* Bytes of whole bursts that moving an operand takes. */
+/* Cost of moving an operand, in bytes of whole bursts. */
 uint64_t npuplan_operand_cost(const struct npuplan_operands *o, uint32_t operand);
 
 /*
- * struct npuplan_tile_cost - of all steps of one operator
- * @report: how it is cut, and what is moved, to and from the chip. What the step
- *	before had, the same bytes of the same tensor, is there already.
- *	@report.onchip: most bytes that one step has on chip: all that it reads,
- *	parameters included, and writes, and once more what is not the same in all
- *	steps if tiles are double-buffered
- * @step, @tensor: the first with so many, and what is largest in it; @tensor_bytes
- *	of it
- * @transfers: what moving them costs, in bytes: see npuplan_operand_cost()
+ * struct npuplan_tile_cost - the cost of all steps of one operator
+ * @report: how the operator is cut, and the bytes that are moved to and from the chip. Bytes of a
+ *	tensor that the step before had are on chip already.
+ * @report.onchip: the most bytes that a step has on chip: all that it reads and writes, parameters
+ *	included, and, if tiles are double-buffered, once more all that is not the same in all steps
+ * @step, @tensor: the first step that has so many bytes on chip, and its largest tensor, which has
+ *	@tensor_bytes of them
+ * @transfers: cost of moving all operands of all steps, in bytes as npuplan_operand_cost() counts
  */
 struct npuplan_tile_cost {
 	struct npuplan_tile_report report;
@@ -61,9 +61,9 @@ struct npuplan_tile_cost {
 	uint64_t transfers;
 };
 
-/* npuplan_choice_cost() - by going through all steps of what a tiling says of one operator
+/* npuplan_choice_cost() - go through all steps of one operator, cut as @choice says
  *
- * -E2BIG: more steps than the verifier takes accesses.
+ * -E2BIG: there would be more steps than the verifier allows accesses.
  */
 int npuplan_choice_cost(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 			const struct npuplan_tile_choice *choice, struct npuplan_tile_cost *cost);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a tile of an operator's outputs needs of each of its inputs, halos included.
+ * Which part of each input an operator needs for a tile of its outputs, halos included.
  *
- * It goes by the operator's type (docs/tiling.md). A type that is not in the table
- * reads its inputs whole: always right, never optimal.
+ * The operator's type decides (docs/tiling.md). A type that is not in the table reads its inputs
+ * whole, which is always right and never optimal.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ enum pattern {
 	MEAN,	    /* all rows of the same channels */
 };
 
-/* Types of operators by pattern. */
+/* The types of operators that have a pattern. */
 static const char *const types[] = {
 	[WINDOW] = "conv2d conv3d depthwise_conv2d avgpool maxpool l2_pool",
 	[TRANSPOSED] = "conv_transpose2d conv_transpose3d",
@@ -57,7 +57,7 @@ int npuplan_pattern(const struct npuplan_op *op)
 	return WHOLE;
 }
 
-/* What dimension of a view an axis of a tensor's shape is. */
+/* enum axis - which dimension of a view an axis of a tensor's shape belongs to */
 enum axis {
 	OTHER, /* batch, or not known */
 	ROWS,
@@ -81,15 +81,18 @@ static enum axis axis_of(const struct npuplan_graph *graph, const struct npuplan
 	}
 	if ((uint32_t)axis == dims - 1)
 		return CHANNELS;
-	/* Rows are several dimensions unless those before are of one element. */
+	/*
+	 * The rows of a view are all dimensions but the last; one dimension is the rows only if
+	 * those before it have one element.
+	 */
 	return (uint32_t)axis == dims - 2 && (dims == 2 || t->shape[0] == 1) ? ROWS : OTHER;
 }
 
 /*
  * struct input - one input of an operator that is cut into tiles
- * @first, @output: first input and output of the operator
- * @axis: the operator's, of this input
- * @start_rows, @start_channels: of the inputs before it, added up
+ * @first, @output: the operator's first input and first output
+ * @axis: the operator's axis, as a dimension of this input's view
+ * @start_rows, @start_channels: rows and channels of the inputs before this one, added up
  */
 struct input {
 	const struct npuplan_partition *p;
@@ -105,7 +108,10 @@ struct input {
 	int64_t start_channels;
 };
 
-/* Through the window of the outermost spatial dimension; all if the attributes don't fit. */
+/*
+ * Rows that the window over the outermost spatial dimension needs; all rows if the attributes do
+ * not fit the shapes.
+ */
 static struct npuplan_rows window_rows(const struct input *in, struct npuplan_rows out)
 {
 	const struct npuplan_attrs *attrs = in->attrs;
@@ -126,7 +132,10 @@ static struct npuplan_rows window_rows(const struct input *in, struct npuplan_ro
 	return npuplan_window_rows(&window, out, in->view.rows);
 }
 
-/* What a range of the output has of one of several inputs joined, the one that begins at @start. */
+/*
+ * The part of a range of the output that comes from one of several joined inputs, the one that
+ * begins at @start and has @extent elements.
+ */
 static struct npuplan_rows joined(int64_t start, int64_t extent, struct npuplan_rows out)
 {
 	int64_t first = out.first > start ? out.first - start : 0;
@@ -137,7 +146,10 @@ static struct npuplan_rows joined(int64_t start, int64_t extent, struct npuplan_
 	return (struct npuplan_rows){ first, last > first ? last - first : 0 };
 }
 
-/* What a range of the output needs in whole groups: @from of the output are made of @to. */
+/*
+ * The elements of an input that a range of the output needs, if every @from elements of the output
+ * are made of @to elements of the input.
+ */
 static struct npuplan_rows groups_of(struct npuplan_rows out, int64_t from, int64_t to)
 {
 	int64_t first = out.first / from, end = (out.first + out.count + from - 1) / from;
@@ -145,7 +157,10 @@ static struct npuplan_rows groups_of(struct npuplan_rows out, int64_t from, int6
 	return (struct npuplan_rows){ first * to, (end - first) * to };
 }
 
-/* A TFLite model may multiply by the transposed left side: seen unless it is square. */
+/*
+ * Whether the left side of a matrix product may be transposed without its shape showing it: a
+ * TFLite model may ask for that, and a square matrix looks the same either way.
+ */
 static bool maybe_transposed(const struct input *in)
 {
 	const struct npuplan_tensor *left = in->first;
@@ -155,7 +170,9 @@ static bool maybe_transposed(const struct input *in)
 	       left->shape[dims - 1] == left->shape[dims - 2];
 }
 
-/* Rows of the second input of a matrix product: those of the batches that the tile is of. */
+/*
+ * Rows of the second input of a matrix product: all rows of the batches that the tile belongs to.
+ */
 static struct npuplan_rows batch_rows(const struct input *in, struct npuplan_rows out)
 {
 	const struct npuplan_tensor *right = in->tensor, *output = in->output;
@@ -170,7 +187,7 @@ static bool is_depthwise(const struct input *in)
 	return !strcmp(in->p->op->type, "depthwise_conv2d");
 }
 
-/* Input channels of a convolution's groups that make a range of output channels. */
+/* Input channels of those groups of a convolution that make a range of output channels. */
 static struct npuplan_rows grouped(const struct input *in, struct npuplan_rows out)
 {
 	int64_t groups = is_depthwise(in) ? in->view.channels : in->attrs->groups;
@@ -201,7 +218,7 @@ static bool has_columns(const struct input *in)
 	       right->shape[dims - 1] != right->shape[dims - 2];
 }
 
-/* Rows of an input, or its channels, that a tile needs, which has @out of them. */
+/* Rows or channels (@along) of an input that are needed for @out of the output. */
 static struct npuplan_rows needed(const struct input *in, enum axis along, struct npuplan_rows out)
 {
 	const struct npuplan_partition *p = in->p;
@@ -229,12 +246,12 @@ static struct npuplan_rows needed(const struct input *in, enum axis along, struc
 			     (in->axis == WITHIN && !(rows && p->bands));
 		break;
 	case SAME:
-		/* Of matrices rows of another width may be other rows. */
+		/* Rows of a matrix of another width may be other rows than the output's. */
 		needs_same = !rows || dims >= 4 || in->view.channels == p->output.channels ||
 			     in->view.channels == 1;
 		break;
 	case NORM:
-		/* Of rank 4 and 5 the dimensions that are normed are not known. */
+		/* In ranks 4 and 5 it is not known which dimensions are normalised. */
 		needs_same = rows && (dims < 4 || !strncmp(p->op->type, "local", 5));
 		break;
 	case CONCAT:
@@ -266,10 +283,10 @@ static struct npuplan_rows needed(const struct input *in, enum axis along, struc
 }
 
 /*
- * Axis of a parameter that has a place for each output channel, -1 if there is none.
- * Weights of convolutions are [out, in, ...] in NCHW models, [out, ..., in] in NHWC
- * ones, but for the depthwise, and [..., in, out] and [..., out, in] in three
- * dimensions; weights of linear [in, out] and [out, in].
+ * The axis of a parameter along which it has an element, or a slice, for each output channel; -1:
+ * there is none. Weights of convolutions are [out, in, ...] in NCHW models, [out, ..., in] in NHWC
+ * ones, but for the depthwise, and [..., in, out] and [..., out, in] in three dimensions; weights
+ * of linear [in, out] and [out, in].
  */
 static int parameter_axis(const struct input *in)
 {
@@ -279,7 +296,7 @@ static int parameter_axis(const struct input *in)
 	bool is_conv = window || in->pattern == TRANSPOSED;
 	int axis = -1;
 
-	/* Of N,C,H,W the last dimension, that parameters go by, is none of channels. */
+	/* In N,C,H,W the last dimension, which parameters follow, is not channels. */
 	if (!nhwc && in->output->dim_count >= 4 && !is_conv && strcmp(in->p->op->type, "prelu") &&
 	    strcmp(in->p->op->type, "batchnorm"))
 		return -1;
@@ -299,7 +316,7 @@ static int parameter_axis(const struct input *in)
 	return axis >= 0 && t->shape[axis] == channels ? axis : -1;
 }
 
-/* Of a parameter what the channels of a tile are made with. */
+/* The region of a parameter that a tile's channels are made with. */
 static struct npumem_region parameter_region(const struct input *in, struct npuplan_rows channels)
 {
 	const struct npuplan_tensor *t = in->tensor;
@@ -314,7 +331,7 @@ static struct npumem_region parameter_region(const struct input *in, struct npup
 		    __builtin_mul_overflow(i < axis ? outer : inner, i == axis ? 1 : t->shape[i],
 					   i < axis ? &outer : &inner))
 			return npuplan_whole(t);
-	/* The shape has to account for the bytes. */
+	/* The parameter is taken whole unless its shape accounts for its bytes. */
 	if (outer > UINT32_MAX || inner > t->size ||
 	    inner * (uint64_t)t->shape[axis] > t->size / outer ||
 	    inner * (uint64_t)t->shape[axis] * outer != t->size)
@@ -328,7 +345,7 @@ static struct npumem_region parameter_region(const struct input *in, struct npup
 	return region;
 }
 
-/* Whole blocks of channels alone have bytes of their own. */
+/* Round a range of channels to whole blocks, since only these have bytes of their own. */
 static struct npuplan_rows rounded(struct npuplan_rows channels, const struct npuplan_spatial *view)
 {
 	struct npuplan_rows blocks =
@@ -339,19 +356,19 @@ static struct npuplan_rows rounded(struct npuplan_rows channels, const struct np
 	return blocks;
 }
 
-/* Whether rows of an input are rows of the output, as far as dimensions tell. */
+/* Whether rows of an input correspond to rows of the output, as far as the dimensions tell. */
 static bool is_alike(const struct input *in)
 {
 	uint32_t dims = in->tensor->dim_count, output = in->output->dim_count;
 
 	if (in->pattern == MEAN)
 		return true;
-	/* Matrices are seen as rows x channels, whatever their rank. */
+	/* Matrices of any rank are seen as rows and channels. */
 	return (dims == output || (dims < 4 && output < 4)) &&
 	       in->view.batch == in->p->output.batch;
 }
 
-/* Of an input that is cut as the outputs are. */
+/* The region that a tile needs of an input that is cut as the outputs are. */
 static struct npumem_region part_region(const struct input *in, const struct npuplan_part *tile)
 {
 	struct npuplan_part part = {
@@ -359,7 +376,7 @@ static struct npumem_region part_region(const struct input *in, const struct npu
 		needed(in, CHANNELS, tile->channels),
 	};
 
-	/* Made of padding, or of other inputs, alone. */
+	/* The tile may be made of padding, or of other inputs, alone. */
 	if (!part.rows.count || !part.channels.count)
 		return (struct npumem_region){ 0 };
 	part.channels = rounded(part.channels, &in->view);

@@ -10,7 +10,10 @@ bool npuplan_partition_view(const struct npuplan_partition *p, uint32_t tensor,
 			  npuplan_view(p->graph, tensor, view);
 }
 
-/* Whether all outputs have rows in common, and channels: p->output is then the first one's view. */
+/*
+ * Whether all outputs have the same rows and channels; if so, p->output becomes the first one's
+ * view.
+ */
 static bool find_output(struct npuplan_partition *p)
 {
 	const struct npuplan_op *op = p->op;
@@ -19,7 +22,7 @@ static bool find_output(struct npuplan_partition *p)
 	if (op->attrs.whole)
 		return false;
 	for (uint32_t i = 0; i < op->output_count; i++) {
-		/* A state that is read and rewritten is one update of the whole. */
+		/* A state that is read and written is updated as a whole. */
 		if (!npuplan_partition_view(p, op->outputs[i], &other) ||
 		    p->graph->tensors[op->outputs[i]].kind == NPUMEM_TENSOR_STATE)
 			return false;
@@ -126,7 +129,10 @@ void npuplan_tile_regions(const struct npuplan_partition *p, uint64_t index,
 		struct npuplan_spatial view;
 
 		npuplan_partition_view(p, p->op->outputs[i], &view);
-		/* In bands an output may have other channels than the first one. */
+		/*
+		 * Bands are all channels of each output, which may have another number of them than
+		 * the first one.
+		 */
 		if (tile.channels.count == p->output.channels)
 			part.channels = (struct npuplan_rows){ 0, view.channels };
 		regions[p->op->input_count + i] = npuplan_part_region(&view, &part);

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* An operator's outputs partitioned into tiles, and what the parts of the tiling share. */
+/*
+ * The partition of an operator's outputs into tiles, and functions that the files of this folder
+ * share.
+ */
 #pragma once
 
 #include "graph/shape.h"
 
 /*
  * struct npuplan_partition - tiles of an operator's outputs
- * @output: view of the outputs; all have its rows and, unless in @bands, its channels
- * @rows, @channels: of a tile; the last ones have what is left. 0: the operator is one step
- * @bands: so many bands of rows, nearly equal, of tensors of rank 4 and 5 alone; 0 for none
+ * @output: view that all outputs have; if @bands is not 0 they have its rows only, and may differ
+ *	in channels
+ * @rows, @channels: rows and channels of a tile; the last tiles have what is left. 0: the operator
+ *	is one step
+ * @bands: number of nearly equal bands of rows, of tensors of ranks 4 and 5 alone; 0: no bands
  * @order: enum npuplan_tile_order
- * @pattern: of the operator's type (inputs.c)
+ * @pattern: pattern of the operator's type (npuplan_pattern())
  */
 struct npuplan_partition {
 	const struct npuplan_graph *graph;
@@ -25,25 +30,26 @@ struct npuplan_partition {
 	int pattern;
 };
 
-/* An operator that is one step. */
+/* Make the partition of an operator into one step. */
 void npuplan_partition_whole(struct npuplan_partition *p, const struct npuplan_graph *graph,
 			     uint32_t op);
 
-/* npuplan_partition_init() - an operator in one tile, or in @bands if that is not 0
+/* npuplan_partition_init() - partition an operator into one tile, or into @bands if that is not 0
  *
- * False: it is one step, since its outputs have no rows in common, or it is planned whole.
+ * False: the operator is one step, since its outputs have not the same rows, or since it is to be
+ * whole.
  */
 bool npuplan_partition_init(struct npuplan_partition *p, const struct npuplan_graph *graph,
 			    uint32_t op, uint32_t bands);
 
-/* @choice may say more rows or channels than there are: all of them. */
+/* Cut as @choice says; if it says more rows or channels than there are, tiles have all of them. */
 void npuplan_partition_set(struct npuplan_partition *p, const struct npuplan_tile_choice *choice);
 
-/* As a tiling says of an operator, or of all. */
+/* Partition an operator as @tiling says of it, or else of all operators. */
 void npuplan_partition_of(struct npuplan_partition *p, const struct npuplan_graph *graph,
 			  const struct npuplan_tiling *tiling, uint32_t op);
 
-/* What a tiling says of one operator; NULL if that is nothing. */
+/* The choice that a tiling has for one operator; NULL: it has none. */
 const struct npuplan_tile_choice *npuplan_told(const struct npuplan_tiling *tiling, uint32_t op);
 
 static inline uint64_t npuplan_partition_tiles(const struct npuplan_partition *p)
@@ -51,31 +57,35 @@ static inline uint64_t npuplan_partition_tiles(const struct npuplan_partition *p
 	return (uint64_t)p->row_tiles * p->channel_tiles;
 }
 
-/* A tensor as it is cut: false if it has no rows. */
+/* The view of a tensor by which it is cut; false if it has no rows. */
 bool npuplan_partition_view(const struct npuplan_partition *p, uint32_t tensor,
 			    struct npuplan_spatial *view);
 
-/* npuplan_tile_regions() - what the step of a tile accesses
- * @index: of the tile in the order of the steps
- * @regions: out: one an operand (npuplan_operand()); length 0 if nothing of it is needed
+/* npuplan_tile_regions() - the regions that the step of a tile accesses
+ * @index: number of the tile in the order of the steps
+ * @regions: out: one region for each operand (npuplan_operand()); its length is 0 if nothing of it
+ *	is needed
  */
 void npuplan_tile_regions(const struct npuplan_partition *p, uint64_t index,
 			  struct npumem_region *regions);
 
-/* What a tile of an operator's outputs needs of its inputs goes by this (inputs.c). */
+/*
+ * The pattern by which the inputs of an operator are cut, by its type; a number that only inputs.c
+ * interprets.
+ */
 int npuplan_pattern(const struct npuplan_op *op);
 
-/* The same of the inputs alone, of any part of the outputs (inputs.c). */
+/* The regions of the inputs alone that any part of the outputs needs (inputs.c). */
 void npuplan_tile_inputs(const struct npuplan_partition *p, const struct npuplan_part *tile,
 			 struct npumem_region *regions);
 
-/* Operands of an operator: inputs first, then outputs. */
+/* The number of an operator's operands: its inputs, then its outputs. */
 static inline uint32_t npuplan_operand_count(const struct npuplan_op *op)
 {
 	return op->input_count + op->output_count;
 }
 
-/* Tensor of an operand. */
+/* The tensor of an operand. */
 static inline uint32_t npuplan_operand(const struct npuplan_op *op, uint32_t operand)
 {
 	return operand < op->input_count ? op->inputs[operand] :
@@ -88,21 +98,21 @@ static inline struct npumem_region npuplan_whole(const struct npuplan_tensor *te
 	return (struct npumem_region){ .length = tensor->size, .count = { 1, 1, 1 } };
 }
 
-/* npuplan_choose_tiles() - have tiling->ops say how each operator is cut
+/* npuplan_choose_tiles() - choose how each operator is cut, and say so in tiling->ops
  *
- * The tiling has on-chip memory; ops that it has already are checked and kept.
- * -ENOSPC: something does not fit.
+ * The tiling has a size of on-chip memory. A choice that @ops has already is checked and kept.
+ * -ENOSPC: an operator does not fit.
  */
 int npuplan_choose_tiles(const struct npuplan_graph *graph, struct npuplan_tiling *tiling,
 			 struct npuplan_error *error);
 
-/* npuplan_make_steps() - steps and tiles of a graph that has none (steps.c)
+/* npuplan_make_steps() - make the steps and tiles of a graph that has none (steps.c)
  *
- * -EINVAL: no operators, or one accesses nothing; -E2BIG: more accesses than the verifier
- * takes. The graph has none then, either.
+ * -EINVAL: the graph has no operators, or one accesses nothing; -E2BIG: there would be more
+ * accesses than the verifier allows. The graph has no steps then, either.
  */
 int npuplan_make_steps(struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 		       struct npuplan_error *error);
 
-/* -E2BIG and its sentence: more accesses than the verifier takes. */
+/* Fail with -E2BIG: the operator needs more accesses than the verifier allows. */
 int npuplan_fail_accesses(const struct npuplan_op *op, struct npuplan_error *error);

@@ -7,11 +7,11 @@
 #include "partition.h"
 
 /*
- * struct step_maker - steps in the making
- * @table: of the graph's tiles
- * @regions: of the step in the making, one an operand
- * @accesses: of the step in the making; there is room for one an operand
- * @access_of: per tile the last access of it: of this step, if it is in @accesses
+ * struct step_maker - makes the steps of a graph, one after the other
+ * @table: finds equal tiles of the graph
+ * @regions: one region for each operand of the step at hand
+ * @accesses: accesses of the step at hand, with room for one for each operand
+ * @access_of: per tile, number of its last access, in @accesses if that is of the step at hand
  */
 struct step_maker {
 	struct npuplan_graph *graph;
@@ -70,9 +70,9 @@ static bool is_parameter(const struct step_maker *m, uint32_t tensor)
 }
 
 /*
- * Number of the step's access of a region; NPUMEM_NONE of a parameter that is not asked for.
- * Reading what is read already does nothing; reading and writing one tensor whole is an
- * update in place.
+ * Add an access of a region to the step, and return its number; NPUMEM_NONE: it is a parameter, and
+ * parameters are not asked for. Reading a tile that is read already adds nothing; reading and
+ * writing the whole of a tensor is an update in place.
  */
 static int64_t add_access(struct step_maker *m, uint32_t tensor, const struct npumem_region *region,
 			  uint32_t mode)
@@ -101,15 +101,16 @@ static int64_t add_access(struct step_maker *m, uint32_t tensor, const struct np
 }
 
 /*
- * The first output may take the bytes of the first input. Nothing is done unless they are a
- * read and a write of as many bytes: what is updated, or skipped as a parameter, is not taken.
+ * Let the first output take the bytes of the first input. This does nothing unless the two are a
+ * read and a write of the same number of bytes: an update, or a parameter that was left out, is not
+ * taken.
  */
 static void set_inplace(struct step_maker *m, const struct npuplan_op *op, int64_t read,
 			int64_t write)
 {
 	struct npumem_access *accesses = m->accesses;
 
-	/* Parameters are read again in the next inference. */
+	/* Parameters are read again in the next inference, so their bytes are not taken. */
 	if (read != NPUMEM_NONE && write != NPUMEM_NONE && !is_parameter(m, op->inputs[0]) &&
 	    npuplan_base_of(m->graph, op->inputs[0]) != npuplan_base_of(m->graph, op->outputs[0]) &&
 	    npuplan_region_bytes(&m->regions[0]) ==
@@ -119,7 +120,7 @@ static void set_inplace(struct step_maker *m, const struct npuplan_op *op, int64
 		accesses[write].inplace = (uint32_t)read;
 }
 
-/* All accesses of the step of one tile. */
+/* Add all accesses of the step of one tile. */
 static int add_accesses(struct step_maker *m, const struct npuplan_partition *p, uint64_t index)
 {
 	const struct npuplan_op *op = p->op;
@@ -141,13 +142,16 @@ static int add_accesses(struct step_maker *m, const struct npuplan_partition *p,
 		else if (!i)
 			read = added;
 	}
-	/* Only now is it known what is updated: a later output may be the first input. */
+	/*
+	 * A later output may be the first input, so it is known only now which operands are
+	 * updated.
+	 */
 	if (op->attrs.inplace)
 		set_inplace(m, op, read, write);
 	return 0;
 }
 
-/* The step of tile @index of @count. */
+/* Make the step of tile @index of @count. */
 static int make_step(struct step_maker *m, const struct npuplan_partition *p, uint32_t index,
 		     uint32_t count, uint32_t flags, struct npuplan_error *error)
 {
@@ -217,7 +221,7 @@ int npuplan_make_steps(struct npuplan_graph *graph, const struct npuplan_tiling 
 		err = make_steps(&m, tiling, i, error);
 	if (err)
 		npuplan_graph_untile(graph);
-	/* Blocks without steps stand between those that have some. */
+	/* A block without steps begins where the block before it ends. */
 	for (uint32_t i = 1; i < graph->block_count; i++)
 		graph->blocks[i].first_step =
 			graph->blocks[i - 1].first_step + graph->blocks[i - 1].step_count;

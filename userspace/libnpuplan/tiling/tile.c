@@ -12,7 +12,7 @@ const char *npuplan_layout_name(unsigned int layout)
 	return layout < sizeof(names) / sizeof(names[0]) ? names[layout] : NULL;
 }
 
-/* What is said of one operator, as numbers that can be done. */
+/* Check the rows and channels that a tiling says of one operator. */
 static int check_choice(const struct npuplan_graph *graph, const struct npuplan_tile_choice *choice,
 			struct npuplan_error *error)
 {
@@ -82,7 +82,7 @@ static int check_tiling(const struct npuplan_graph *graph, const struct npuplan_
 	return err;
 }
 
-/* A copy that the caller frees; NULL: out of memory. */
+/* A copy of @bytes, which the caller frees; NULL: out of memory. */
 static void *copied(const void *from, size_t bytes)
 {
 	void *copy = malloc(bytes + 1);
@@ -107,7 +107,7 @@ static int copy_clones(struct npuplan_tiling *to, const struct npuplan_tiling *f
 	return failed ? npuplan_fail(error, -ENOMEM, "out of memory") : 0;
 }
 
-/* What is loaded before it is used. */
+/* Flag the tensors that are in host memory at first, so that a plan has to load them. */
 static void flag_host(struct npuplan_graph *graph, const struct npuplan_tiling *tiling)
 {
 	for (uint32_t t = 0; t < graph->tensor_count && tiling->inputs; t++) {
@@ -123,7 +123,7 @@ static void flag_host(struct npuplan_graph *graph, const struct npuplan_tiling *
 	}
 }
 
-/* The graph with its clones takes its place, once that is tiled. */
+/* Tile the graph with its clones, which then takes the place of the graph. */
 static int tile_clones(struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 		       struct npuplan_error *error)
 {
