@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-/* The exact packer: quick packings first, then the search that suits the conflicts. */
+/*
+ * The exact packer: it makes quick packings first, and then runs the search that suits the
+ * conflicts.
+ */
 #include "pack/greedy/first_fit.h"
 #include "pack/greedy/greedy.h"
 #include "pack/large/large.h"
 #include "pack/search/searches.h"
 #include "exact.h"
 
-/* More items than this: no search of all of them from scratch. */
+/* The most items that are all searched from scratch. */
 #define LARGE	       4096
-/* First fit again and again before the search, with listed conflicts. */
+/* Rounds of squeaky wheel optimisation before the search, if conflicts are listed. */
 #define SQUEAKY_ROUNDS 16
 
 int npuplan_pack_exact(struct npuplan_pack *run, int unused)
@@ -16,7 +19,10 @@ int npuplan_pack_exact(struct npuplan_pack *run, int unused)
 	bool large = run->problem->item_count > LARGE;
 	int err = 0;
 
-	/* Of many items one quick packing of each kind, and what comes of these, first. */
+	/*
+	 * With many items, one quick packing of each kind comes first, and then what improves
+	 * these.
+	 */
 	if (run->problem->conflicts)
 		err = npuplan_pack_clique_bound(run);
 	else if (!npuplan_any_fixed(run->problem->items, run->problem->item_count))

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* Whether a packing is one. Knows nothing of how packings are found. */
+/* Checks that a packing is valid. This knows nothing of how packings are found. */
 #include <string.h>
 
 #include "run.h"
 #include "sections.h"
 #include "sized.h"
 
-/* Go through time; of those that live, each must end below the next one's start. */
+/*
+ * Go through time, and check that each living item ends below where the next one above it begins.
+ */
 static int sweep(const struct npuplan_item *items, uint32_t count, const uint64_t *offsets,
 		 uint32_t clash[2])
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Packing: check what is asked for, run a packer, check what it found. */
+/* npuplan_pack_by(): checks the problem, runs a packer, and checks the packing that it found. */
 #include <string.h>
 
 #include "run.h"
@@ -40,7 +40,10 @@ static int check_problem(const struct npuplan_pack_problem *problem, struct npup
 	return 0;
 }
 
-/* Most bytes live at once, and the highest end of any fixed item. */
+/*
+ * The lower bound to begin with: the most bytes that live at once, the largest item, and the
+ * highest end of a fixed one.
+ */
 static int first_bound(struct npuplan_pack *run)
 {
 	const struct npuplan_pack_problem *problem = run->problem;
@@ -55,7 +58,10 @@ static int first_bound(struct npuplan_pack *run)
 		if (end > run->lower_bound)
 			run->lower_bound = end;
 	}
-	/* Listed conflicts may let items share bytes though they live together. */
+	/*
+	 * Listed conflicts may let items share bytes though they live together, so the bytes that
+	 * live at once are no bound.
+	 */
 	if (problem->conflicts)
 		return 0;
 	breadths = npuplan_malloc(problem->item_count * sizeof(*breadths) + 1);
@@ -154,7 +160,10 @@ int npuplan_pack_by(const struct npuplan_packer *packer, const struct npuplan_pa
 	err = start(&run);
 	if (!err)
 		err = packer->pack(&run, packer->argument);
-	/* As if it had been stopped: what there is remains. What checks it holds less. */
+	/*
+	 * The limit of memory ends the packer as the caller would: its best packing remains.
+	 * Checking it takes less memory, and is not limited.
+	 */
 	if (err == -ENOMEM && heap.refused) {
 		run.memory_ended = true;
 		err = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What packers do with a run: offer what they have found, and ask whether to go on. */
+/* The run of a packer, which offers it the packings that it finds and asks it whether to go on. */
 #include "run.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ bool npuplan_pack_stopped(struct npuplan_pack *run)
 {
 	if (run->packer->patient && run->top == UINT64_MAX)
 		return false;
-	/* A limit ends a packer as its caller does: nobody is told more. */
+	/* Once a limit has ended the packer, the caller is told nothing more. */
 	if (!run->effort.stopped)
 		run->effort.stopped =
 			npuplan_effort_over(&run->effort, run->top, run->lower_bound, run->work);

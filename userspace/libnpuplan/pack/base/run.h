@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One run of the packing core. A packer is given a run, offers each
- * packing that it finds and raises the lower bound as it proves more; the run
- * keeps the best and knows when to stop.
+ * A run of the packing core is one call of npuplan_pack(). The packer is given the run, offers it
+ * each packing that it finds, and raises its lower bound as it proves more. The run keeps the best
+ * packing and knows when to stop.
  */
 #pragma once
 
@@ -13,12 +13,12 @@ struct npuplan_pack;
 typedef int npuplan_pack_fn(struct npuplan_pack *run, int argument);
 
 /**
- * struct npuplan_packer - an algorithm that places items, and what it begins with
- * @name: for messages
+ * struct npuplan_packer - an algorithm that places items, with what it begins with
+ * @name: its name in messages
  * @pack: the algorithm
- * @argument: for @pack, what tells algorithms of one function apart
- * @incumbent: a packing of the same items, which it need not find again; NULL: none
- * @patient: neither a limit nor the caller ends it before it has a packing
+ * @argument: handed to @pack; tells algorithms that are one function apart
+ * @incumbent: a packing of the same items, which it need not find again; NULL: there is none
+ * @patient: neither a limit nor the caller ends it before it has found a packing
  */
 struct npuplan_packer {
 	const char *name;
@@ -30,16 +30,16 @@ struct npuplan_packer {
 
 /*
  * struct npuplan_pack - one call of npuplan_pack()
- * @pool: of @alignments and @offsets
- * @conflicts: the problem's, or by overlap of live ranges
- * @alignments: per item, of its own and the problem's the larger
- * @offsets: of the best packing
- * @top: of the best packing; UINT64_MAX if there is none yet
- * @lower_bound: proved
- * @infeasible: proved: fixed offsets cannot be honoured
- * @effort: limit of work, deadline, cancellation
- * @memory_ended: the limit of memory, though nothing else
- * @packer: that it is a call of
+ * @pool: memory of @alignments and @offsets
+ * @conflicts: the problem's conflicts, or those by overlap of live ranges
+ * @alignments: per item, the larger one of its own and the problem's alignment
+ * @offsets: per item, its address in the best packing
+ * @top: top of the best packing; UINT64_MAX: there is none yet
+ * @lower_bound: bytes below which no packing is, as proved so far
+ * @infeasible: it is proved that the fixed offsets cannot be kept
+ * @effort: limit of work, deadline and the caller, who may end the run
+ * @memory_ended: the limit of memory has ended the run
+ * @packer: the packer that is run
  */
 struct npuplan_pack {
 	const struct npuplan_pack_problem *problem;
@@ -58,20 +58,26 @@ struct npuplan_pack {
 };
 
 /*
- * npuplan_pack_by() - npuplan_pack() with the packer at hand, for those that use packers
- * @packer: the packer; options->packer is not looked at
+ * npuplan_pack_by() - npuplan_pack() with a given packer, for code that uses packers
+ * @packer: the packer, whatever options->packer says
  *
- * The rest is npuplan_pack()'s.
+ * All else is as npuplan_pack() has it.
  */
 int npuplan_pack_by(const struct npuplan_packer *packer, const struct npuplan_pack_problem *problem,
 		    const struct npuplan_pack_options *options, uint64_t *offsets,
 		    struct npuplan_pack_result *result, struct npuplan_error *error);
 
-/* Keep a packing if it is better than what there is. */
+/* Keep a packing if it is lower than the best one so far. */
 void npuplan_pack_offer(struct npuplan_pack *run, const uint64_t *offsets);
-/* Nothing is lower than @bound. */
+/* Note that no packing is lower than @bound. */
 void npuplan_pack_prove(struct npuplan_pack *run, uint64_t bound);
-/* Nothing more is to be done, or may be done. Looks at the clock. */
+/*
+ * Whether the packer is to end, since it has reached the bound or the capacity, or since it may not
+ * go on. This looks at the clock.
+ */
 bool npuplan_pack_over(struct npuplan_pack *run);
-/* Nothing more may be done: limit, deadline, cancellation. Looks at the clock. */
+/*
+ * Whether the packer may not go on: by its limit of work, the deadline or the caller. This looks at
+ * the clock.
+ */
 bool npuplan_pack_stopped(struct npuplan_pack *run);

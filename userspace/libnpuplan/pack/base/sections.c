@@ -7,8 +7,8 @@
 #include "base/pool.h"
 
 /*
- * Between two starts nobody comes, so there is one candidate a distinct start:
- * all that live then. It is maximal if somebody leaves before the next start.
+ * Between two starts no item begins to live, so each distinct start gives one candidate: all items
+ * that live then. It is maximal if one of them ends before the next start.
  */
 int npuplan_sections_init(struct npuplan_sections *sections, const struct npuplan_item *items,
 			  uint32_t count)
@@ -32,7 +32,7 @@ int npuplan_sections_init(struct npuplan_sections *sections, const struct npupla
 		end[i] = npuplan_bisect(at, first[i], distinct, starts[at] <= items[i].end);
 		kept[end[i]] = 1;
 	}
-	/* kept[t]: how many of the candidates before start t are kept. */
+	/* kept[t] becomes the number of candidates before start t that are kept. */
 	for (uint32_t t = 1; t <= distinct; t++)
 		kept[t] += kept[t - 1];
 	*sections = (struct npuplan_sections){ first, end, kept[distinct], 0 };
@@ -49,7 +49,10 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* By a segment tree of maxima: leaves at width + section, node i above 2i and 2i + 1. */
+/*
+ * This uses a segment tree of maxima: its leaves are at width + section, and node i is above 2i and
+ * 2i + 1.
+ */
 int npuplan_sections_most(const struct npuplan_sections *sections, uint32_t count, uint64_t *live,
 			  uint64_t *most)
 {
@@ -60,7 +63,7 @@ int npuplan_sections_most(const struct npuplan_sections *sections, uint32_t coun
 	if (!tree)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
-		/* Unsigned wrap-around is meant: the running sum is never negative. */
+		/* Differences may wrap around below 0; their running sum is never negative. */
 		tree[width + sections->first[i]] += live[i];
 		tree[width + sections->end[i]] -= live[i];
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "units.h"
 
-/* The unit: see the header. Sets sizes, rounded up but not divided yet. */
+/* Find the unit (see the header), and set the sizes, rounded up but not yet divided. */
 static void find_unit(struct npuplan_units *units, const struct npuplan_pack *run)
 {
 	const struct npuplan_item *items = units->problem->items;
@@ -22,7 +22,10 @@ static void find_unit(struct npuplan_units *units, const struct npuplan_pack *ru
 		if (items[i].fixed)
 			units->unit = npuplan_gcd(units->unit, items[i].fixed_offset);
 	}
-	/* Supports are rounded up to an alignment that is no divisor: smaller steps. */
+	/*
+	 * An item on top of another is moved up to its own alignment. If the unit is no multiple of
+	 * that, offsets are multiples of a smaller unit.
+	 */
 	if (units->unit % most)
 		units->unit = npuplan_gcd(units->unit, most);
 	if (!units->unit)

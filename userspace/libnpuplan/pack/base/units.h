@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A packing problem by overlap, in units instead of bytes.
+ * A packing problem with conflicts by overlap, in units instead of bytes.
  *
- * All offsets are multiples of the least alignment, so sizes may be rounded up
- * to it: what is lost above the highest item is given back when a top is turned
- * into a capacity. Then everything is divided by what all sizes and fixed
- * offsets have in common. In a packing that nothing can be moved down in, every
- * offset is a multiple of that.
+ * All offsets are multiples of the least alignment, so sizes may be rounded up to it; what this
+ * adds above the highest item is taken off again when a top in bytes becomes a capacity in units.
+ * Then everything is divided by the greatest common divisor of all sizes and fixed offsets, the
+ * unit. In a packing in which no item can be moved down, every offset is a multiple of it.
  */
 #pragma once
 
@@ -15,15 +14,15 @@
 
 /*
  * struct npuplan_units - the problem in units
- * @problem: in bytes
- * @sections: time
- * @unit: bytes
- * @size: per item, units
- * @align: per item, units; 1 for most
- * @fixed: per item: its offset in units, or -1
- * @residues: distinct sizes modulo @unit, ascending: what a top may be, modulo it
- * @padding: most bytes that rounding up has added to one item
- * @offsets: scratch array: of a packing, in bytes
+ * @problem: the problem in bytes
+ * @sections: the sections of its items
+ * @unit: bytes of a unit
+ * @size: per item, its size in units
+ * @align: per item, its alignment in units, which is 1 for most
+ * @fixed: per item, its fixed offset in units; -1: it has none
+ * @residues: distinct sizes modulo @unit, ascending: the values that a top may have, modulo @unit
+ * @padding: the most bytes that rounding up has added to one item
+ * @offsets: scratch array for a packing in bytes
  */
 struct npuplan_units {
 	const struct npuplan_pack_problem *problem;
@@ -39,17 +38,20 @@ struct npuplan_units {
 	struct npuplan_pool pool;
 };
 
-/* -ENOMEM */
+/* Convert the problem of a run. The caller calls npuplan_units_fini() in any case. -ENOMEM. */
 int npuplan_units_init(struct npuplan_units *units, const struct npuplan_pack *run);
 void npuplan_units_fini(struct npuplan_units *units);
 
-/** npuplan_units_bound() - most units live in one section, as a top in bytes */
+/** npuplan_units_bound() - find the most units that live in one section, as a top in bytes */
 int npuplan_units_bound(const struct npuplan_units *units, uint64_t *top);
 
-/* Least top no less than, largest no greater than @top (UINT64_MAX: none). */
+/*
+ * The least possible top that is not below @top, and the greatest one that is not above it, all in
+ * bytes; UINT64_MAX: there is none.
+ */
 uint64_t npuplan_units_top_from(const struct npuplan_units *units, uint64_t top);
 uint64_t npuplan_units_top_to(const struct npuplan_units *units, uint64_t top);
 
-/* Keep a packing in units if it is better than what there is. */
+/* Offer a packing in units to a run. */
 void npuplan_units_offer(const struct npuplan_units *units, struct npuplan_pack *run,
 			 const int64_t *at);

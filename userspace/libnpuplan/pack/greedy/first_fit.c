@@ -11,16 +11,16 @@
 #include "occupancy.h"
 
 #define UNPLACED  UINT64_MAX
-/* Work between two questions whether to give up. */
+/* Work units between two questions whether to give up. */
 #define ASK_EVERY 20000
 
 /*
- * struct npuplan_fit - what is placed, and where there is room
- * @taken: forbidden addresses of the item at hand; grows as needed
- * @placed: items by address, @placed_count of them
+ * struct npuplan_fit - the items that are placed, and where there is room
+ * @taken: intervals of addresses that are forbidden to the item at hand; grows as needed
+ * @placed: placed items by address, @placed_count of them
  * @marked: per item, whether it is a peer of the item at hand
- * @occupancy: instead of all these, if peers are not @listed
- * @best: best fit
+ * @occupancy: used instead of all these if peers are not @listed
+ * @best: place by best fit instead of first fit
  */
 struct npuplan_fit {
 	const struct npuplan_conflicts *conflicts;
@@ -38,7 +38,7 @@ struct npuplan_fit {
 
 NPUPLAN_ORDER(by_low, struct npuplan_interval, low, high)
 
-/* Of the peer of @item that is @placed. */
+/* Add the intervals of addresses that one placed peer forbids to @item. */
 static int take(struct npuplan_fit *fit, uint32_t item, const struct npuplan_peer *placed)
 {
 	uint64_t base = fit->offsets[placed->item];
@@ -59,9 +59,9 @@ static int take(struct npuplan_fit *fit, uint32_t item, const struct npuplan_pee
 }
 
 /*
- * An item with many peers, all whole: going through all that is placed, in the
- * order of addresses, is cheaper than sorting. Peers of one item forbid
- * intervals whose lower ends are in the order of the peers' addresses.
+ * Collect forbidden addresses without sorting, for an item with many peers that are all whole: this
+ * goes through all placed items by address. The lower ends of the intervals that peers forbid to
+ * one item are in the order of the peers' addresses.
  */
 static int collect_in_order(struct npuplan_fit *fit, uint32_t item)
 {
@@ -79,7 +79,7 @@ static int collect_in_order(struct npuplan_fit *fit, uint32_t item)
 	return err;
 }
 
-/* Collect addr(B) + F(B, A) over the placed peers B of item A, in ascending order. */
+/* Collect addr(B) + F(B, A) for all placed peers B of item A, in ascending order. */
 static int collect(struct npuplan_fit *fit, uint32_t item)
 {
 	const struct npuplan_conflicts *c = fit->conflicts;
@@ -115,16 +115,15 @@ int npuplan_fit_put(struct npuplan_fit *fit, uint32_t item, uint64_t offset)
 }
 
 /*
- * Lowest multiple of @align, no less than @from, which is one, that is in no taken
- * interval, or, for best fit, the lowest in the smallest hole between two of them
- * that has one.
+ * The lowest multiple of @align that is not below @from, itself a multiple, and in no taken
+ * interval. Best fit takes the lowest one in the smallest hole between two intervals that has one.
  */
 static int64_t lowest(const struct npuplan_fit *fit, uint32_t align, int64_t from)
 {
 	int64_t address = from, smallest = INT64_MAX, found = -1;
 
 	for (size_t i = 0; i < fit->taken_count; i++) {
-		/* Intervals are open: at low itself there is room. */
+		/* Intervals are open, so there is room at low itself. */
 		if (fit->taken[i].low >= address) {
 			if (!fit->best)
 				return address;
@@ -139,7 +138,10 @@ static int64_t lowest(const struct npuplan_fit *fit, uint32_t align, int64_t fro
 	return found < 0 ? address : found;
 }
 
-/* Peers are not listed: find the fixed item that is in the way. */
+/*
+ * Place an item of fixed offset where peers are not listed; @clash: out: it and the fixed item that
+ * is in its way.
+ */
 static int place_fixed_unlisted(struct npuplan_fit *fit, uint32_t item, uint32_t clash[2])
 {
 	const struct npuplan_item *items = fit->conflicts->items, *mine = &items[item];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Greedy packers: one item after another, none moved again. */
+/* Greedy packers, which place one item after another and move none again. */
 #include "first_fit.h"
 #include "greedy.h"
 
@@ -62,7 +62,7 @@ int npuplan_pack_best_fit(struct npuplan_pack *run, int unused)
 
 int npuplan_pack_best_greedy(struct npuplan_pack *run, int unused)
 {
-	/* Who has an incumbent has gone through the orders. */
+	/* A caller that has an incumbent has gone through the orders before. */
 	int rule = run->packer->incumbent ? NPUPLAN_ORDER_COUNT : 0, err = 0;
 
 	for (; rule < NPUPLAN_ORDER_COUNT && !err && !npuplan_pack_over(run); rule++)

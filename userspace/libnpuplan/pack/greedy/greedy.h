@@ -4,15 +4,18 @@
 
 #include "pack/base/run.h"
 
-/* greedy.c: first fit in an order (enum npuplan_order); best fit; the best of them all. */
+/* First fit in one order (enum npuplan_order), best fit, and the best of them all (greedy.c). */
 int npuplan_pack_first_fit(struct npuplan_pack *run, int order);
 int npuplan_pack_best_fit(struct npuplan_pack *run, int unused);
 int npuplan_pack_best_greedy(struct npuplan_pack *run, int unused);
-/* npuplan_pack() by first fit in an order, however much work that is. */
+/* npuplan_pack() by first fit in one order (enum npuplan_order), without a limit of work. */
 int npuplan_pack_in_order(int order, const struct npuplan_pack_problem *problem, uint64_t *offsets,
 			  struct npuplan_pack_result *result, struct npuplan_error *error);
-/* One first fit (or best fit) in a given order. -EINTR: stopped before there was a packing. */
+/*
+ * Place all items of a run once, by first fit or best fit in a given order, and offer the packing.
+ * -EINTR: the run was stopped before; -ENOMEM.
+ */
 int npuplan_pack_fit(struct npuplan_pack *run, const uint32_t *order, bool best, uint64_t *offsets);
 
-/* squeaky.c: first fit again and again, @rounds times; a few rounds in a row may be no better. */
+/* Squeaky wheel optimisation, of at most @rounds rounds of first fit (squeaky.c). */
 int npuplan_pack_squeaky(struct npuplan_pack *run, int rounds);

@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/heap.h"
 
-/* Lists that an item meets: six a level, of at most 33 levels. */
+/* The most lists of ranges that an item meets: six on each of at most 33 levels of the tree. */
 #define MAX_LISTS 200
 
 int npuplan_occupancy_init(struct npuplan_occupancy *occupancy, const struct npuplan_item *items,
@@ -38,7 +38,7 @@ void npuplan_occupancy_fini(struct npuplan_occupancy *occupancy)
 	*occupancy = (struct npuplan_occupancy){ 0 };
 }
 
-/* First of the ranges [@low, @high) that ends above @address; @high: none does. */
+/* The first of the ranges [@low, @high) that ends above @address; @high: none does. */
 static uint32_t first_above(const struct npuplan_ranges *ranges, uint32_t low, uint32_t high,
 			    uint64_t address)
 {
@@ -82,8 +82,9 @@ int npuplan_occupancy_put(struct npuplan_occupancy *occupancy, uint32_t item, ui
 			err = add(&occupancy->covering[--high], offset, offset + size);
 	}
 	/*
-	 * Above the canonical nodes are ancestors of the first or the last leaf, and
-	 * some of these are below: harmless, for the item is there, too.
+	 * All nodes above the canonical ones are ancestors of the first or the last leaf. Some of
+	 * these ancestors are below a canonical node, which does no harm, since the item is there,
+	 * too.
 	 */
 	for (first /= 2, last /= 2; first && !err; first /= 2, last /= 2) {
 		err = add(&occupancy->inside[first], offset, offset + size);
@@ -94,9 +95,9 @@ int npuplan_occupancy_put(struct npuplan_occupancy *occupancy, uint32_t item, ui
 }
 
 /*
- * struct lists - ranges that an item meets, from an address on
- * @cursor: per list, the first range that ends above the address
- * @low, @high: that range; UINT64_MAX: there is none
+ * struct lists - the lists of ranges that an item meets, each from an address on
+ * @cursor: per list, number of the first range that ends above the address
+ * @low, @high: per list, the ends of that range; UINT64_MAX: there is none
  */
 struct lists {
 	const struct npuplan_ranges *at[MAX_LISTS];
@@ -116,7 +117,10 @@ static void set_cursor(struct lists *lists, uint32_t list, uint32_t cursor)
 	lists->high[list] = end ? UINT64_MAX : ranges->at[cursor].high;
 }
 
-/* To the first range that ends above @address: near ones are found soon. */
+/*
+ * Go on in a list to the first range that ends above @address. The search doubles its steps, so
+ * that near ranges are found soon.
+ */
 static void advance(struct lists *lists, uint32_t list, uint64_t address)
 {
 	const struct npuplan_ranges *ranges = lists->at[list];
@@ -157,7 +161,7 @@ static void collect(const struct npuplan_occupancy *occupancy, uint32_t item, st
 		if (last != first)
 			list(lists, &occupancy->covering[last]);
 	}
-	/* Canonical nodes that are no ancestors of the two leaves: siblings of such. */
+	/* The canonical nodes that are no ancestors of the two leaves are siblings of ancestors. */
 	first = occupancy->width + occupancy->sections.first[item];
 	last = occupancy->width + occupancy->sections.end[item] - 1;
 	for (size_t low = first, high = last; low / 2 < high / 2; low /= 2, high /= 2) {
@@ -169,8 +173,8 @@ static void collect(const struct npuplan_occupancy *occupancy, uint32_t item, st
 }
 
 /*
- * Lowest address from @address on with @size free bytes; @end, unless NULL: where
- * the hole ends.
+ * The lowest address from @address on with @size free bytes; @end: out, unless it is NULL: where
+ * that hole ends.
  */
 static uint64_t room(struct lists *lists, uint64_t size, uint32_t align, uint64_t address,
 		     uint64_t *end, uint64_t *work)
@@ -179,7 +183,7 @@ static uint64_t room(struct lists *lists, uint64_t size, uint32_t align, uint64_
 	uint64_t next = UINT64_MAX;
 
 	address = (address + align - 1) & -(uint64_t)align;
-	/* Round and round until no list has moved the address. */
+	/* Go through the lists in turn until none of them moves the address. */
 	while (quiet < lists->count) {
 		++*work;
 		if (lists->high[i] <= address)
@@ -213,7 +217,10 @@ uint64_t npuplan_occupancy_lowest(const struct npuplan_occupancy *occupancy, uin
 	do {
 		address = room(&lists, size, align, from, &end, work);
 		if (end - address < smallest || found == UINT64_MAX) {
-			/* The room above everything has no end: only if no hole will do. */
+			/*
+			 * The room above everything has no end, so it is taken only if no hole will
+			 * do.
+			 */
 			smallest = end - address;
 			found = address;
 		}

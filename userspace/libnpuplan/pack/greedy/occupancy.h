@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which addresses are taken at which time, for placing one item after another
- * without listing its peers.
+ * The occupancy says which addresses are taken at which time, so that items can be placed one after
+ * another without listing their peers.
  */
 #pragma once
 
@@ -21,14 +21,15 @@ struct npuplan_ranges {
 };
 
 /*
- * struct npuplan_occupancy - segment tree over the sections
+ * struct npuplan_occupancy - segment tree over the sections, with the addresses that are taken in
+ * each
  *
- * Leaves at @width + section, node i above 2i and 2i + 1.
+ * The leaves are at @width + section, and node i is above 2i and 2i + 1.
  *
- * @covering: per node, taken by items that cover the node's sections but not its
- *	parent's
- * @inside: per node, taken by items that are in some of its sections only; behind @covering
- *	in the same array
+ * @covering: per node, addresses taken by items that live in all of the node's sections, but not in
+ *	all of its parent's
+ * @inside: per node, addresses taken by items that live in some of its sections only; behind
+ *	@covering in the same array
  */
 struct npuplan_occupancy {
 	struct npuplan_sections sections;
@@ -41,12 +42,12 @@ int npuplan_occupancy_init(struct npuplan_occupancy *occupancy, const struct npu
 			   uint32_t count);
 void npuplan_occupancy_fini(struct npuplan_occupancy *occupancy);
 
-/* -ENOMEM */
+/* Take [offset, offset + size) for an item. -ENOMEM. */
 int npuplan_occupancy_put(struct npuplan_occupancy *occupancy, uint32_t item, uint64_t offset,
 			  uint64_t size);
 
-/* npuplan_occupancy_lowest() - lowest address, no less than @from, with room
- * @best: not the lowest, but in the smallest hole with room, the lowest of these
+/* npuplan_occupancy_lowest() - find the lowest address, not below @from, with room for an item
+ * @best: take the smallest hole with room instead, and the lowest one if several are as small
  * @work: ranges looked at are added
  */
 uint64_t npuplan_occupancy_lowest(const struct npuplan_occupancy *occupancy, uint32_t item,

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-/* Orders in which first fit places items. */
+/* The orders in which first fit places items (enum npuplan_order). */
 #include <errno.h>
 
 #include "first_fit.h"
 #include "base/pool.h"
 #include "pack/base/sections.h"
 
-/* What of the @count keys in ascending order, each with the sum so far, is before @instant. */
+/*
+ * The sum of what is before @instant. @keys are @count instants in ascending order, and their
+ * @second is the sum up to them.
+ */
 static uint64_t sum_before(const struct npuplan_keyed *keys, size_t count, uint64_t instant)
 {
 	size_t end = npuplan_bisect(at, 0, count, keys[at].key < instant);
@@ -22,8 +25,8 @@ static void sum_keys(struct npuplan_keyed *keys, size_t count)
 }
 
 /*
- * Peers of each item, or their bytes, without looking at pairs: all but those
- * that end before it starts, those that start after its end, and itself.
+ * Count the peers of each item, or their bytes, without looking at pairs: they are all items but
+ * itself, those that end before it starts, and those that start after its end.
  */
 static int overlaps(const struct npuplan_conflicts *c, bool bytes, uint64_t *sums)
 {
@@ -47,7 +50,7 @@ static int overlaps(const struct npuplan_conflicts *c, bool bytes, uint64_t *sum
 	return 0;
 }
 
-/* The same of listed peers. */
+/* Count listed peers, or their bytes. */
 static int sum_peers(const struct npuplan_conflicts *c, bool bytes, uint64_t *sums)
 {
 	if (!c->peer_start)
@@ -65,7 +68,7 @@ int npuplan_count_peers(const struct npuplan_conflicts *c, uint64_t *counts)
 	return sum_peers(c, false, counts);
 }
 
-/* What the rule needs to know of each item beyond the item itself. */
+/* Find the number that the rule needs of each item beside the item itself. */
 static int sum_up(const struct npuplan_conflicts *c, enum npuplan_order rule, uint64_t *sums)
 {
 	uint64_t most;
@@ -77,12 +80,12 @@ static int sum_up(const struct npuplan_conflicts *c, enum npuplan_order rule, ui
 	return 0;
 }
 
-/* Fourth root of @duration, in 1/256. */
+/* The fourth root of @duration, in 1/256. */
 static uint64_t root(uint64_t duration)
 {
 	uint64_t low = 256, high = 256ull << 9;
 
-	/* In whole numbers, so that no machine's rounding decides. */
+	/* This is done in whole numbers, so that it is the same on every machine. */
 	while (low + 1 < high) {
 		uint64_t middle = (low + high) / 2;
 		unsigned __int128 square = (unsigned __int128)middle * middle;
@@ -98,7 +101,7 @@ static uint64_t root(uint64_t duration)
 unsigned __int128 npuplan_tight_key(uint64_t size, uint64_t duration, unsigned int roots,
 				    uint64_t breadth, uint64_t most, unsigned int squares)
 {
-	/* In 1/65536. */
+	/* The breadth's share of the greatest one, in 1/65536. */
 	uint64_t tight = (uint64_t)(((unsigned __int128)breadth << 16) / most);
 	unsigned __int128 value = size;
 
@@ -145,7 +148,7 @@ int npuplan_order_items(const struct npuplan_conflicts *c, enum npuplan_order ru
 		case NPUPLAN_ORDER_COUNT:
 			return -EINVAL;
 		}
-		/* Greater values first, and so on: see first_fit.h. */
+		/* Greater values come first; first_fit.h says what decides between equal ones. */
 		keys[i] = (struct npuplan_keyed){ ~value, ~item->size, item->start, i };
 		if (rule == NPUPLAN_BY_SIZE_ALONE)
 			keys[i].third = 0;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * Squeaky wheel optimisation (Joslin & Clements, 1999): first fit, then items that
- * came to lie too high are placed sooner, and once more from the beginning. Knows
- * no more of conflicts than first fit does, and takes as many items.
+ * Squeaky wheel optimisation (Joslin & Clements, 1999): after a round of first fit, the items that
+ * came to lie too high are placed sooner in the next round. Conflicts are seen by first fit alone,
+ * so that as many items can be packed as by first fit.
  */
 #include "first_fit.h"
 #include "greedy.h"
 #include "base/sorted.h"
 
-/* Values begin between this and thrice as much. */
+/* The values by which items are ordered are between this and thrice as much at first. */
 #define START (1ull << 32)
 
-/* Those that end in the upper half between the bound and the best packing squeak. */
+/*
+ * Have the items placed sooner that end in the upper half between the bound and the best packing.
+ */
 static void promote(const struct npuplan_pack *run, const uint64_t *offsets,
 		    struct npuplan_keyed *turns)
 {
@@ -32,7 +34,7 @@ int npuplan_pack_squeaky(struct npuplan_pack *run, int rounds)
 {
 	size_t n = run->problem->item_count;
 	AUTO_POOL struct npuplan_pool pool = { 0 };
-	/* The greater ~key, the sooner the item is placed. */
+	/* The greater ~key is, the sooner the item is placed. */
 	struct npuplan_keyed *turns = npuplan_pool_take(&pool, n, sizeof(*turns));
 	uint32_t *order = npuplan_pool_take(&pool, n, sizeof(*order));
 	uint64_t *offsets = npuplan_pool_take(&pool, n, sizeof(*offsets));

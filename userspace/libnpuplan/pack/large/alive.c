@@ -17,7 +17,7 @@ int npuplan_alive_init(struct npuplan_alive *alive, const struct npuplan_section
 	alive->last_end = npuplan_pool_take(pool, 2 * alive->width, sizeof(*alive->last_end));
 	if (!keys || pool->failed)
 		return -ENOMEM;
-	/* By first section, then by number. */
+	/* Items are sorted by first section, then by number. */
 	for (uint32_t i = 0; i < count; i++)
 		keys[i] = (uint64_t)sections->first[i] << 32 | i;
 	npuplan_sort_once(keys, count);
@@ -39,7 +39,7 @@ uint32_t npuplan_alive_in(const struct npuplan_alive *alive, uint32_t first, uin
 	uint32_t count = 0;
 	size_t node = 1;
 
-	/* In the order of leaves, without subtrees that end before. */
+	/* Go through the leaves in order, and skip subtrees whose items all end before @first. */
 	while (node) {
 		if (alive->last_end[node] > first) {
 			uint32_t item;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which items live in given sections, found without looking at the others: items by
- * first section, and over them a segment tree of where they end.
+ * An index that finds the items that live in given sections without looking at the others: the
+ * items by first section, and over them a segment tree of where they end.
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 /*
  * struct npuplan_alive - index of all items
  * @order: items by first section
- * @last_end: segment tree of maxima over @order: the end of items; leaves at
- *	@width + rank, node i above 2i and 2i + 1
+ * @last_end: segment tree over @order, with the greatest end of an item below each node: its
+ *	leaves are at width + rank, and node i is above 2i and 2i + 1
  */
 struct npuplan_alive {
 	const struct npuplan_sections *sections;
@@ -22,15 +22,16 @@ struct npuplan_alive {
 	uint32_t count;
 };
 
-/* Its arrays are of @pool. -ENOMEM */
+/* Make the index of @count items, in arrays of @pool. -ENOMEM. */
 int npuplan_alive_init(struct npuplan_alive *alive, const struct npuplan_sections *sections,
 		       uint32_t count, struct npuplan_pool *pool);
 
-/* npuplan_alive_in() - items in some of the sections [first, end), by first section
+/* npuplan_alive_in() - list the items that are in any of the sections [first, end), by first
+ * section
  * @found: out: room for all items
  * @work: nodes and items looked at are added
  *
- * Returns how many.
+ * Returns how many they are.
  */
 uint32_t npuplan_alive_in(const struct npuplan_alive *alive, uint32_t first, uint32_t end,
 			  uint32_t *found, uint64_t *work);
@@ -43,9 +44,9 @@ static inline bool npuplan_alive_within(const struct npuplan_alive *alive, uint3
 }
 
 /*
- * struct npuplan_high - items that lie above the top aimed at
+ * struct npuplan_high - the set of items that lie above the top aimed at
  * @items: their numbers, @count of them
- * @where: per item, where it is among these, and one more; 0: it is none
+ * @where: per item, one more than where it is in @items; 0: it is not in the set
  */
 struct npuplan_high {
 	uint32_t *items;
@@ -53,5 +54,5 @@ struct npuplan_high {
 	uint32_t count;
 };
 
-/** npuplan_high_set() - put an item in, or take it out, whatever it was before */
+/** npuplan_high_set() - put an item into the set, or take it out; it may have been there or not */
 void npuplan_high_set(struct npuplan_high *set, uint32_t item, bool high);

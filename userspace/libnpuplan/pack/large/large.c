@@ -1,29 +1,36 @@
 // SPDX-License-Identifier: MIT
 /*
- * Many items: nothing that looks at all pairs, nor a search of all of them. First fit
- * about the tight part (tight.c), then windows (refit.c) and neighbourhoods (repair.c)
- * of the best packing, whose cost grows with these and not with the number of items.
+ * The packer of many items, where nothing may look at all pairs or search all items. It places
+ * items by first fit about the tight part (tight.c), and then improves windows (refit.c) and
+ * neighbourhoods (repair.c) of the best packing, whose cost grows with their size and not with the
+ * number of items.
  */
 
 #include "large.h"
 #include "pack/greedy/first_fit.h"
 #include "pack/greedy/greedy.h"
 
-/* Work if no limit is asked for: some ten seconds. */
+/* Work units if the user asks for no limit: some ten seconds. */
 #define LARGE_WORK   1000000000ull
-/* Work an item of windows and neighbourhoods, a round; and its growth, in percent. */
+/*
+ * Work units for each item that windows and neighbourhoods have in the first round, and the growth
+ * from round to round in per cent.
+ */
 #define ROUND_WORK   1000
 #define ROUND_GROWTH 125
-/* What is aimed at: this part of the way to the bound, in two to the power of. */
+/*
+ * The aim is 1 / 2^part of the way from the best packing to the bound; these are the least and the
+ * greatest part.
+ */
 #define LEAST_PART   1
 #define MOST_PART    7
 
 /*
- * struct large - one run
- * @exact: packs the tight items, if they are few
- * @breadths: per item, most bytes live at one instant of its life; @most: of all items
- * @part: the next aim is gap >> part below the best packing
- * @pool: of all arrays, of @refit's and @repair's, too
+ * struct large - one run of the packer
+ * @exact: the packer for the tight items, if they are few
+ * @breadths: per item, its breadth; @most: the greatest of them
+ * @part: the next aim is (gap >> part) below the best packing
+ * @pool: memory of all arrays, also of those of @refit and @repair
  * @at: scratch array for a packing
  */
 struct large {
@@ -52,7 +59,10 @@ static uint64_t aim(const struct large *large)
 	return npuplan_units_top_to(&large->units, best - ((best - least) >> large->part));
 }
 
-/* Lower and lower by windows or by neighbourhoods; nearer aims where one has failed. */
+/*
+ * Lower the packing again and again, by windows or by neighbourhoods; where one aim fails, the next
+ * one is nearer.
+ */
 static int improve(struct large *large, bool windows, uint64_t work)
 {
 	struct npuplan_pack *run = large->run;
@@ -70,7 +80,7 @@ static int improve(struct large *large, bool windows, uint64_t work)
 			err = npuplan_repair_run(large->repair, large->at, top, work / 2, run);
 		if (err == -ENOMEM)
 			return err;
-		/* What was not reached may yet be lower than before. */
+		/* Even if the aim was not reached, the packing may be lower than before. */
 		npuplan_units_offer(&large->units, run, large->at);
 		if (err == 1 && large->part > LEAST_PART)
 			large->part--;
@@ -95,7 +105,7 @@ static int rounds(struct large *large)
 		if (!err && round < NPUPLAN_ORDER_COUNT && !run->packer->incumbent &&
 		    !npuplan_pack_over(run))
 			err = npuplan_pack_first_fit(run, (int)round);
-		/* Without any packing there is nothing to improve. */
+		/* If there is no packing yet, there is nothing to improve. */
 		if (err || run->top == UINT64_MAX)
 			continue;
 		err = improve(large, false, work / 4);

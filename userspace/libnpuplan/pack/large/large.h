@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Packers of more items than a search of all can deal with. */
+/* The packer of more items than a search of all can deal with, and its parts. */
 #pragma once
 
 #include "alive.h"
 #include "pack/base/units.h"
 
-/* large.c: from a packing by overlap; @exact packs a few of the items. */
+/* Pack many items with conflicts by overlap; @exact packs a few of them (large.c). */
 int npuplan_pack_large(struct npuplan_pack *run, npuplan_pack_fn *exact);
-/* tight.c: some packings by overlap, without fixed offsets, of the @k-th level of tight items. */
+/*
+ * Make some packings with conflicts by overlap and without fixed offsets, the tight items of the
+ * @k-th level first (tight.c).
+ */
 int npuplan_pack_tight_first(struct npuplan_pack *run, npuplan_pack_fn *exact,
 			     const uint64_t *breadths, unsigned int k);
 unsigned int npuplan_pack_tight_levels(void);
@@ -15,26 +18,26 @@ unsigned int npuplan_pack_tight_levels(void);
 struct npuplan_refit;
 struct npuplan_repair;
 
-/* npuplan_refit_new() - windows packed anew (refit.c)
- * @breadths: per item, most bytes live at one instant of its life; @most: of all items
- * @pool: of all that it has
+/* npuplan_refit_new() - prepare packing windows anew (refit.c)
+ * @breadths: per item, its breadth; @most: the greatest of them
+ * @pool: memory of all that it has
  *
  * -ENOMEM
  */
 int npuplan_refit_new(struct npuplan_refit **refit, const struct npuplan_units *units,
 		      const struct npuplan_alive *alive, const uint64_t *breadths, uint64_t most,
 		      struct npuplan_pool *pool);
-/* The same for neighbourhoods (repair.c). */
+/* Prepare packing neighbourhoods anew, in memory of @pool (repair.c). -ENOMEM. */
 int npuplan_repair_new(struct npuplan_repair **repair, const struct npuplan_units *units,
 		       const struct npuplan_alive *alive, struct npuplan_pool *pool);
 
 /* npuplan_refit_run() - look for a packing of at most @top bytes, starting from another
- * @at: in and out: units, per item; a packing before and after, no higher than the
- *	higher of what it was and @top
- * @work: give up after so much
- * @run: work is added, and looked at now and then, to stop
+ * @at: in and out: a packing, per item in units; it does not become higher, except up to @top
+ * @work: work units after which to give up
+ * @run: the run, to which work is added, and which is asked now and then whether to stop
  *
- * Returns 1 found; -EAGAIN gave up; -ENOMEM. npuplan_repair_run() does the same.
+ * Returns 1: found; -EAGAIN: given up; -ENOMEM. npuplan_repair_run() does the same by
+ * neighbourhoods.
  */
 int npuplan_refit_run(struct npuplan_refit *refit, int64_t *at, uint64_t top, uint64_t work,
 		      struct npuplan_pack *run);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Windows of time packed anew by first fit: lower the top of a packing of many items.
+ * Refitting: lower the top of a packing of many items by packing windows of time anew by first fit.
  *
- * What ends above the top aimed at is in few stretches of time as a rule, those in which
- * most bytes live. All that lives in a window about one of these, or only what
- * lives within it, is taken out and placed anew, in an order drawn at random from those
- * that do well; what comes to lie too high is placed sooner in the next round. The
- * window is kept if less is too high than before. So each tight stretch is put right on
- * its own, where a new packing of all would have to be lucky everywhere at once.
+ * As a rule, the items that end above the top aimed at are in a few stretches of time, those in
+ * which most bytes live. The items that live in a window about such a stretch, or only those that
+ * live within it, are taken out and placed anew, in an order that is drawn at random from those
+ * that do well. Items that come to lie too high are placed sooner in the next round. The new
+ * packing of the window is kept if fewer units are too high than before. So each tight stretch is
+ * put right on its own, where a new packing of all items would have to be lucky everywhere at once.
  */
 #include "large.h"
 
@@ -15,19 +15,19 @@
 #include "base/random.h"
 #include "pack/greedy/occupancy.h"
 
-/* Times that one window is packed, each time with those sooner that were too high. */
+/* The number of times that one window is packed. */
 #define ROUNDS	  6
-/* Work between two looks at the clock. */
+/* Work units between two looks at the clock. */
 #define ASK_EVERY 20000
 
 /*
- * struct npuplan_refit - kept for many runs
- * @breadths, @most: most bytes live with an item; the greatest of these
+ * struct npuplan_refit - arrays for packing windows anew, which are kept for many runs
+ * @breadths, @most: per item, its breadth; the greatest of them
  * @high: items above the top aimed at
- * @in: items of the window, those to place anew first
- * @small: the same, for an occupancy of their own
- * @turns: of those to place anew: the greater ~key, the sooner
- * @found: where they came to lie, per item of the window
+ * @in: items of the window; those to place anew come first
+ * @small: the items of the window again, for an occupancy of their own
+ * @turns: the items to place anew: the greater ~key is, the sooner
+ * @found: per item of the window, where it came to lie
  */
 struct npuplan_refit {
 	const struct npuplan_units *units;
@@ -77,7 +77,7 @@ int npuplan_refit_new(struct npuplan_refit **out, const struct npuplan_units *un
 	return pool->failed ? -ENOMEM : 0;
 }
 
-/* Units that an item at @at sticks out above the top aimed at. */
+/* The units by which an item that lies at @at ends above the top aimed at. */
 static int64_t above(const struct npuplan_refit *refit, uint32_t item, int64_t at)
 {
 	int64_t end = at + refit->units->size[item];
@@ -99,9 +99,9 @@ static void add_small(struct npuplan_refit *refit, uint32_t item, uint32_t count
 }
 
 /*
- * A window about @item: all that lives in it, or all
- * that lives within. What lives together with these follows. Returns how many are to
- * be placed anew; @total: all.
+ * Choose a window about @item: the items that live in it, or only those that live within it, are to
+ * be placed anew, and the function returns how many they are. The items that live together with
+ * these follow in the list, which has @total in all.
  */
 static uint32_t choose(struct npuplan_refit *refit, uint32_t item, uint32_t *total)
 {
@@ -139,7 +139,7 @@ static uint32_t choose(struct npuplan_refit *refit, uint32_t item, uint32_t *tot
 	return count;
 }
 
-/* One of the orders that do well, blurred. */
+/* Draw one of the orders that do well, with its keys blurred. */
 static void draw_order(struct npuplan_refit *refit, uint32_t count)
 {
 	uint64_t random = next_random(refit);
@@ -159,7 +159,10 @@ static void draw_order(struct npuplan_refit *refit, uint32_t count)
 	}
 }
 
-/* First fit in the order of turns; @excess: units that stick out, in all. -EINTR */
+/*
+ * Place the items by first fit in the order of @turns; @excess: out: the units above the top aimed
+ * at, in all. -EINTR: the run is over; -ENOMEM.
+ */
 static int place(struct npuplan_refit *refit, const int64_t *at, uint32_t count, uint32_t total,
 		 uint64_t *excess, struct npuplan_pack *run)
 {
@@ -197,7 +200,7 @@ static int place(struct npuplan_refit *refit, const int64_t *at, uint32_t count,
 	return err;
 }
 
-/* Packs one window, drawn at random, anew. */
+/* Pack one window, which is drawn at random, anew. */
 static int attempt(struct npuplan_refit *refit, int64_t *at, struct npuplan_pack *run)
 {
 	uint32_t item = refit->high.items[next_random(refit) % refit->high.count];
@@ -206,7 +209,7 @@ static int attempt(struct npuplan_refit *refit, int64_t *at, struct npuplan_pack
 	int err = 0;
 
 	refit->work++;
-	/* Nothing can be done about a fixed one. */
+	/* A fixed item cannot be moved. */
 	if (refit->units->fixed[item] >= 0)
 		return 0;
 	count = choose(refit, item, &total);

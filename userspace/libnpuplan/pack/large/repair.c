@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: MIT
 /*
- * Large neighbourhood search: lower the top of a packing by packing a few items
+ * Repairing: large neighbourhood search, which lowers the top of a packing by packing a few items
  * anew at a time.
  *
- * An item above the top aimed at is freed, together with others that live about
- * then; all else stays, as obstacles. The exact search (search.h) looks for room
- * for the free ones below the new top. Where many things would have to go right
- * at once for a search from scratch, each is put right on its own here, at a cost
- * that depends on the neighbourhood alone and not on how many items there are.
+ * An item above the top aimed at is freed, together with others that live about the same time; all
+ * other items stay as obstacles. The exact search (search.h) looks for room for the free items
+ * below the new top. Where a search from scratch would need many things to go right at once, each
+ * is put right on its own here, at a cost that depends on the neighbourhood alone and not on the
+ * number of items.
  */
 #include "large.h"
 
 #include "base/random.h"
 #include "pack/search/search.h"
 
-/* Free items at most; of more, some are chosen. */
+/* The most free items; of more, some are chosen at random. */
 #define MOST_FREE 1024
 
 /*
- * struct npuplan_repair - kept for many runs
+ * struct npuplan_repair - arrays for packing neighbourhoods anew, which are kept for many runs
  * @high: items above the top aimed at
  * @found: scratch array
- * @about: items of a window: @inside of them within, then those that stick out of it
- * @free: items to pack anew; @is_free: per item
- * @around: obstacles
- * @marks: first and last sections of free items, ascending: the sections of the
- *	small problem
- * @small, @items: the small problem: free items, then obstacles
- * @small_at: where the search puts them
+ * @about: items of a window: first the @inside ones that live within it, then those that stick out
+ *	of it
+ * @free: items to pack anew; @is_free: per item, whether it is one of them
+ * @around: items that are obstacles
+ * @marks: first and last sections of the free items, ascending, which are the sections of the small
+ *	problem
+ * @small, @items: the small problem and its items: free items, then obstacles
+ * @small_at: per item of the small problem, where the search puts it
  */
 struct npuplan_repair {
 	const struct npuplan_units *units;
@@ -95,14 +96,17 @@ int npuplan_repair_new(struct npuplan_repair **out, const struct npuplan_units *
 	return pool->failed ? -ENOMEM : 0;
 }
 
-/* Whether an item is higher than it should be. */
+/* Whether an item ends above the top aimed at. */
 static bool is_high(const struct npuplan_repair *repair, const int64_t *at, uint32_t item)
 {
 	return (uint64_t)at[item] * repair->units->unit + repair->units->problem->items[item].size >
 	       repair->top;
 }
 
-/* Items in some of the sections [first, end), by first section: within, and sticking out. */
+/*
+ * List the items of a window, the sections [first, end): first those that live within it, then
+ * those that stick out.
+ */
 static void look(struct npuplan_repair *repair, uint32_t first, uint32_t end)
 {
 	uint32_t at = 0;
@@ -119,7 +123,7 @@ static void look(struct npuplan_repair *repair, uint32_t first, uint32_t end)
 	}
 }
 
-/* About @wanted items around @item. */
+/* Choose a neighbourhood of about @wanted items around @item. */
 static void choose(struct npuplan_repair *repair, uint32_t item, uint32_t wanted)
 {
 	const struct npuplan_sections *sections = &repair->units->sections;
@@ -131,7 +135,7 @@ static void choose(struct npuplan_repair *repair, uint32_t item, uint32_t wanted
 		look(repair, first, end);
 		if (repair->inside >= wanted || (!first && end == sections->count))
 			break;
-		/* Unevenly to both sides. */
+		/* The window reaches unevenly far to both sides. */
 		reach += next_random(repair) % (2 * reach);
 		all = next_random(repair) % (reach + 1);
 		first = first > all ? first - all : 0;
@@ -149,15 +153,15 @@ static void choose(struct npuplan_repair *repair, uint32_t item, uint32_t wanted
 	}
 }
 
-/* Index of the last mark that is no greater than @section. */
+/* The index of the last mark that is not above @section. */
 static uint32_t mark_of(const struct npuplan_repair *repair, uint32_t section)
 {
 	return npuplan_bisect(at, 0, repair->mark_count, repair->marks[at] <= section) - 1;
 }
 
 /*
- * The small problem. Between two marks all sections are alike for the free items,
- * and an obstacle in one of them is in the way of all that cross it.
+ * Build the small problem. Between two marks all sections have the same free items, and an obstacle
+ * in one of them is in the way of all these.
  */
 static void build(struct npuplan_repair *repair, const int64_t *at)
 {
@@ -234,7 +238,7 @@ static struct npuplan_strategy pick(struct npuplan_repair *repair, uint64_t *nod
 	return strategy;
 }
 
-/* One neighbourhood. 1 packed anew; 0 or -EAGAIN not; -ENOMEM */
+/* Try one neighbourhood. Returns 1 if it was packed anew, 0 or -EAGAIN if not; -ENOMEM. */
 static int attempt(struct npuplan_repair *repair, int64_t *at, struct npuplan_pack *run)
 {
 	uint32_t item = repair->high.items[next_random(repair) % repair->high.count];
@@ -244,7 +248,7 @@ static int attempt(struct npuplan_repair *repair, int64_t *at, struct npuplan_pa
 	uint64_t nodes;
 	int result = -EAGAIN;
 
-	/* Nothing can be done about a fixed one. */
+	/* A fixed item cannot be moved. */
 	if (repair->units->fixed[item] < 0) {
 		choose(repair, item, wanted);
 		build(repair, at);

@@ -1,34 +1,41 @@
 // SPDX-License-Identifier: MIT
 /*
- * The tight part first: items that live where nearly as many bytes live as ever do
- * are few, and packed alone nearly at their bound. The others live where there is
- * room to spare, so first fit finds places about these.
+ * Packing the tight items first: those that live at an instant at which nearly as many bytes live
+ * as ever do. They are few, and packed alone they come near their bound. The others live where
+ * there is room to spare, so that first fit finds places for them about these.
  */
 #include "base/sorted.h"
 #include "large.h"
 #include "pack/search/searches.h"
 #include "pack/greedy/first_fit.h"
 
-/* Work of packing the tight part, at most, an item of all; and items of which a search packs it. */
+/*
+ * The most work units for each item of the problem that packing the tight items may take, and the
+ * most tight items that a search packs.
+ */
 #define TIGHT_WORK   1000
 #define TIGHT_ITEMS  4096
 #define TIGHT_ORDERS 4
-/* Work between two looks at the clock. */
+/* Work units between two looks at the clock. */
 #define ASK_EVERY    20000
 
-/* Items are tight where more bytes live than so many in a hundred of the bound; 100: none is. */
+/*
+ * The levels: items are tight where more bytes live than so many per cent of the bound; at 100 none
+ * is.
+ */
 static const uint8_t levels[] = { 96, 100, 98, 94, 92, 99, 90, 87, 84, 80 };
 
-/* Fourth roots and squares (npuplan_tight_key()) of orders that do well. */
+/* Numbers of roots and squares (npuplan_tight_key()) of orders that do well. */
 static const uint8_t orders[TIGHT_ORDERS][2] = { { 2, 3 }, { 1, 4 }, { 2, 4 }, { 1, 2 } };
 
 /*
- * struct tight_part - one level
- * @exact: packs the tight items, if they are few
- * @breadths: per item, most bytes live at one instant of its life
- * @items, @at: tight ones, and where they are packed; @numbers: in the whole problem
- * @turns: the others: the greater ~key, the sooner
- * @offsets: of all
+ * struct tight_part - the tight items of one level, and the others
+ * @exact: the packer for the tight items, if they are few
+ * @breadths: per item, its breadth
+ * @items, @at: the tight items, and where they are packed; @numbers: their numbers in the whole
+ *	problem
+ * @turns: the other items: the greater ~key is, the sooner one is placed
+ * @offsets: addresses of all items
  */
 struct tight_part {
 	struct npuplan_pack *run;
@@ -47,7 +54,10 @@ static int on_progress(void *context, const struct npuplan_pack_progress *progre
 	return npuplan_pack_stopped(context);
 }
 
-/* 1: packed; 0: not, or too high to be of use. */
+/*
+ * Pack the tight items. Returns 1 if that gave a packing that is low enough to be of use, else 0;
+ * -ENOMEM.
+ */
 static int pack_tight(struct tight_part *tight, unsigned int level)
 {
 	struct npuplan_pack *run = tight->run;
@@ -91,7 +101,7 @@ static int pack_tight(struct tight_part *tight, unsigned int level)
 	return result.top && result.top < run->top;
 }
 
-/* First fit of the others, in one order. */
+/* Place the other items by first fit, in one order. */
 static int place_others(struct tight_part *tight, unsigned int roots, unsigned int squares)
 {
 	struct npuplan_pack *run = tight->run;
@@ -123,7 +133,7 @@ static int place_others(struct tight_part *tight, unsigned int roots, unsigned i
 		};
 	}
 	npuplan_sort_keyed(tight->turns, others);
-	/* What is no better than the best so far is of no use. */
+	/* A packing that is no lower than the best so far is of no use. */
 	for (uint32_t k = 0; k < others && !err && top < run->top; k++) {
 		uint32_t i = tight->turns[k].item;
 		uint64_t address;

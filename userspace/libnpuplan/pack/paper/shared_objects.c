@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * Shared Objects (Pisarchyk & Lee, arXiv 2001.03288, section 4): items share a
- * buffer as large as its largest item if they never live at once; buffers lie
- * one above the other. A baseline: it leaves unused what an item is smaller than
- * its buffer.
+ * The published packer Shared Objects (Pisarchyk & Lee, arXiv 2001.03288, section 4): items that
+ * never live at once share a buffer as large as the largest of them, and the buffers lie one above
+ * the other. It is a baseline, since the difference between an item and its buffer is never used.
  */
 #include "pack/base/sections.h"
 #include "pack/greedy/first_fit.h"
 #include "shared_objects.h"
 
 #define NONE	  UINT32_MAX
-/* Work between two looks at the clock. */
+/* Work units between two looks at the clock. */
 #define ASK_EVERY 20000
 
 /*
- * struct object - buffer
- * @items: by start; their live ranges are disjoint
+ * struct object - a buffer that items share
+ * @items: its items by start, with disjoint live ranges; @count of them
  */
 struct object {
 	uint64_t size;
@@ -32,14 +31,17 @@ struct sharing {
 	uint64_t work;
 };
 
-/* Where in the object's items one that starts at @start belongs. */
+/* The place among the object's items of one that starts at @start. */
 static uint32_t position(const struct sharing *sharing, const struct object *object, uint32_t start)
 {
 	return npuplan_bisect(at, 0, object->count,
 			      sharing->items[object->items[at]].start < start);
 }
 
-/* Instants between the item and its nearest neighbour; -1 if it does not go in. */
+/*
+ * The instants between an item and its nearest neighbour in an object; -1: the item lives at once
+ * with one of the object's.
+ */
 static int64_t distance(struct sharing *sharing, uint32_t object, uint32_t item)
 {
 	const struct object *in = &sharing->objects[object];
@@ -93,7 +95,10 @@ static int assign(struct sharing *sharing, uint32_t object, uint32_t item)
 	return 0;
 }
 
-/* The smallest object that is large enough; else the largest; else none. */
+/*
+ * The object for an item: of those that can take it the smallest one that is large enough, or else
+ * the largest one, or else none.
+ */
 static uint32_t fitting(struct sharing *sharing, uint32_t item)
 {
 	uint64_t size = sharing->items[item].size;
@@ -112,7 +117,10 @@ static uint32_t fitting(struct sharing *sharing, uint32_t item)
 	return best;
 }
 
-/* Items one by one: "greedy by size", and, in another order, "by breadth". */
+/*
+ * Place the items one by one. By size this is the paper's "greedy by size", by breadth its "greedy
+ * by breadth".
+ */
 static int one_by_one(struct sharing *sharing, const uint32_t *order, uint32_t count)
 {
 	int err = 0;
@@ -122,7 +130,7 @@ static int one_by_one(struct sharing *sharing, const uint32_t *order, uint32_t c
 	return err;
 }
 
-/* The item of a stage, and its object, with the least idle time between. */
+/* Place the item of a stage, in an object, with which the idle time between the two is least. */
 static int place_nearest(struct sharing *sharing, uint32_t *stage, uint32_t *count)
 {
 	uint32_t item = 0, object = NONE;
@@ -148,9 +156,9 @@ static int place_nearest(struct sharing *sharing, uint32_t *stage, uint32_t *cou
 }
 
 /*
- * "Greedy by size improved": the positional maxima (largest, second largest, ...
- * item live at any one instant) cut the items, by size, into stages; within a
- * stage that item and object go first that leave the object idle for the
+ * Place the items by the paper's "greedy by size improved". The k-th positional maximum is the
+ * largest k-th largest item of any instant. These maxima cut the items, by size, into stages.
+ * Within a stage, the pair of item and object goes first that leaves the object idle for the
  * shortest time.
  */
 static int by_stages(struct sharing *sharing, uint32_t *order, uint32_t count,
@@ -160,7 +168,10 @@ static int by_stages(struct sharing *sharing, uint32_t *order, uint32_t count,
 	int err = 0;
 
 	for (uint32_t m = 0; begin < count && !err; m++) {
-		/* Above each positional maximum, then those equal to it. */
+		/*
+		 * A stage is the items above a positional maximum; the next one is those equal to
+		 * it.
+		 */
 		for (int equal = 0; equal < 2 && !err; equal++) {
 			uint64_t limit = m < maximum_count ? maxima[m] : 0;
 			uint32_t end = begin, left;
@@ -176,7 +187,7 @@ static int by_stages(struct sharing *sharing, uint32_t *order, uint32_t count,
 	return err;
 }
 
-/* Of all instants the largest k-th largest size, for all k. */
+/* Find the positional maxima: for each k, the largest k-th largest size of any instant. */
 static int positional_maxima(const struct npuplan_item *items, uint32_t count, uint64_t *maxima,
 			     uint32_t *maximum_count)
 {
@@ -193,7 +204,7 @@ static int positional_maxima(const struct npuplan_item *items, uint32_t count, u
 		uint64_t size = items[events[e].item].size;
 		uint32_t at = 0;
 
-		/* Descending. */
+		/* Sizes are in descending order. */
 		while (at < lives && live[at] > size)
 			at++;
 		if (events[e].key & 1) {
@@ -249,7 +260,7 @@ int npuplan_pack_shared_objects(struct npuplan_pack *run, int strategy)
 						  NPUPLAN_BY_BREADTH :
 						  NPUPLAN_BY_SIZE,
 					  order);
-	/* offsets is not needed yet. */
+	/* The array of offsets is not needed yet, and serves for the maxima. */
 	if (!err && stages)
 		err = positional_maxima(problem->items, n, offsets, &maximum_count);
 	if (!err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared Objects of Pisarchyk & Lee (arXiv 2001.03288). */
+/* The published packer Shared Objects of Pisarchyk & Lee (arXiv 2001.03288). */
 #pragma once
 
 #include "pack/base/run.h"
@@ -11,5 +11,8 @@ enum npuplan_objects_rule {
 	NPUPLAN_OBJECTS_BY_SIZE_IMPROVED,
 };
 
-/* shared_objects.c; items without fixed offsets and whole conflicts only: -EOPNOTSUPP. */
+/*
+ * Pack by a strategy (enum npuplan_objects_rule). -EOPNOTSUPP: an item has a fixed offset, or
+ * conflicts are listed.
+ */
 int npuplan_pack_shared_objects(struct npuplan_pack *run, int sharing);

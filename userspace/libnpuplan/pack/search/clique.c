@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: MIT
 /*
- * Lower bound for listed conflicts: items of which no two may share a byte lie one
- * above the other, whatever else may be. Such sets are looked for greedily, from
- * each item; the heaviest is the bound.
+ * A lower bound for listed conflicts: items of which no two may share a byte lie one above the
+ * other, so the sum of their sizes is a bound. Such sets are looked for greedily, beginning with
+ * each item; the one of most bytes is the bound.
  */
 #include "pack/greedy/first_fit.h"
 #include "searches.h"
 #include "base/sorted.h"
 
-/* Work at most, times the entries of the lists of peers. */
+/* The limit of work is so many times the entries of the lists of peers. */
 #define PASSES	      64
-/* Of the run's limit no more than one part in this many: a bound alone is no packing. */
+/*
+ * The bound takes at most this fraction (one in so many) of the run's limit, since a bound alone is
+ * no packing.
+ */
 #define LIMIT_DIVISOR 4
 
 /*
- * struct clique - one search
- * @candidates: peers of the item at hand: those that live when it starts, then the others, the
- *	heaviest first
- * @met: per item, how many of the set it may share no byte with
- * @budget: work at most
+ * struct clique - the search for a set
+ * @candidates: peers of the item at hand: first those that live when it starts, then the others,
+ *	both the largest first
+ * @met: per item, the number of items in the set with which it may not share a byte
+ * @budget: work units that may still be used
  */
 struct clique {
 	struct npuplan_pack *run;
@@ -28,7 +31,10 @@ struct clique {
 	uint64_t work;
 };
 
-/* Intervals of one pair neither overlap nor join, so one of them has to cover it all. */
+/*
+ * Whether two items may not share a byte. The intervals of a pair neither overlap nor touch, so one
+ * of them has to cover all displacements at which the items meet.
+ */
 static bool is_whole(const struct npuplan_conflicts *c, uint32_t item,
 		     const struct npuplan_peer *peer)
 {
@@ -44,7 +50,10 @@ static bool is_whole(const struct npuplan_conflicts *c, uint32_t item,
 	return false;
 }
 
-/* The set has @count items; who meets them all, and @item too, meets one more. */
+/*
+ * Add @item to the set, which has @count items before: of those that conflict with all of these,
+ * count which also conflict with @item.
+ */
 static void join(struct clique *clique, uint32_t item, uint32_t count)
 {
 	const struct npuplan_conflicts *c = &clique->run->conflicts;
@@ -55,7 +64,10 @@ static void join(struct clique *clique, uint32_t item, uint32_t count)
 	clique->work += c->peer_start[item + 1] - c->peer_start[item];
 }
 
-/* Bytes of a set with @seed in it; a smaller set, if the budget ends, is one too. */
+/*
+ * Grow a set that has @seed in it, and return its bytes. If the work ends, the set is smaller, but
+ * its bytes are a bound as well.
+ */
 static uint64_t grow_from(struct clique *clique, uint32_t seed)
 {
 	const struct npuplan_conflicts *c = &clique->run->conflicts;
@@ -83,7 +95,7 @@ static uint64_t grow_from(struct clique *clique, uint32_t seed)
 		bytes += c->items[item].size;
 		join(clique, item, size++);
 	}
-	/* Whoever meets any of the set meets the seed, or was never counted. */
+	/* Only peers of the seed were counted, so only these are reset. */
 	for (uint32_t k = 0; k < count; k++)
 		clique->met[clique->candidates[k].item] = 0;
 	clique->work += count;

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
- * Exact search for any forbidden displacements.
+ * The exact search for conflicts of any kind.
  *
- * A forbidden interval (low, high) of the displacement d = addr(b) - addr(a) leaves
- * two choices: d >= high, or d <= low; each is a bound of one address by the
- * other. The search keeps the least addresses that satisfy the bounds chosen so
- * far; if no pair is in its way at these, they are a packing, and the lowest for
- * these choices. If a pair is, its interval is what to decide next. There are
- * finitely many intervals, so the search ends, and if it does without a packing
- * there is none.
+ * A forbidden interval (low, high) of the displacement d = addr(b) - addr(a) leaves two choices: d
+ * >= high, or d <= low. Each bounds one address by the other. The search keeps the least addresses
+ * that satisfy the bounds chosen so far. If no two items are in each other's way at these, they are
+ * a packing, and the lowest one for these choices. If two are, their interval is decided next.
+ * There are finitely many intervals, so the search ends, and if it ends without a packing there is
+ * none.
  */
 #include "searches.h"
 
 #define NONE	  UINT32_MAX
-/* Work between two looks at the clock. */
+/* Work units between two looks at the clock. */
 #define ASK_EVERY 20000
 
-/* addr(@to) >= addr(of whom it is listed) + @distance */
+/*
+ * struct bound - the item in whose list it is bounds another one: addr(@to) >= addr(item) +
+ * @distance
+ */
 struct bound {
 	int64_t distance;
 	uint32_t of;
@@ -29,7 +31,10 @@ struct raised {
 	int64_t low;
 };
 
-/* @second: the other choice, still to be tried; @tried: being tried. */
+/*
+ * struct decision - the choice that is being tried (@tried), and the one that is still to be tried
+ * (@second)
+ */
 struct decision {
 	struct bound second;
 	uint32_t bounds;
@@ -39,10 +44,11 @@ struct decision {
 
 /*
  * struct disjunctive - a search for a packing of at most a given top
- * @low, @limit: per item, least and greatest address
- * @head: per item, index of its last bound, NONE: none; chained by next
- * @queue: items whose bounds are to be looked at; a ring of item_count
- * @asked: work when the clock was last looked at
+ * @low, @limit: per item, the least and the greatest address that it may have
+ * @head: per item, index of its last bound, from which the others are chained by next; NONE: it has
+ *	none
+ * @queue: items whose bounds are to be looked at; a ring buffer with room for all items
+ * @asked: the run's work when the clock was last looked at
  */
 struct disjunctive {
 	struct npuplan_pack *run;
@@ -68,7 +74,7 @@ static int64_t aligned(int64_t address, int64_t align)
 	return (address + align - 1) & -align;
 }
 
-/* 1; 0 above its limit; -ENOMEM */
+/* Raise the least address of an item. Returns 1; 0: it is above the item's limit; -ENOMEM. */
 static int raise(struct disjunctive *search, uint32_t item, int64_t low)
 {
 	low = aligned(low, search->run->alignments[item]);
@@ -99,7 +105,10 @@ static uint32_t take_queued(struct disjunctive *search)
 	return item;
 }
 
-/* Raise whatever the raised ones push up. 1; 0 does not fit; -EAGAIN stopped; -ENOMEM */
+/*
+ * Raise all items that the raised ones push up. Returns 1; 0: one does not fit; -EAGAIN: the run
+ * was stopped; -ENOMEM.
+ */
 static int propagate(struct disjunctive *search)
 {
 	int result = 1;
@@ -114,7 +123,10 @@ static int propagate(struct disjunctive *search)
 			result = raise(search, bound->to, search->low[item] + bound->distance);
 			search->run->work++;
 		}
-		/* Bounds in a circle rise step by step up to the limit, which may take long. */
+		/*
+		 * Bounds in a circle raise each other step by step up to the limit, which may take
+		 * long.
+		 */
 		if (search->run->work - search->asked >= ASK_EVERY) {
 			search->asked = search->run->work;
 			if (npuplan_pack_stopped(search->run))
@@ -154,8 +166,8 @@ static void undo(struct disjunctive *search, const struct decision *decision)
 }
 
 /*
- * The two choices for a pair that is in its way; of all such pairs the one whose
- * better choice costs most. False: there is none.
+ * Find the two choices for a pair of items that are in each other's way; of several pairs, the one
+ * whose better choice costs most. False: there is no such pair.
  */
 static bool find_clash(struct disjunctive *search, struct bound *first, struct bound *second)
 {
@@ -193,7 +205,9 @@ static bool find_clash(struct disjunctive *search, struct bound *first, struct b
 	return most >= 0;
 }
 
-/* 1 found; 0 none; -EAGAIN; -ENOMEM */
+/*
+ * Run the search. Returns 1: found; 0: there is no packing; -EAGAIN: the run was stopped; -ENOMEM.
+ */
 static int explore(struct disjunctive *search)
 {
 	int result = 1;

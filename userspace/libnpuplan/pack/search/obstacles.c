@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "obstacles.h"
 
-/* What is taken, at one time or another, in sections [first, end), by fixed items by address. */
+/*
+ * List the obstacles that are in any of the sections [first, end), merged; @fixed has the fixed
+ * items by address.
+ */
 static int list(struct npuplan_obstacles *obstacles, const struct npuplan_units *units,
 		const struct npuplan_keyed *fixed, size_t count, uint32_t first, uint32_t end)
 {
@@ -87,7 +90,7 @@ void npuplan_obstacles_fini(struct npuplan_obstacles *obstacles)
 	*obstacles = (struct npuplan_obstacles){ 0 };
 }
 
-/* First of @ranges[@low .. @high) that ends above @address. */
+/* The first of @ranges[@low .. @high) that ends above @address. */
 static size_t first_above(const struct npuplan_obstacle *ranges, size_t low, size_t high,
 			  int64_t address)
 {
@@ -132,7 +135,10 @@ int64_t npuplan_obstacles_above(const struct npuplan_obstacles *obstacles, uint3
 	at = first_above(obstacles->ranges, obstacles->of_section[section], end, floor);
 	if (at == end)
 		return 0;
-	/* The floor may be in one: of an item that lies here in another section only. */
+	/*
+	 * The floor may be within an obstacle, of an item that has no room there because of another
+	 * section.
+	 */
 	return obstacles->ranges[at].above -
 	       (floor > obstacles->ranges[at].low ? floor - obstacles->ranges[at].low : 0);
 }

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
- * Many short searches, each by another strategy and with its own aim between the
- * lower bound and the best packing so far, in slices that grow. Strategies
- * differ by orders of magnitude from problem to problem, and which one is quick
- * cannot be told beforehand.
+ * A portfolio of searches: many short searches, each by another strategy and with its own aim
+ * between the lower bound and the best packing so far, take turns in slices that grow. The time of
+ * a strategy differs by orders of magnitude from problem to problem, and it cannot be told
+ * beforehand which one is quick.
  */
 
 #include "base/random.h"
 #include "search.h"
 #include "searches.h"
 
-/* Nodes of a slice of the first round, at least; and its growth, in percent. */
+/* The least nodes of a slice in the first round, and the growth from round to round in per cent. */
 #define SLICE_NODES   1024
 #define SLICE_GROWTH  125
-/* Work of restarts, from the second round on, to that of the rounds. */
+/* From the second round on, restarts may take so many times the work of the rounds. */
 #define RESTART_RATIO 3
-/* Restarts without a better packing before they aim at other tops, too. */
+/* The number of restarts without a better packing after which they aim at other tops, too. */
 #define PATIENCE      16
 
-/* Section, rank and value rule. */
+/* The strategies of a round: section rule, rank rule and value rule. */
 static const uint8_t strategies[][3] = {
 	{ NPUPLAN_SECTION_COUNT, NPUPLAN_RANK_SIZE, NPUPLAN_VALUE_RANK },
 	{ NPUPLAN_SECTION_FLOOR_COUNT, NPUPLAN_RANK_SIZE, NPUPLAN_VALUE_EXACT },
@@ -39,11 +39,11 @@ static const uint8_t strategies[][3] = {
 #define STRATEGY_COUNT (sizeof(strategies) / sizeof(strategies[0]))
 
 /*
- * struct search_portfolio - one run
- * @tick: slices so far
- * @random: of the restarts
- * @restarts: since the best packing was @top
- * @restarted: their work
+ * struct search_portfolio - one run of the packer
+ * @tick: number of slices so far
+ * @random: state of the random numbers of the restarts
+ * @restarts: number of restarts since the best packing had top @top
+ * @restarted: work units of all restarts
  * @at: scratch array for a packing
  */
 struct search_portfolio {
@@ -58,14 +58,14 @@ struct search_portfolio {
 	int64_t *at;
 };
 
-/* What to aim at: @part / @of of the way from the lower bound to the best packing. */
+/* The top to aim at: @part / @of of the way from the lower bound to the best packing. */
 static uint64_t aim(const struct search_portfolio *portfolio, unsigned int part, unsigned int of)
 {
 	const struct npuplan_pack *run = portfolio->run;
 	uint64_t best = npuplan_units_top_to(&portfolio->units, run->top - 1);
 	uint64_t least = run->lower_bound, capacity = run->problem->capacity;
 
-	/* A capacity is all that is asked for: nothing below it is of use. */
+	/* If the caller asks for a capacity, nothing below it is of use. */
 	if (capacity > least)
 		least = capacity < best ? npuplan_units_top_to(&portfolio->units, capacity) : best;
 	if (least >= best)
@@ -85,7 +85,7 @@ static struct npuplan_strategy pick(const struct search_portfolio *portfolio, ui
 	uint64_t tick = portfolio->tick;
 
 	strategy.seed = round;
-	/* From the second round on, every third slice stays near the best packing. */
+	/* From the second round on, every third slice looks near the best packing. */
 	if (round && tick % 3 == 0) {
 		strategy.rank_rule = NPUPLAN_RANK_INCUMBENT;
 		strategy.section_rule = (tick * 7 + round) % NPUPLAN_SECTION_BLEND;
@@ -126,14 +126,14 @@ static struct npuplan_strategy pick_restart(struct search_portfolio *portfolio, 
 		.count_weight = count_weights[random / 24 % 4],
 	};
 
-	/* Two to eight times the items. */
+	/* A restart has two to eight times as many nodes as there are items. */
 	*nodes = (2 * (uint64_t)portfolio->run->problem->item_count) << random / 96 % 3;
 	return strategy;
 }
 
 /*
- * Half way to the bound at first; where that has failed for a while, at the bound,
- * too, and at anything better than the best packing at all.
+ * The aim of a restart is half way to the bound at first. Where that has failed for a while, it is
+ * sometimes the bound itself, or just below the best packing.
  */
 static uint64_t aim_restart(struct search_portfolio *portfolio)
 {
@@ -153,8 +153,8 @@ static uint64_t aim_restart(struct search_portfolio *portfolio)
 }
 
 /*
- * Short, blurred searches, started again and again, between the longer ones: the
- * lower the aim, the more of them fail, but those that get there do so at once.
+ * Run short searches with blurred rules, between the longer ones: the lower the aim, the more of
+ * them fail, but those that reach it do so quickly.
  */
 static int restarts(struct search_portfolio *portfolio, uint64_t work)
 {
@@ -209,7 +209,7 @@ int npuplan_pack_portfolio(struct npuplan_pack *run)
 	err = npuplan_units_bound(&portfolio.units, &bound);
 	if (!err) {
 		npuplan_pack_prove(run, bound);
-		/* Between two possible tops there is nothing. */
+		/* Only some tops are possible, so the bound is raised to the next one. */
 		npuplan_pack_prove(run, npuplan_units_top_from(&portfolio.units, run->lower_bound));
 	}
 	portfolio.at = npuplan_pool_take(&portfolio.units.pool, run->problem->item_count,
@@ -220,7 +220,7 @@ int npuplan_pack_portfolio(struct npuplan_pack *run)
 		err = npuplan_search_new(&portfolio.search, &portfolio.units);
 	if (!err && portfolio.search)
 		err = rounds(&portfolio);
-	/* Beyond what can be searched: what there is remains. */
+	/* If the problem is too large to be searched, the best packing remains. */
 	if (err == -E2BIG)
 		err = 0;
 	npuplan_search_free(portfolio.search);

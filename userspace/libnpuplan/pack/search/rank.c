@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* In which order the search tries items: a static rank for each. */
+/* Ranks: the order in which the search tries items, which is fixed before it begins. */
 #include <stdlib.h>
 
 #include "base/random.h"
 #include "state.h"
 
-/* Lower first, so what is to come first for its size has it negated. */
+/*
+ * struct rank_key - numbers by which an item is ranked, the lowest first; where the greatest is to
+ * come first, it is negated
+ */
 struct rank_key {
 	double value[3];
 	uint32_t item;

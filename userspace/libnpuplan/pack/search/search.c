@@ -5,18 +5,19 @@
 
 #include "state.h"
 
-/* Decisions between two looks at the clock. */
+/* The number of decisions between two looks at the clock. */
 #define LOOK_EVERY 256
 
 /*
- * struct frame - a decision: who lies on the floor of a valley
- * @choices: candidates, search->choices from first_choice on; then waste
- * @next: the next one to try; @choices: waste; more: nothing is left
- * @placed: by the alternative that is being tried; NPUMEM_NONE: waste
- * @moved, @floors: how much of these was there before it
- * @reason: set of items that the failure of the alternatives so far rests on; allocated when
+ * struct frame - a decision: which item lies on the floor of a valley, or that none does ("waste")
+ * @choices: the candidates are so many of search->choices, from first_choice on; waste is tried
+ *	after them
+ * @next: the alternative to try next; @choices: waste; more: all have been tried
+ * @placed: the item that the alternative at hand has placed; NPUMEM_NONE: waste
+ * @moved, @floors: how many entries the state's lists of these names had before it
+ * @reason: set of items whose lowest addresses made the alternatives so far fail; allocated when
  *	first needed, and kept for the frames that come to this depth later
- * @blamed: whether it holds anything yet
+ * @blamed: whether @reason has anything in it yet
  */
 struct frame {
 	size_t first_choice;
@@ -30,12 +31,12 @@ struct frame {
 };
 
 /*
- * struct npuplan_search - kept for many runs
- * @frames: path of decisions
- * @choices: of all frames
- * @fit: per item, how well it fitted when it was last a candidate
- * @counts: scratch pad, per section
- * @at_floor: items at the floor of the section chosen
+ * struct npuplan_search - the state and arrays of the search, which are kept for many runs
+ * @frames: the decisions that are made, the first one first
+ * @choices: candidates of all frames
+ * @fit: per item, how well it fitted the valley when it was last a candidate
+ * @counts: scratch array, per section
+ * @at_floor: number of items at the floor of the section that was chosen
  */
 struct npuplan_search {
 	struct npuplan_state state;
@@ -80,7 +81,10 @@ void npuplan_search_free(struct npuplan_search *search)
 	npuplan_free_all(search->frames, search->choices, search);
 }
 
-/* The lower the better; see enum npuplan_section_rule. */
+/*
+ * How good it is to branch at a section, the lower the better, by the strategy's enum
+ * npuplan_section_rule.
+ */
 static double score(const struct npuplan_state *state, const struct npuplan_strategy *strategy,
 		    uint32_t s, uint32_t at_floor)
 {
@@ -112,7 +116,10 @@ static double score(const struct npuplan_state *state, const struct npuplan_stra
 	return 0;
 }
 
-/* The rules that look for the lowest floor first look at no others. */
+/*
+ * The highest floor that is looked at: rules that look for the lowest floor first look at no
+ * others.
+ */
 static int32_t highest_floor(const struct npuplan_search *search)
 {
 	const struct npuplan_state *state = &search->state;
@@ -127,7 +134,7 @@ static int32_t highest_floor(const struct npuplan_search *search)
 	return least;
 }
 
-/* A section of a valley, and the valley's sections [begin, end). */
+/* Choose the section to branch at, and find its valley, sections [begin, end). */
 static uint32_t choose_section(struct npuplan_search *search, uint32_t *begin, uint32_t *end)
 {
 	struct npuplan_state *state = &search->state;
@@ -160,7 +167,10 @@ static uint32_t choose_section(struct npuplan_search *search, uint32_t *begin, u
 	return best;
 }
 
-/* How well a candidate fits the valley [begin, end) between walls. */
+/*
+ * How well a candidate fits the valley [begin, end) between its walls, by the strategy's enum
+ * npuplan_value_rule.
+ */
 static int fitness(const struct npuplan_search *search, uint32_t item, uint32_t begin, uint32_t end)
 {
 	const struct npuplan_state *state = &search->state;
@@ -190,7 +200,7 @@ static int fitness(const struct npuplan_search *search, uint32_t item, uint32_t 
 	return 0;
 }
 
-/* Insert a candidate: fitter first, then by rank. */
+/* Insert a candidate into the frame: those that fit better come first, then those of lower rank. */
 static void insert(struct npuplan_search *search, struct frame *frame, uint32_t item, int fit)
 {
 	const uint32_t *rank = search->state.rank;
@@ -249,7 +259,7 @@ static int open_frame(struct npuplan_search *search)
 	return 0;
 }
 
-/* The reason of the last frame. */
+/* The reason of the last frame, which is allocated if it has none yet; NULL: out of memory. */
 static uint64_t *reason_of(struct npuplan_search *search)
 {
 	struct frame *frame = &search->frames[search->depth - 1];
@@ -295,7 +305,7 @@ static enum outcome advance(struct npuplan_search *search)
 	while (frame->next < frame->choices && tried(search, frame, frame->next)) {
 		uint64_t *reason = reason_of(search);
 
-		/* It would fail as its equal did. */
+		/* An item that is equal to one that has failed would fail, too. */
 		if (reason)
 			npuplan_set_add(reason, choices[frame->next]);
 		frame->next++;
@@ -316,8 +326,8 @@ static enum outcome advance(struct npuplan_search *search)
 }
 
 /*
- * The last frame's alternative failed, for state->why. False: so do all others,
- * for the same reason.
+ * Take back the alternative of the last frame, which has failed because of state->why. False: all
+ * others fail for the same reason.
  */
 static bool take_back(struct npuplan_search *search)
 {
@@ -346,7 +356,7 @@ static void close_frame(struct npuplan_search *search)
 	search->choice_count = search->frames[--search->depth].first_choice;
 }
 
-/* Go back to the last decision that is to blame; false: there is none. */
+/* Go back to the last decision that is among the reasons; false: there is none. */
 static bool backjump(struct npuplan_search *search)
 {
 	while (search->depth) {
@@ -357,7 +367,10 @@ static bool backjump(struct npuplan_search *search)
 	return false;
 }
 
-/* All alternatives of the last frame have failed: why, for the one before. */
+/*
+ * All alternatives of the last frame have failed: its reason becomes the reason why the alternative
+ * of the frame before has failed.
+ */
 static bool fail_frame(struct npuplan_search *search)
 {
 	struct npuplan_state *state = &search->state;

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Packers that search, what they begin with, and a bound. */
+/*
+ * The packers that search, the valley packer that they begin with, and a bound for listed
+ * conflicts.
+ */
 #pragma once
 
 #include "pack/base/run.h"
 
-/* valley.c: the better of all modes if @mode is NPUPLAN_VALLEY_MODES; no fixed offsets. */
+/*
+ * The valley packer in one mode, or the best of all modes if @mode is NPUPLAN_VALLEY_MODES; it
+ * takes no fixed offsets (valley.c).
+ */
 #define NPUPLAN_VALLEY_AREA  4
 #define NPUPLAN_VALLEY_MODES 5
 int npuplan_pack_valley(struct npuplan_pack *run, int mode);
 
-/* portfolio.c: search.h by overlap of live ranges. */
+/* The portfolio of searches, for conflicts by overlap of live ranges (portfolio.c). */
 int npuplan_pack_portfolio(struct npuplan_pack *run);
-/* clique.c: a lower bound from listed conflicts. */
+/* Raise the run's lower bound by what listed conflicts show (clique.c). -ENOMEM. */
 int npuplan_pack_clique_bound(struct npuplan_pack *run);
-/* disjunctive.c: any conflicts. */
+/* The exact search for conflicts of any kind (disjunctive.c). */
 int npuplan_pack_disjunctive(struct npuplan_pack *run);

@@ -3,7 +3,10 @@
 
 #include "state.h"
 
-/* Half a GiB, and a quarter of one. */
+/*
+ * The most entries of lists of peers, half a GiB, and the most cells of the table of lowest
+ * addresses, a quarter of one.
+ */
 #define MAX_PEERS ((size_t)1 << 27)
 #define MAX_CELLS ((size_t)1 << 26)
 
@@ -15,7 +18,7 @@ void *npuplan_aligned_array(struct npuplan_pool *pool, size_t count)
 	return array ? array + (-(uintptr_t)array & (block - 1)) : NULL;
 }
 
-/* Sections of all items but fixed ones, and who is in each. */
+/* List the sections of each item that is not fixed, and the items of each section. */
 static int list_members(struct npuplan_state *state)
 {
 	const struct npuplan_sections *sections = &state->units->sections;
@@ -33,14 +36,17 @@ static int list_members(struct npuplan_state *state)
 					   sizeof(*state->members));
 	if (!state->members)
 		return -ENOMEM;
-	/* Each list's beginning moves to its end, which is the next one's beginning. */
+	/* start[s + 1], where the list of s begins, moves on to its end, where the next begins. */
 	for (uint32_t i = 0; i < state->n; i++)
 		for (uint32_t s = state->first[i]; s < state->end[i]; s++)
 			state->members[start[s + 1]++] = i;
 	return 0;
 }
 
-/* As many rows as items live at once: a row is free again where its item ends. */
+/*
+ * Give each item a row of the table. There are as many rows as items that live at once, and a row
+ * is free again where its item ends.
+ */
 static int assign_rows(struct npuplan_state *state)
 {
 	AUTO_HEAP uint32_t *spare = NULL;
@@ -80,7 +86,10 @@ static int assign_rows(struct npuplan_state *state)
 	return 0;
 }
 
-/* Of two items that meet, the one that starts later finds the other where it starts. */
+/*
+ * Whether @item finds @other in its first section: of two items that meet, the one that starts
+ * later does.
+ */
 static bool later(const struct npuplan_state *state, uint32_t item, uint32_t other)
 {
 	return state->first[other] < state->first[item] ||
@@ -126,7 +135,7 @@ static int list_peers(struct npuplan_state *state)
 					 sizeof(*state->peers));
 	if (!state->peers)
 		return -ENOMEM;
-	/* Each list's beginning moves to its end, which is the next one's beginning. */
+	/* As in list_members(), peer_start[i + 1] moves on to the end of the list of i. */
 	find_pairs(state, list_pair);
 	return 0;
 }
@@ -194,7 +203,7 @@ void npuplan_state_fini(struct npuplan_state *state)
 	npuplan_pool_free(&state->pool);
 }
 
-/* Lowest address from @low on that fixed items leave to an item. */
+/* The lowest address from @low on at which fixed items leave room for an item. */
 static int64_t fit(const struct npuplan_state *state, uint32_t item, int64_t low)
 {
 	return npuplan_obstacles_fit(&state->obstacles, item, low, state->size[item],
@@ -215,7 +224,7 @@ static void set_low(struct npuplan_state *state, uint32_t item, int32_t low)
 		*at = low;
 }
 
-/* Floors that were @before, where an item is, are to be found anew. */
+/* Mark the sections of an item whose floor is @before: their floors are to be found anew. */
 static void touch(struct npuplan_state *state, uint32_t item, int32_t before)
 {
 	uint32_t block = state->first[item] / NPUPLAN_SECTION_BLOCK;
@@ -254,7 +263,7 @@ static npuplan_lanes lower(npuplan_lanes a, npuplan_lanes b)
 	return (a & less) | (b & ~less);
 }
 
-/* Floors of a block of sections. */
+/* Find the floors of a block of sections. */
 static void find_block(struct npuplan_state *state, uint32_t block)
 {
 	size_t column = (size_t)block * NPUPLAN_SECTION_BLOCK / NPUPLAN_LANES;
@@ -295,7 +304,7 @@ static void blame_item(struct npuplan_state *state, uint32_t item)
 	npuplan_set_add(state->why, item);
 }
 
-/* False: what lies above the floor of one of the block's sections does not fit. */
+/* Whether the unplaced items of each section of a block fit above its floor. */
 static bool fits(struct npuplan_state *state, uint32_t block)
 {
 	uint32_t s = block * NPUPLAN_SECTION_BLOCK, end = s + NPUPLAN_SECTION_BLOCK;
@@ -307,7 +316,7 @@ static bool fits(struct npuplan_state *state, uint32_t block)
 			need += npuplan_obstacles_above(&state->obstacles, s, state->floor[s]);
 		if (need <= state->capacity || !state->total[s])
 			continue;
-		/* They lie above the floor, one above the other. */
+		/* All its unplaced items lie above the floor, one above the other. */
 		state->weight[s]++;
 		blame_section(state, s);
 		return false;
@@ -315,7 +324,7 @@ static bool fits(struct npuplan_state *state, uint32_t block)
 	return true;
 }
 
-/* Floors of all that has been touched. */
+/* Find the floors of all sections that are marked; false: the items of one do not fit. */
 static bool find_floors(struct npuplan_state *state)
 {
 	bool possible = true;
@@ -347,7 +356,7 @@ static void remember_move(struct npuplan_state *state, uint32_t item)
 		(struct npuplan_moved){ .item = item, .low = state->low[item] };
 }
 
-/* Room to remember so many more. */
+/* Make room to remember so many more moved items. */
 static bool reserve_moves(struct npuplan_state *state, size_t count)
 {
 	state->out_of_memory |= npuplan_reserve(&state->moved, &state->moved_capacity,
@@ -356,7 +365,7 @@ static bool reserve_moves(struct npuplan_state *state, size_t count)
 	return !state->out_of_memory;
 }
 
-/* The item is to lie at @low or higher. */
+/* Raise an item's lowest address to @low; false: it is above the item's limit. */
 static bool raise(struct npuplan_state *state, uint32_t item, int64_t low)
 {
 	remember_move(state, item);
@@ -376,7 +385,7 @@ bool npuplan_state_place(struct npuplan_state *state, uint32_t item)
 	const uint32_t *last = state->peers + state->peer_start[item + 1];
 	int32_t top = state->low[item] + state->size[item];
 
-	/* Undone even if nothing else has been done. */
+	/* These sums are undone even if nothing else has been done. */
 	for (uint32_t s = state->first[item]; s < state->end[item]; s++)
 		state->total[s] -= state->size[item];
 	state->left--;
@@ -395,7 +404,7 @@ bool npuplan_state_place(struct npuplan_state *state, uint32_t item)
 	return find_floors(state);
 }
 
-/* Lowest address at which another unplaced item, or a fixed one, can be right below. */
+/* The lowest address at which another unplaced item, or a fixed one, can be right below an item. */
 static int64_t next_support(struct npuplan_state *state, uint32_t item)
 {
 	const uint32_t *peer = state->peers + state->peer_start[item];
@@ -416,20 +425,24 @@ bool npuplan_state_waste(struct npuplan_state *state, const uint32_t *items, uin
 	touch_none(state);
 	if (!reserve_moves(state, count))
 		return false;
-	/* All supports by the addresses before: an item may lie on one that is raised, too. */
+	/*
+	 * All supports are found by the addresses before, since an item may lie on one that is
+	 * raised, too.
+	 */
 	for (uint32_t i = 0; i < count; i++) {
 		int64_t support = next_support(state, items[i]);
 
 		if (support > state->limit[items[i]]) {
 			/*
-			 * The caller blames the others at the floor, and the rest is too
-			 * high. It has been moved, though nobody sees where to.
+			 * The item can lie nowhere. The caller blames the other items at the floor,
+			 * and all other items are too high to support it. It counts as moved,
+			 * though it has no address.
 			 */
 			remember_move(state, items[i]);
 			blame_item(state, items[i]);
 			return false;
 		}
-		/* Not placed yet: a scratch pad. */
+		/* The item is not placed yet, so its place can keep this meanwhile. */
 		state->place[items[i]] = (int32_t)support;
 	}
 	for (uint32_t i = 0; i < count; i++)
@@ -458,7 +471,7 @@ void npuplan_state_undo(struct npuplan_state *state, size_t moved, size_t floors
 		state->total[s] += state->size[placed];
 }
 
-/* Counts of a block of sections: see find_block(). */
+/* Count, for each section of a block, the items at its floor, as find_block() finds the floors. */
 static void count_block(const struct npuplan_state *state, uint32_t column, int32_t *count)
 {
 	const npuplan_lanes *row = state->lows + column / NPUPLAN_LANES;
@@ -467,7 +480,7 @@ static void count_block(const struct npuplan_state *state, uint32_t column, int3
 	size_t stride = state->columns / NPUPLAN_LANES;
 	npuplan_lanes a = { 0 }, b = a, c = a, d = a;
 
-	/* True is -1. */
+	/* In vectors, true is -1. */
 	for (uint32_t r = 0; r < state->rows; r++, row += stride) {
 		a -= row[0] == floor[0];
 		b -= row[1] == floor[1];
@@ -489,7 +502,7 @@ void npuplan_state_count(struct npuplan_state *state, uint32_t from, uint32_t to
 	}
 }
 
-/* What an item needs below @top; false: more than there is. */
+/* Reset an item for packings below @top; false: it does not fit. */
 static bool reset_item(struct npuplan_state *state, uint32_t item, uint64_t top)
 {
 	const struct npuplan_units *units = state->units;
@@ -511,7 +524,7 @@ static bool reset_item(struct npuplan_state *state, uint32_t item, uint64_t top)
 	set_low(state, item, (int32_t)low);
 	for (uint32_t s = state->first[item]; s < state->end[item]; s++) {
 		state->total[s] += state->size[item];
-		/* So sums stay within 32 bits. */
+		/* This keeps the sums within 32 bits. */
 		if (state->total[s] > state->capacity)
 			return false;
 	}

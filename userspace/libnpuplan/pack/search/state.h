@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* State of the exact search: what search.c, pack/search/state.c and pack/search/rank.c share. */
+/*
+ * The state of the exact search, which search.c, pack/search/state.c and pack/search/rank.c share.
+ */
 #pragma once
 
 #include "base/bitset.h"
@@ -7,7 +9,10 @@
 #include "search.h"
 
 #define NPUPLAN_NOWHERE	      INT32_MAX
-/* Columns of the table of lowest addresses that are looked through at a time. */
+/*
+ * The columns of the table of lowest addresses that are looked through at a time: those of a
+ * vector, and those of a block of four vectors.
+ */
 #define NPUPLAN_LANES	      4
 #define NPUPLAN_SECTION_BLOCK (4 * NPUPLAN_LANES)
 
@@ -15,49 +20,50 @@ typedef int32_t npuplan_lanes __attribute__((vector_size(4 * NPUPLAN_LANES), may
 typedef int32_t npuplan_unaligned_lanes
 	__attribute__((vector_size(4 * NPUPLAN_LANES), may_alias, aligned(4)));
 
-/** struct npuplan_moved - an item had this lowest address before */
+/** struct npuplan_moved - for undoing: an item and its lowest address before */
 struct npuplan_moved {
 	uint32_t item;
 	int32_t low;
 };
 
-/** struct npuplan_floors - the sections of a block had these floors before */
+/** struct npuplan_floors - for undoing: the floors of a block of sections before */
 struct npuplan_floors {
 	int32_t floor[NPUPLAN_SECTION_BLOCK];
 	uint32_t block;
 };
 
 /*
- * struct npuplan_state - all lengths in units
+ * struct npuplan_state - the problem and what the search has decided; all lengths are in units
  *
- * What does not change.
+ * These members do not change.
  *
- * @pool: of all arrays that do not grow
- * @obstacles: fixed items, which are in no section
- * @first, @end: per item, its sections; none of a fixed one
- * @size, @align: per item
- * @peers: of item i, in its way, peers[peer_start[i] .. peer_start[i + 1])
- * @members: of section s members[member_start[s] .. member_start[s + 1])
- * @row: per item; items of one row do not meet
- * @rows, @columns: of the table; a column a section, NPUPLAN_SECTION_BLOCK at a time
+ * @pool: memory of all arrays that do not grow
+ * @obstacles: the fixed items, which are in no section
+ * @first, @end: per item, its sections [first, end); a fixed one has none
+ * @size, @align: per item, its size and alignment
+ * @peers: those of item i are peers[peer_start[i] .. peer_start[i + 1])
+ * @members: items of section s are members[member_start[s] .. member_start[s + 1])
+ * @row: per item, its row of the table; items of one row do not live at once
+ * @rows, @columns: number of rows and columns of the table; there is a column for each section,
+ *	rounded up to whole blocks (NPUPLAN_SECTION_BLOCK)
  *
- * What is decided.
+ * These members change with every decision.
  *
- * @rank: per item; the lower, the sooner it is tried
- * @limit: per item, highest address that it may have
- * @low: per item, lowest address that it can still have; NPUPLAN_NOWHERE: placed
- * @lows: the same as a table, row by row: an item fills its sections of its row
- * @place: per item, where it is placed
- * @floor: per section, least @low of its unplaced items; NPUPLAN_NOWHERE: all are
- *	placed
- * @total: per section, size of its unplaced items
- * @weight: per section, past failures
- * @dirty: per block of sections, whether floors are to be found anew
- * @from, @to: blocks among which these are
- * @moved: for undoing: lowest addresses before
- * @floors: for undoing: a block's floors before
- * @why: set of items: whose lowest addresses made the last decision fail
- * @words: of such a set
+ * @rank: per item: the lower, the sooner it is tried
+ * @limit: per item, the highest address that it may have
+ * @low: per item, the lowest address that it can still have; NPUPLAN_NOWHERE: it is placed
+ * @lows: @low as a table, row by row: an item has its lowest address in its row, in the columns of
+ *	its sections
+ * @place: per item, the address at which it is placed
+ * @floor: per section, the least @low of its unplaced items; NPUPLAN_NOWHERE: all are placed
+ * @total: per section, the sizes of its unplaced items, summed up
+ * @weight: per section, how often it has made a decision fail
+ * @dirty: per block of sections, whether its floors are to be found anew
+ * @from, @to: the blocks among which the dirty ones are
+ * @moved: for undoing: the lowest addresses before, in the order in which they were changed
+ * @floors: for undoing: the floors of blocks before, likewise
+ * @why: the set of items whose lowest addresses made the last decision fail
+ * @words: number of words of such a set
  */
 struct npuplan_state {
 	const struct npuplan_units *units;
@@ -102,24 +108,33 @@ struct npuplan_state {
 	bool out_of_memory;
 };
 
-/* Lengths in units that addresses stay within; larger problems are not searched. */
+/* The greatest length in units; larger problems are not searched. */
 #define NPUPLAN_MAX_UNITS ((int64_t)1 << 29)
 
-/* pack/search/state.c. Room for a value a section, block by block; NULL: no memory. */
+/* An array with a value for each section, aligned for whole blocks; NULL: no memory. */
 void *npuplan_aligned_array(struct npuplan_pool *pool, size_t count);
-/* npuplan_state_fini() it in any case. -ENOMEM; -E2BIG: items too large, or too many that meet */
+/*
+ * Prepare the state for a problem. The caller calls npuplan_state_fini() in any case. -ENOMEM;
+ * -E2BIG: items are too large, or too many of them live at once.
+ */
 int npuplan_state_init(struct npuplan_state *state, const struct npuplan_units *units);
 void npuplan_state_fini(struct npuplan_state *state);
-/* Everything unplaced, for packings of at most @top bytes; false: there are none. */
+/* Begin with all items unplaced, for packings of at most @top bytes; false: there are none. */
 bool npuplan_state_reset(struct npuplan_state *state, uint64_t top);
-/* Place at its lowest address; nobody lies there. False: fails, for the reason @why. */
+/*
+ * Two ways to decide: place an item at its lowest address, or have none of @items, which are all
+ * those at the floor, lie there. False: this fails, and state->why says because of which items.
+ */
 bool npuplan_state_place(struct npuplan_state *state, uint32_t item);
 bool npuplan_state_waste(struct npuplan_state *state, const uint32_t *items, uint32_t count);
-/* Back to where so much had been moved; @placed is NPUMEM_NONE after waste. */
+/*
+ * Undo a decision: go back to where the lists of moved items and floors had these lengths. @placed
+ * is the item that was placed, or NPUMEM_NONE after waste.
+ */
 void npuplan_state_undo(struct npuplan_state *state, size_t moved, size_t floors, uint32_t placed);
-/* For sections [from, to): how many items lie at the floor, into count[from .. to). */
+/* Count, for sections [from, to), the items at the floor, into count[from .. to). */
 void npuplan_state_count(struct npuplan_state *state, uint32_t from, uint32_t to, int32_t *count);
 
-/* pack/search/rank.c: fill state->rank. */
+/* Fill state->rank by a strategy (pack/search/rank.c). -ENOMEM. */
 int npuplan_rank(struct npuplan_state *state, const struct npuplan_strategy *strategy,
 		 const uint64_t *incumbent);

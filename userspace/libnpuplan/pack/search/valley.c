@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * Valley packer: fill the lowest segment of the skyline first, with an item that
- * fits into it and lies flush with one of its sides; where none fits, raise the
- * segment to its lower wall. O(n log n). No item is looked at twice, so it is the
- * packer for tens of thousands of them; on layered networks it is near perfect.
+ * The valley packer always fills the lowest segment of the skyline, with an item that fits into it
+ * and lies flush with one of its sides. Where none fits, it raises the segment to the lower one of
+ * its walls. This takes O(n log n): no item is looked at twice, so that it is the packer for tens
+ * of thousands of them. On layered networks it is near perfect.
  */
 #include "base/queue.h"
 #include "pack/base/units.h"
 #include "searches.h"
 
 #define NONE	  UINT32_MAX
-/* Work between two looks at the clock. */
+/* Work units between two looks at the clock. */
 #define ASK_EVERY 4096
 
 /*
- * struct ranked - unplaced items in an order, to find the first or last that fits
- * @order: items
- * @rank: per item, where it is in @order
- * @tree: segment tree of keys: minima (@least) or maxima; leaves at @width + rank
- * @bound: per section, rank at which to begin to look
+ * struct ranked - unplaced items in an order, in which the first or last one that fits is found
+ * @order: the items in that order
+ * @rank: per item, its place in @order
+ * @tree: segment tree of keys, with the least (@least) or the greatest one below each node; leaves
+ *	are at width + rank
+ * @bound: per section, the rank at which to begin to look
  */
 struct ranked {
 	uint32_t *order;
@@ -30,7 +31,10 @@ struct ranked {
 	bool least;
 };
 
-/* Segment of the skyline: sections [start, end) at @height; by start. */
+/*
+ * struct skyline_segment - sections [start, end) of the skyline, which have one @height; listed by
+ * start
+ */
 struct skyline_segment {
 	int64_t height;
 	uint32_t end;
@@ -47,11 +51,11 @@ struct valley_candidate {
 };
 
 /*
- * struct valley - one run
- * @starts: items by start: finds those flush with a segment's left side
- * @ends: items by end: those flush with its right side
- * @heap: lowest segment first; entries whose version is past are skipped
- * @asked: work when @run was asked last whether to stop
+ * struct valley - one run of the packer
+ * @starts: items by start, to find those that lie flush with a segment's left side
+ * @ends: items by end, to find those that lie flush with its right side
+ * @heap: queue of segments, the lowest first; an entry of an older version of a segment is skipped
+ * @asked: the run's work when it was last asked whether to stop
  */
 struct valley {
 	const struct npuplan_units *units;
@@ -86,13 +90,15 @@ static void drop(struct ranked *ranked, uint32_t item)
 {
 	size_t i = ranked->width + ranked->rank[item];
 
-	/* For maxima 0 is nothing: the keys there are one too large. */
+	/*
+	 * In a tree of greatest keys 0 means that there is no item, so keys are one larger there.
+	 */
 	ranked->tree[i] = ranked->least ? UINT32_MAX : 0;
 	for (i /= 2; i; i /= 2)
 		ranked->tree[i] = better(ranked, ranked->tree[2 * i], ranked->tree[2 * i + 1]);
 }
 
-/* First rank from @from on whose key is at most @limit. */
+/* The first rank from @from on whose key is at most @limit; NONE: there is none. */
 static uint32_t first_within(const struct ranked *ranked, uint32_t from, uint32_t limit)
 {
 	size_t i = ranked->width + from;
@@ -102,7 +108,7 @@ static uint32_t first_within(const struct ranked *ranked, uint32_t from, uint32_
 	while (ranked->tree[i] > limit) {
 		while (i & 1)
 			i /= 2;
-		/* All to the right of a last node is nothing. */
+		/* The last node of a level has nothing to its right. */
 		if (!i)
 			return NONE;
 		i++;
@@ -115,7 +121,7 @@ static uint32_t first_within(const struct ranked *ranked, uint32_t from, uint32_
 	return (uint32_t)(i - ranked->width);
 }
 
-/* Last rank before @before whose key is at least @limit. */
+/* The last rank before @before whose key is at least @limit; NONE: there is none. */
 static uint32_t last_within(const struct ranked *ranked, uint32_t before, uint32_t limit)
 {
 	size_t i = ranked->width + before - 1;
@@ -154,7 +160,9 @@ static int init_ranked(struct ranked *ranked, const struct npuplan_units *units,
 		npuplan_pool_take(pool, (size_t)sections->count + 1, sizeof(*ranked->bound));
 	if (pool->failed)
 		return -ENOMEM;
-	/* At a side the longest comes first, and among equals the largest. */
+	/*
+	 * Of the items at one side, the longest comes first, and of equally long ones the largest.
+	 */
 	for (uint32_t i = 0; i < n; i++)
 		keys[i] = (struct npuplan_keyed){
 			.key = (uint64_t)(starts ? sections->first[i] : sections->end[i]) << 32 |
@@ -208,7 +216,7 @@ static void set_before(struct valley *valley, uint32_t segment, uint32_t before)
 		valley->segments[segment].before = before;
 }
 
-/* @start swallows the segment after it. */
+/* Join the segment at @start with the one after it. */
 static void swallow(struct valley *valley, uint32_t start)
 {
 	struct skyline_segment *into = &valley->segments[start];
@@ -220,7 +228,7 @@ static void swallow(struct valley *valley, uint32_t start)
 	set_before(valley, into->after, start);
 }
 
-/* Join with neighbours of the same height; returns the segment's start. */
+/* Join a segment with its neighbours of the same height, and return its new start. */
 static uint32_t join(struct valley *valley, uint32_t start)
 {
 	struct skyline_segment *segments = valley->segments;
@@ -236,7 +244,7 @@ static uint32_t join(struct valley *valley, uint32_t start)
 	return start;
 }
 
-/* Split segment @start after section @at - 1; the new segment is as high. */
+/* Split the segment at @start before section @at; both parts have its height. */
 static void split(struct valley *valley, uint32_t start, uint32_t at)
 {
 	struct skyline_segment *segment = &valley->segments[start], *right = &valley->segments[at];
@@ -251,7 +259,10 @@ static void split(struct valley *valley, uint32_t start, uint32_t at)
 	segment->after = at;
 }
 
-/* Item for [start, end): flush left or right if there is one. */
+/*
+ * Choose the item for segment [start, end), one that lies flush left or right if there is any;
+ * NONE: none fits.
+ */
 static uint32_t choose(const struct valley *valley, uint32_t start, uint32_t end, int mode)
 {
 	const struct npuplan_sections *sections = &valley->units->sections;
@@ -303,7 +314,7 @@ static int put(struct valley *valley, uint32_t start, uint32_t item)
 	return err ? err : push(valley, join(valley, first));
 }
 
-/* Nothing fits: up to the lower wall. */
+/* Raise a segment into which nothing fits to the lower one of its walls. */
 static int raise_segment(struct valley *valley, uint32_t start)
 {
 	struct skyline_segment *segment = &valley->segments[start];
