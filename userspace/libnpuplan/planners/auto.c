@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Portfolio: the greedy planners, TAA, NNC, then the exact search, until one is at the
- * lower bound or the limit of work or time is reached. Never worse than the best of
- * the greedy ones that there was time for, since it runs them all and keeps the
- * best.
+ * The default planner, a portfolio: it runs the greedy planners, TAA, NNC and then the exact
+ * search, until one reaches the lower bound or the limit of work or time is reached. It keeps the
+ * best packing, so it is never worse than the best greedy planner that there was time for.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +13,23 @@
 #include "planners/taa/taa.h"
 
 /*
- * Work if no limit is asked for, of NNC and of the search: some tenths of a second
- * each. Greedy planners are not limited.
+ * Work units of NNC and of the search if the user asks for no limit: some tenths of a second each.
+ * Greedy planners have no limit.
  */
 #define NNC_WORK    20000000ull
 #define SEARCH_WORK 50000000ull
-/* Listed conflicts, both ways, that NNC goes through in reasonable time a round. */
+/* The most entries of lists of peers with which a round of NNC takes reasonable time. */
 #define NNC_PEERS   (1u << 20)
 
 /*
- * struct planner_portfolio - one run
- * @problem: as it was given, with what its lower bound has become
- * @best: best packing so far; top UINT64_MAX: none yet
- * @whole: the best one in which tensors lie whole, which TAA's need not: an incumbent for others
- * @member: what the caller hears; what members prove of whole tensors may be true of plans
- * @options, @effort: what members are given
+ * struct planner_portfolio - one call of the planner
+ * @problem: a copy of @asked for the members, with the best lower bound so far
+ * @best: the best packing so far; its top is UINT64_MAX if there is none yet
+ * @whole: the best packing in which tensors lie whole, which TAA's need not: the incumbent of other
+ *	members
+ * @member: tells the caller how far the members are; its @bounds says whether bounds of whole
+ *	tensors hold for plans
+ * @options, @effort: options and effort that members are given
  */
 struct planner_portfolio {
 	struct npuplan_problem problem;
@@ -45,7 +46,10 @@ static bool is_at_bound(const struct planner_portfolio *portfolio)
 	return portfolio->best->top <= portfolio->best->lower_bound;
 }
 
-/* A member tells how far it is; what it looks for is no better than what is at the bound. */
+/*
+ * Hear from a member how far it is, and end it if it need not go on: nothing is better than a
+ * packing at the bound.
+ */
 static int on_progress(void *context, const struct npuplan_pack_progress *member)
 {
 	struct planner_portfolio *portfolio = context;
@@ -85,11 +89,11 @@ static int run_member(struct planner_portfolio *portfolio, pack_fn pack, int arg
 	else
 		npuplan_fail(&why, err, "out of memory");
 	if (err == -ENOMEM && best->top != UINT64_MAX) {
-		/* Searching takes more memory than what has a packing already. */
+		/* The members that follow take more memory than those that have found a packing. */
 		portfolio->effort.stopped = true;
 		err = 0;
 	} else if (err && err != -ENOTRECOVERABLE && best->top != UINT64_MAX) {
-		/* What one member cannot do takes nothing from what another has done. */
+		/* A member's failure does not spoil the packing that another one has found. */
 		best->work += found.work;
 		err = 0;
 	} else if (err) {
@@ -108,7 +112,7 @@ static int run_member(struct planner_portfolio *portfolio, pack_fn pack, int arg
 	return err;
 }
 
-/* What is left for a member whose own limit is @own. */
+/* The work units that are left for a member; @own if the user set no limit. */
 static uint64_t work_left(const struct planner_portfolio *portfolio, uint64_t own)
 {
 	return npuplan_effort_work_left(portfolio->asked->options->work_limit,
@@ -145,17 +149,23 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 		portfolio.effort.deadline = problem->effort->deadline;
 	portfolio.problem.options = &portfolio.options;
 	portfolio.problem.effort = &portfolio.effort;
-	/* Of many pairs first fit takes seconds; this is quick, but takes no fixed items. */
+	/*
+	 * First fit takes seconds if there are many pairs. The quick packer does not, but it takes
+	 * no fixed items.
+	 */
 	if (!peer_start && run_member(&portfolio, npuplan_pack_quick, 0, 0, &ignored))
 		packing->top = UINT64_MAX;
 	for (int order = 0; order < NPUPLAN_ORDER_COUNT && !err && !is_over(&portfolio); order++)
 		err = run_member(&portfolio, npuplan_pack_greedy, order, 0, error);
-	/* Where tensors live part by part, part by part; the others place them whole. */
+	/*
+	 * TAA is worth trying where parts of tensors live apart; the other members place tensors
+	 * whole.
+	 */
 	limit = work_left(&portfolio, 0);
 	if (!err && !is_over(&portfolio) && !portfolio.member.bounds && peer_start &&
 	    npuplan_is_straight(problem->graph))
 		err = run_member(&portfolio, npuplan_pack_taa, NPUPLAN_TAA_EXACT, limit, error);
-	/* One round of NNC may take n^2, and a look at all peers for each item. */
+	/* A round of NNC may take time n^2, and look at all peers of each item. */
 	limit = work_left(&portfolio, NNC_WORK);
 	if (!err && !is_over(&portfolio) && n * n <= SEARCH_WORK && peer_start &&
 	    peers <= NNC_PEERS)

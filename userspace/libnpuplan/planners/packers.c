@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Packers as planners: greedy ones, which always make one packing, and the exact one. */
+/* Packers as planners: the greedy ones, which always make one packing, and the exact one. */
 #include <stdlib.h>
 
 #include "pack/exact.h"
@@ -8,10 +8,10 @@
 #include "pack/search/searches.h"
 #include "planners.h"
 
-/* Work of the exact planner if no limit is asked for: about a second. */
+/* Work units of the exact planner if the user asks for no limit: about a second. */
 #define DEFAULT_WORK 200000000ull
 
-/* Each listed pair is whole and lives together. */
+/* Whether each listed pair is of whole items that live together. */
 static bool pairs_overlap(const struct npuplan_conflicts *c)
 {
 	for (uint32_t i = 0; i < c->item_count; i++) {
@@ -27,8 +27,9 @@ static bool pairs_overlap(const struct npuplan_conflicts *c)
 }
 
 /*
- * Whether the pairs listed are all that live together, and whole: then the search by
- * overlap, which is far quicker, answers the same question. 0 or -ENOMEM
+ * Find out, in @same, whether the listed pairs are exactly those of whole items that live together.
+ * The search by overlap, which is far quicker, answers the same question then. Returns 0 or
+ * -ENOMEM.
  */
 static int compare_with_overlap(const struct npuplan_conflicts *c, bool *same)
 {
@@ -74,7 +75,7 @@ int npuplan_pack_quick(const struct npuplan_problem *problem, int unused,
 	return 0;
 }
 
-/* Fixed offsets collide, whatever the order: which? */
+/* Fixed offsets collide; first fit in any order finds out which two. */
 static int name_clash(const struct npuplan_problem *problem, struct npuplan_packing *packing,
 		      struct npuplan_error *error)
 {
@@ -96,7 +97,10 @@ int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,
 {
 	struct npuplan_member member = { .effort = problem->effort, .best = packing };
 	struct npuplan_pack_problem core = npuplan_core_problem(problem);
-	/* What is not listed may be long, and there is something quicker then. */
+	/*
+	 * First fit may take long where conflicts are too many to be listed. It is not made to
+	 * finish then, since the quick packer can step in.
+	 */
 	bool quick = !problem->conflicts.peer_start &&
 		     !npuplan_any_fixed(problem->items, problem->item_count);
 	const struct npuplan_packer packer = {
@@ -168,7 +172,10 @@ int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 		return err;
 	packing->memory_ended = result.memory_ended;
 	if (!result.top && problem->item_count)
-		/* Fixed offsets collide, which this one puts into words, or time is up. */
+		/*
+		 * Either fixed offsets collide, which the greedy planner says in a sentence, or
+		 * time is up.
+		 */
 		return npuplan_pack_greedy(problem, NPUPLAN_BY_SIZE, packing, error);
 	packing->top = result.top;
 	packing->work += result.work;

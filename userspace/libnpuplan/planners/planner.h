@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* What planners and packers are: they make addresses of items, or whole plans of graphs. */
+/*
+ * The type of planners and packers, which find addresses of items, or make whole plans of graphs.
+ */
 #pragma once
 
 #include "pack/base/run.h"
 
 /*
  * struct npuplan_planner - one named algorithm: a planner, a packer, or both
- * @argument: for @packer, @pack or @plan; what tells algorithms of one function apart
+ * @argument: handed to @packer, @pack or @plan; tells algorithms that are one function apart
  * @packer: places items for npuplan_pack(); NULL: it is a planner only
- * @pack: offsets is allocated, lower_bound the problem's. Fills @error if it fails
- * @plan: instead of @pack: makes the whole plan, its schedule too. Of straight graphs
- *	only; @problem has been filled in for the order of the graph
- * @moves: between arena and host memory, for other objectives and orders, too
- * @lists: @pack looks at pairs one by one
- * @published: as somebody has published it, to compare with
- * @solver: needs one, which not every build has
- * @purpose: what it is for, one line
+ * @pack: places the items of a graph; in @packing, offsets is allocated and lower_bound the
+ *	problem's. If it fails, it says why in @error
+ * @plan: instead of @pack: makes a whole plan, with its schedule, of a graph of one block;
+ *	@problem is filled in for the order of the graph
+ * @moves: it moves tensors between arena and host memory, and takes other objectives and orders
+ * @lists: @pack needs the list of conflicts
+ * @published: it does as a publication says, to compare with
+ * @solver: it needs a solver, which not every build has
+ * @purpose: its purpose in one line
  *
  * Without @pack and @plan it is a packer only.
  */

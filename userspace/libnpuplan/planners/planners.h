@@ -1,29 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* Planners by name, and those that try packers one after another. */
+/* Planners and packers by name, and the functions of those that have no folder of their own. */
 #pragma once
 
 #include "planner.h"
 
-/* NULL name: the default. NULL if there is none of that name. */
+/*
+ * The planner of a name; NULL for a name that there is not. The name NULL is the default planner's.
+ */
 const struct npuplan_planner *npuplan_planner_find(const char *name);
-/* The algorithm of that name that places items for npuplan_pack(); NULL if there is none. */
+/*
+ * The packer of a name, which places items for npuplan_pack(); NULL for a name that there is not.
+ */
 const struct npuplan_planner *npuplan_packer_find(const char *name);
 
-/* packers.c: first fit by one order, or the best of them all if @order is NPUPLAN_ORDER_COUNT. */
+/*
+ * First fit in one order, or the best of all orders if @order is NPUPLAN_ORDER_COUNT (packers.c).
+ */
 int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,
 			struct npuplan_packing *packing, struct npuplan_error *error);
 
-/* packers.c: the exact packer, from the problem's incumbent on. */
+/* The exact packer, which begins with the problem's incumbent (packers.c). */
 int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 			  struct npuplan_packing *packing, struct npuplan_error *error);
 
-/* npuplan_pack_quick() - one packing in O(n log n), however late it is (packers.c)
+/* npuplan_pack_quick() - make one packing in O(n log n), however late it is (packers.c)
  *
- * -EOPNOTSUPP: pairs are listed, or an item is fixed.
+ * -EOPNOTSUPP: conflicts are listed, or an item is fixed.
  */
 int npuplan_pack_quick(const struct npuplan_problem *problem, int unused,
 		       struct npuplan_packing *packing, struct npuplan_error *error);
 
-/* auto.c: the best of greedy, NNC, TAA and exact. */
+/* The best of greedy, NNC, TAA and exact (auto.c). */
 int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 		      struct npuplan_packing *packing, struct npuplan_error *error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Live ranges of tensors, block by block: data flow over the edges, backwards. */
+/* Live ranges of tensors, block by block, by data flow over the edges, backwards. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,14 +8,14 @@
 #include "base/sorted.h"
 #include "flow.h"
 
-/* Bits of one of the sets below; more are refused. */
+/* The most bits that a set for each block takes in all; graphs that need more are refused. */
 #define MAX_BITS ((uint64_t)1 << 28)
 
 /*
- * struct touched - what one block does with one tensor
- * @block: that the rest is about
- * @written: bytes
- * @read: before any byte was written
+ * struct touched - how one block accesses one tensor
+ * @block: the block that the other members are about
+ * @written: bytes that it has written so far
+ * @read: it has read the tensor before it has written any byte of it
  */
 struct touched {
 	uint32_t block;
@@ -25,14 +25,14 @@ struct touched {
 };
 
 /*
- * struct names_builder - live ranges in the making, and sets of tensors, 64 of them a word
- * @use: per block: needed before the block writes them
- * @whole: the same, all of their bytes
- * @def: per block: written by it, so that no earlier value is needed
- * @live, @whole_live: per block: needed on entry
- * @always: one set: in the arena for good (parameters)
- * @out, @scratch: one set each, for a block at hand
- * @words: of a set
+ * struct names_builder - makes the names, by sets of tensors (base/bitset.h)
+ * @use: per block, the tensors that it needs before it writes them
+ * @whole: per block, those of which it needs all bytes then
+ * @def: per block, the tensors that it writes, so that no earlier value is needed
+ * @live, @whole_live: per block, the tensors that are needed on entry; those of which all bytes are
+ * @always: one set: the tensors that stay in the arena for good (parameters)
+ * @out, @scratch: one set each, for the block at hand
+ * @words: number of words of a set
  */
 struct names_builder {
 	struct npuplan_flow *flow;
@@ -52,7 +52,10 @@ struct names_builder {
 	uint32_t words;
 };
 
-/* What an access is about: a tensor that is no alias; @whole: all of its bytes. */
+/*
+ * struct use - the tensor that an access is of, or the base of that if it is an alias; @whole: the
+ * access is of all its bytes
+ */
 struct use {
 	uint32_t tensor;
 	uint32_t mode;
@@ -117,7 +120,10 @@ void npuplan_join(uint32_t *parents, uint32_t a, uint32_t b)
 
 NPUPLAN_ORDER(by_to, struct npumem_carry, to)
 
-/* Names joined by carries hold each other's values; the lowest stands for all. */
+/*
+ * Find the groups: tensors that are joined by carries hold each other's values, and the lowest of
+ * them stands for the group.
+ */
 static int group_carries(struct names_builder *b)
 {
 	const struct npuplan_graph *graph = b->graph;
@@ -161,7 +167,10 @@ static void find_bases(struct names_builder *b)
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		const struct npuplan_tensor *tensor = &graph->tensors[i];
 
-		/* As for straight graphs: liveness.c. */
+		/*
+		 * Tensors outside the arena have no names, as they have no atoms in straight graphs
+		 * (liveness.c).
+		 */
 		if (tensor->flags & (NPUMEM_TENSOR_FLAG_EXTERNAL | NPUMEM_TENSOR_FLAG_ALIAS))
 			b->in_arena[i] = false;
 		else if (tensor->kind != NPUMEM_TENSOR_PARAMETER)
@@ -196,7 +205,7 @@ static int note_access(struct names_builder *b, uint32_t block, uint32_t access)
 		return 0;
 	if (touched->block != block)
 		*touched = (struct touched){ .block = block };
-	/* State stays where it is, so what is written is like an update. */
+	/* A state stays where it is, so writing it is like an update. */
 	if (use.mode == NPUMEM_ACCESS_WRITE &&
 	    b->graph->tensors[use.tensor].kind != NPUMEM_TENSOR_STATE) {
 		if (touched->read)
@@ -218,7 +227,7 @@ static int note_access(struct names_builder *b, uint32_t block, uint32_t access)
 	return 0;
 }
 
-/* A write counts after the reads of its step. */
+/* Note the accesses of a step; its writes count after its reads. */
 static int note_step(struct names_builder *b, uint32_t block, uint32_t step)
 {
 	const struct npuplan_step *s = &b->graph->steps[step];
@@ -249,14 +258,14 @@ static int note_uses(struct names_builder *b)
 			continue;
 		if (kind == NPUMEM_TENSOR_PARAMETER)
 			npuplan_set_add(b->always, i);
-		/* The runtime puts them there, whoever reads them. */
+		/* The runtime puts these into the arena, whether a step reads them or not. */
 		if (kind == NPUMEM_TENSOR_INPUT || kind == NPUMEM_TENSOR_STATE)
 			npuplan_set_add(b->use, i);
 	}
 	return err;
 }
 
-/* Outputs and state; an output alias keeps the bytes of its base. */
+/* Add what the exit needs: outputs and state, and the base of an alias that is an output. */
 static void exit_needs(const struct names_builder *b, bool whole, uint64_t *out)
 {
 	memset(out, 0, b->words * sizeof(*out));
@@ -271,7 +280,7 @@ static void exit_needs(const struct names_builder *b, bool whole, uint64_t *out)
 	}
 }
 
-/* What an edge needs of the block that it leaves, into scratch. */
+/* Find the tensors that an edge needs of the block that it leaves, into b->scratch. */
 static void edge_needs(const struct names_builder *b, uint64_t *live, uint32_t edge)
 {
 	const struct npumem_edge *e = &b->graph->edges[edge];
@@ -291,7 +300,7 @@ static void edge_needs(const struct names_builder *b, uint64_t *live, uint32_t e
 			npuplan_set_add(b->scratch, carries[i].from);
 }
 
-/* All that some edge needs of a block, into out. */
+/* Find the tensors that any edge needs of a block, into b->out. */
 static void block_needs(const struct names_builder *b, uint64_t *live, uint32_t block)
 {
 	memset(b->out, 0, b->words * sizeof(*b->out));
@@ -302,7 +311,7 @@ static void block_needs(const struct names_builder *b, uint64_t *live, uint32_t 
 	}
 }
 
-/* Smallest solution of live = use + (needed behind - def). */
+/* Find the least sets with live = use + (needed after the block - def), for all blocks. */
 static void solve(const struct names_builder *b, uint64_t *use, uint64_t *live)
 {
 	bool changed = true;
@@ -326,7 +335,7 @@ static void solve(const struct names_builder *b, uint64_t *use, uint64_t *live)
 
 /* ------------------------------------------------------------------ checks */
 
-/* Block 0 needs a tensor that nothing has written: say who wants it. */
+/* Fail because block 0 needs a tensor that nothing has written, and say which block reads it. */
 static int fail_undefined(struct names_builder *b, uint32_t tensor)
 {
 	const struct npuplan_graph *graph = b->graph;
@@ -389,7 +398,7 @@ static int add_name(struct names_builder *b, uint32_t block, uint32_t tensor)
 	return npuplan_append(&flow->names, count, &name, 1);
 }
 
-/* Ranges of the names that a step accesses. */
+/* Extend the live ranges of the names that a step accesses. */
 static void extend_names(struct names_builder *b, uint32_t step, uint32_t position)
 {
 	const struct npuplan_step *s = &b->graph->steps[step];
@@ -427,7 +436,10 @@ static void extend_names(struct names_builder *b, uint32_t step, uint32_t positi
 	}
 }
 
-/* Whether a step reads a tensor but by the access given, or by others of its tile. */
+/*
+ * Whether a step reads a tensor by another access than the one given, and by another tile than that
+ * has.
+ */
 static bool reads_elsewhere(const struct names_builder *b, const struct npuplan_step *s,
 			    uint32_t access, uint32_t tensor)
 {
@@ -442,7 +454,10 @@ static bool reads_elsewhere(const struct names_builder *b, const struct npuplan_
 	return false;
 }
 
-/* In-place operators: whole tensors of one size, the first one's last use. */
+/*
+ * List a step's reuses, where an in-place operator reads and writes whole tensors of one size and
+ * it is the last use of the first.
+ */
 static int list_reuses(struct names_builder *b, uint32_t step, uint32_t position, uint32_t *count)
 {
 	const struct npuplan_step *s = &b->graph->steps[step];
@@ -508,7 +523,7 @@ static int name_block(struct names_builder *b, uint32_t block)
 		for (; word && !err; word &= word - 1)
 			err = add_name(b, block, 64 * w + (uint32_t)__builtin_ctzll(word));
 	}
-	/* The exit of a block that needs all bytes of a tensor. */
+	/* Tensors of which all bytes are needed at the exit of the block live whole until then. */
 	block_needs(b, b->whole_live, block);
 	for (uint32_t s = 0; s < record->step_count && !err; s++)
 		extend_names(b, record->first_step + s, s);

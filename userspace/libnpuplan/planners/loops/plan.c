@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* Graphs with edges: webs packed by any planner, and the plan put together. */
+/* Planning graphs with edges: any planner packs the webs, and the plan is put together of that. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "flow.h"
 
-/* Best packing so far, and what it is of. */
+/* struct flow_packing - a packing, and the webs that it is of */
 struct flow_packing {
 	struct npuplan_webs webs;
 	struct npuplan_packing packing;
@@ -18,7 +18,10 @@ static void packing_fini(struct flow_packing *found)
 	*found = (struct flow_packing){ 0 };
 }
 
-/* Report what lives at the peak: the atoms of that instance, at that instant. */
+/*
+ * Note what lives at the peak, for messages: an atom for each name of that instance that lives at
+ * that instant.
+ */
 static int note_peak(const struct npuplan_flow *flow, struct npuplan_problem *problem,
 		     uint32_t instance, uint32_t instant)
 {
@@ -69,7 +72,7 @@ static void use_webs(struct npuplan_problem *problem, const struct npuplan_webs 
 	problem->conflicts = webs->conflicts;
 }
 
-/* Pack with the names merged in one way; keep it if it is better. */
+/* Pack with the nodes merged in one way, and keep the packing if it is better. */
 static int pack_merged(struct npuplan_problem *problem, const struct npuplan_flow *flow,
 		       enum npuplan_web_merge merge, const struct npuplan_planner *planner,
 		       struct flow_packing *best, struct npuplan_error *error)
@@ -93,7 +96,10 @@ static int pack_merged(struct npuplan_problem *problem, const struct npuplan_flo
 		err = planner->pack(problem, planner->argument, &now.packing, error);
 	if (err)
 		goto out;
-	/* What a planner has proved of these webs is not proved of others. */
+	/*
+	 * What a planner has proved of these webs is not proved of others, so only the problem's
+	 * bound counts.
+	 */
 	now.packing.lower_bound = problem->lower_bound;
 	now.packing.status = npuplan_status_of(now.packing.top, problem->lower_bound);
 	work += now.packing.work;
@@ -132,7 +138,7 @@ static int pack(struct npuplan_problem *problem, const struct npuplan_flow *flow
 
 /* ---------------------------------------------------------------- the plan */
 
-/* Position of an instant of a block, counted in the schedule. */
+/* The position, in the schedule, of an instant of an instance. */
 static uint32_t position_at(const struct npuplan_flow *flow, const struct npuplan_instance *at,
 			    uint32_t instant)
 {
@@ -226,7 +232,7 @@ int npuplan_flow_plan(struct npuplan_problem *problem, const struct npuplan_plan
 			err = npuplan_fail(error, -ENOMEM, "out of memory");
 		}
 	}
-	/* They are the webs'. */
+	/* Items and conflicts belong to the webs. */
 	problem->items = NULL;
 	problem->conflicts = (struct npuplan_conflicts){ 0 };
 	packing_fini(&found);

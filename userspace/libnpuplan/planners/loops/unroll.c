@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Instances of blocks: colour names around the loops until nothing new
- * comes up.
+ * Finding the instances of blocks: names are coloured around the loops until no new instance comes
+ * up.
  *
- * Within a group (names joined by carries, all of one size) colours are numbered.
- * An instance is a block and the colour of each name that is live on its entry.
- * Its new values take colours that are free; the edges that leave it then say
- * which instances follow. Like register allocation by colouring that has no moves, and
- * duplicates code instead.
+ * Each group (names joined by carries, all of one size) has colours, numbered from 0. An instance
+ * is a block with the colour of each name that is live on its entry. Its new values take colours
+ * that are free, and the edges that leave it then say which instances follow. This is register
+ * allocation by colouring, but without moves: it duplicates code instead.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,25 +14,25 @@
 #include "base/table.h"
 #include "flow.h"
 
-/* Ways to colour an instance's new values that are compared. */
+/* The most ways to colour an instance's new values that are compared. */
 #define MAX_TRIES    64
-/* New values of more than so many groups' members get the first colour that will do. */
+/* An instance with more new values than this is coloured in the first way that will do. */
 #define MAX_SEARCHED 64
-/* Colours that are tried for one value, the lowest free one included. */
+/* The most colours that are tried for one value, the lowest free one included. */
 #define MAX_CHOICES  8
 
 /*
- * struct colouring - where the new values of one instance go
- * @instance: under way; @block: which it is of, whose names are @first to below @end
- * @colours: per name of its block, NPUMEM_NONE for names that never leave it
- * @best: of the best choice so far, which leads to @score known instances
+ * struct colouring - colours the new values of instances, one instance after the other
+ * @instance: the instance at hand; @block: its block, whose names are [@first, @end)
+ * @colours: per name of the block, its colour; NPUMEM_NONE: it has none, or none yet
+ * @best: the colours of the best way so far, by which @score edges lead to known instances
  * @fresh: names that are to be coloured, by start; @fresh_count of them
- * @taken: per colour, @now if it is not free for the name under way
- * @alone: per tensor: no carry joins it to another, so it has one colour
- * @last_of: per block its latest instance, and @before: per instance the one
- *	before it of the same block; NPUMEM_NONE ends the list
- * @table: instances by block and colours
- * @in_count: per block, names that are live on entry
+ * @taken: per colour, @now if it is not free for the name at hand
+ * @alone: per tensor, whether no carry joins it to another one, so that it has one colour
+ * @last_of: per block, its latest instance; @before: per instance, the one before it of the same
+ *	block; NPUMEM_NONE ends the list
+ * @table: hash table of instances, by block and colours
+ * @in_count: per block, number of names that are live on entry
  */
 struct colouring {
 	struct npuplan_flow *flow;
@@ -64,7 +63,7 @@ static uint32_t group_of(const struct npuplan_flow *flow, uint32_t name)
 	return flow->groups[flow->names[name].tensor];
 }
 
-/* Mark the colours that a name cannot have: never more than there are names. */
+/* Mark the colours that a name cannot have, which are fewer than there are names. */
 static void mark_taken(struct colouring *s, uint32_t name)
 {
 	const struct npuplan_flow *flow = s->flow;
@@ -90,8 +89,8 @@ static bool is_free(const struct colouring *s, uint32_t colour)
 }
 
 /*
- * State that an edge hands on to block @to: per name live on its entry the colour
- * of the value that it takes. False if a new value's colour is not chosen yet.
+ * Find the key of the instance of block @to that an edge leads to: per name live on its entry, the
+ * colour of the value that it takes. False: one of these values has no colour yet.
  */
 static bool edge_key(const struct colouring *s, uint32_t edge, uint32_t to, uint32_t *key)
 {
@@ -126,7 +125,7 @@ static uint32_t find_instance(const struct colouring *s, uint32_t block, const u
 	return NPUMEM_NONE;
 }
 
-/* How many edges lead to instances that are there already, or to the exit. */
+/* Count the edges that lead to instances that are there already, or to the exit. */
 static uint32_t count_known(const struct colouring *s)
 {
 	const struct npuplan_flow *flow = s->flow;
@@ -141,7 +140,10 @@ static uint32_t count_known(const struct colouring *s)
 	return known;
 }
 
-/* @tried: bit set of colours that have been looked at */
+/*
+ * Add a colour to @choices if it is free; @tried is the bit set of colours that have been looked
+ * at.
+ */
 static void add_choice(const struct colouring *s, uint32_t colour, uint64_t *tried,
 		       uint32_t *choices, uint32_t *count)
 {
@@ -152,7 +154,10 @@ static void add_choice(const struct colouring *s, uint32_t colour, uint64_t *tri
 		choices[(*count)++] = colour;
 }
 
-/* Colours in which instances that may follow expect a value; then the lowest. */
+/*
+ * List the colours to try for a name: those in which instances that may follow expect its value,
+ * then the lowest free one. Returns how many.
+ */
 static uint32_t list_choices(struct colouring *s, uint32_t name, uint32_t *choices)
 {
 	const struct npuplan_flow *flow = s->flow;
@@ -221,8 +226,7 @@ static void choose_first(struct colouring *s)
 }
 
 /*
- * Two names of one value, one of them updated in place: both are gone but one
- * is still needed.
+ * Refuse a value with two names of which one is updated in place while the other is still needed.
  */
 static int check_updates(const struct colouring *s)
 {
@@ -250,7 +254,7 @@ static int check_updates(const struct colouring *s)
 	return 0;
 }
 
-/* A state must be found by the next inference where this one found it. */
+/* Refuse a state that would not end in the bytes in which the next inference looks for it. */
 static int check_states(const struct colouring *s)
 {
 	const struct npuplan_flow *flow = s->flow;
@@ -275,7 +279,7 @@ static int check_states(const struct colouring *s)
 	return 0;
 }
 
-/* "x, y, z": members of groups of several, for the message below. */
+/* Fail because there are too many instances, naming the tensors that carries join. */
 static int fail_instances(struct colouring *s, uint32_t block)
 {
 	const struct npuplan_flow *flow = s->flow;
@@ -339,7 +343,7 @@ static bool is_earlier(const struct npuplan_name *a, const struct npuplan_name *
 	return a->start != b->start ? a->start < b->start : a < b;
 }
 
-/* Names that come in have their colours; those that go out must get theirs. */
+/* List the names that need a colour: those that leave the block and have not come in with one. */
 static void list_fresh(struct colouring *s)
 {
 	const struct npuplan_name *names = s->flow->names;
@@ -430,7 +434,7 @@ static int allocate(struct colouring *s)
 	s->last_of = npuplan_pool_take(&s->pool, blocks, number);
 	s->alone = npuplan_pool_take(&s->pool, tensors, sizeof(*s->alone));
 	s->before = npuplan_pool_take(&s->pool, NPUPLAN_MAX_INSTANCES, number);
-	/* A colour is numbered no higher than there are tensors: each name takes one. */
+	/* The number of a colour is below the number of tensors, since each name takes one. */
 	s->taken = npuplan_pool_take(&s->pool, (size_t)tensors + most + 64, sizeof(*s->taken));
 	s->colours = npuplan_pool_take(&s->pool, most, number);
 	s->best = npuplan_pool_take(&s->pool, most, number);
@@ -448,7 +452,7 @@ static int allocate(struct colouring *s)
 	return 0;
 }
 
-/* The run starts with each value in a colour of its own. */
+/* Add the first instance: an inference begins with each value in a colour of its own. */
 static int add_first(struct colouring *s)
 {
 	const struct npuplan_flow *flow = s->flow;

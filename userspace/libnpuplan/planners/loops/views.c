@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: MIT
 /*
- * Multi-view tensors (NNC): where a tensor lies, told by the counters of loops.
+ * Multi-view tensors (NNC): tables that say, by the counters of loops, where a tensor lies.
  *
- * The instances of a loop's head that its iterations begin in form a tail and a
- * cycle. Without a tail slot = counter % cycle (type I); a tail of one is a first
- * iteration of its own (type II). Longer tails, and iterations whose successor
- * depends on the path within, have no such table: there the plan's edges say
- * where a tensor lies, as they do everywhere.
+ * The instances of a loop's head in which its iterations begin are a tail, then a cycle. Without a
+ * tail the slot is counter % cycle (type I); a tail of one instance is a first iteration of its own
+ * (type II). Longer tails, and iterations whose path decides where the next one begins, have no
+ * such table. The plan's edges say where a tensor lies there, as they do everywhere.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "flow.h"
 
-/* Tails and cycles together; longer ones get no view. */
+/* The most instances of a tail and its cycle; loops with more get no view. */
 #define MAX_ITERATIONS 1024
-/* Loops with views, and how deep they are nested; others get none. */
+/* The most loops that get views, and how deep they may be nested. */
 #define MAX_LOOPS      256
 #define MAX_NESTED     64
 
 /**
- * struct loop - natural loop
- * @head: block that it is entered by
+ * struct loop - a natural loop
+ * @head: the block by which it is entered
  * @edge: the first of its edges back to the head
- * @parent: smallest loop around it, or NPUMEM_NONE
- * @size: blocks
- * @inside: per block
+ * @parent: the smallest loop around it; NPUMEM_NONE: there is none
+ * @size: number of blocks
+ * @inside: per block, whether it belongs to the loop
  */
 struct loop {
 	uint32_t head;
@@ -36,11 +35,12 @@ struct loop {
 };
 
 /*
- * struct views - in the making
- * @inner: per block the smallest loop that it is in, or NPUMEM_NONE
- * @seen: per instance, the iteration that it was last met in
- * @met: instances of the iteration at hand; the first one is its head
- * @next: head's instance of the next iteration; NONE: no edge back, or several
+ * struct views - makes the views of a plan
+ * @inner: per block, the smallest loop that it is in; NPUMEM_NONE: there is none
+ * @seen: per instance, number of the iteration in which it was last met
+ * @met: instances of the iteration at hand; the first one is the head's
+ * @next: the head's instance in which the next iteration begins; NPUMEM_NONE: no edge leads back,
+ *	or edges lead back to several
  */
 struct views {
 	const struct npuplan_flow *flow;
@@ -60,7 +60,7 @@ struct views {
 
 /* ------------------------------------------------------------------- loops */
 
-/* Number blocks so that each comes before those that it dominates. */
+/* Number the blocks so that each comes before those that it dominates. */
 static int number_blocks(struct views *v)
 {
 	const struct npuplan_flow *flow = v->flow;
@@ -102,7 +102,10 @@ static uint32_t meet(const struct views *v, uint32_t a, uint32_t b)
 	return a;
 }
 
-/* Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm". */
+/*
+ * Find the dominators by the algorithm of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance
+ * Algorithm".
+ */
 static void find_dominators(struct views *v)
 {
 	const struct npuplan_graph *graph = v->flow->graph;
@@ -137,7 +140,10 @@ static void add_block(struct loop *loop, uint32_t block)
 	loop->inside[block] = true;
 }
 
-/* Blocks that reach the end of an edge back to the head without passing it. */
+/*
+ * Add the blocks from which @from, where an edge leads back to the head, is reached without passing
+ * the head.
+ */
 static void add_tail(const struct views *v, struct loop *loop, uint32_t from)
 {
 	const struct npuplan_graph *graph = v->flow->graph;
@@ -210,7 +216,7 @@ static int find_loops(struct views *v)
 
 /* -------------------------------------------------------------- iterations */
 
-/* All instances that one iteration may go through, and where the next begins. */
+/* Find all instances that one iteration may go through, and where the next one begins. */
 static void walk_iteration(struct views *v, const struct loop *loop, uint32_t head)
 {
 	const struct npuplan_flow *flow = v->flow;
@@ -242,7 +248,7 @@ static void walk_iteration(struct views *v, const struct loop *loop, uint32_t he
 		v->next = NPUMEM_NONE;
 }
 
-/* The one instance of a block among those met; NONE if there are several. */
+/* The one instance of a block among those met; NPUMEM_NONE: there is none, or several. */
 static uint32_t met_once(const struct views *v, uint32_t block)
 {
 	uint32_t found = NPUMEM_NONE;
@@ -258,8 +264,8 @@ static uint32_t met_once(const struct views *v, uint32_t block)
 }
 
 /*
- * Instance of a loop's head that it is entered by: of those met the one that is
- * reached from outside the loop; NONE: there is none, or several.
+ * The instance of a loop's head by which it is entered: of those met, the one that is reached from
+ * outside the loop; NPUMEM_NONE: there is none, or several.
  */
 static uint32_t entered_by(const struct views *v, const struct loop *loop)
 {
@@ -285,7 +291,7 @@ static uint32_t entered_by(const struct views *v, const struct loop *loop)
 
 /* ------------------------------------------------------------------- views */
 
-/* Whether two slots say the same address, whatever the counters. */
+/* Whether two slots say the same address, whatever the counters are. */
 static bool same_slot(const struct npuplan_plan *plan, uint32_t a, uint32_t b)
 {
 	const struct npumem_view *x, *y;
@@ -324,7 +330,7 @@ static int add_view(struct npuplan_plan *plan, uint32_t tensor, uint32_t loop, u
 		       npuplan_append(&plan->view_slots, &plan->view_slot_count, slots, count);
 }
 
-/* Slot of a tensor in the iteration that was walked last. */
+/* The slot of a tensor in the iteration that was walked last. */
 static uint32_t slot_here(const struct views *v, uint32_t loop, uint32_t tensor)
 {
 	uint32_t slot = NPUMEM_NONE;
@@ -335,7 +341,7 @@ static uint32_t slot_here(const struct views *v, uint32_t loop, uint32_t tensor)
 
 		if (v->inner[block] != loop || at == NPUMEM_NONE || !v->flow->names[at].accessed)
 			continue;
-		/* Placements stand in the order of nodes: planners/loops/plan.c. */
+		/* Placements are in the order of nodes (planners/loops/plan.c). */
 		at = npuplan_node_of(v->flow, v->met[i], at);
 		if (slot != NPUMEM_NONE && !same_slot(v->plan, slot, at))
 			return NPUMEM_NONE;
@@ -345,9 +351,9 @@ static uint32_t slot_here(const struct views *v, uint32_t loop, uint32_t tensor)
 }
 
 /*
- * View of @tensor as it is accessed in chain[0], the innermost loop, seen from
- * chain[depth]; @entry is the head's instance of its first iteration. *slot: a
- * placement if one address does, NONE if no table does.
+ * Make the view of @tensor as it is accessed in chain[0], the innermost loop, seen from
+ * chain[depth]; @entry is the head's instance of that loop's first iteration. @slot: out: the view,
+ * or a placement if the address is always the same, or NPUMEM_NONE if there is no such table.
  */
 static int view_of(struct views *v, const uint32_t *chain, uint32_t depth, uint32_t entry,
 		   uint32_t tensor, uint32_t *slot)
@@ -404,14 +410,14 @@ static int view_of(struct views *v, const uint32_t *chain, uint32_t depth, uint3
 	if (!same)
 		return tail > 1 ? 0 :
 				  add_view(v->plan, tensor, loop->edge, tail, slots, count, slot);
-	/* The first iteration's table does for all. */
+	/* The table of the first iteration is right for all. */
 	*slot = slots[0];
 	v->plan->view_count = views;
 	v->plan->view_slot_count = view_slots;
 	return 0;
 }
 
-/* Views of all tensors that the blocks of one loop, not of one within, access. */
+/* Make the views of all tensors that blocks of a loop access, without blocks of loops within it. */
 static int view_loop(struct views *v, uint32_t loop)
 {
 	const struct npuplan_flow *flow = v->flow;
@@ -424,7 +430,7 @@ static int view_loop(struct views *v, uint32_t loop)
 			return 0;
 		chain[depth + 1] = v->loops[chain[depth]].parent;
 	}
-	/* The head's instance that the run enters the outermost loop by, from wherever. */
+	/* All instances count as met, to find the one by which the outermost loop is entered. */
 	for (v->met_count = 0; v->met_count < flow->instance_count; v->met_count++)
 		v->met[v->met_count] = v->met_count;
 	entry = entered_by(v, &v->loops[chain[depth]]);
@@ -441,7 +447,9 @@ static int view_loop(struct views *v, uint32_t loop)
 				continue;
 			done[tensor] = true;
 			err = view_of(v, chain, depth, entry, tensor, &slot);
-			/* Inner tables are of no use if there is none around them. */
+			/*
+			 * Inner tables are of no use without one around them, and are taken back.
+			 */
 			if (!err && slot == NPUMEM_NONE) {
 				v->plan->view_count = views;
 				v->plan->view_slot_count = slots;

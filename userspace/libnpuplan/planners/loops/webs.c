@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Webs: nodes (names of instances) that share an address, as in register
- * allocation. No copy is made, so what an edge joins has one; webs conflict if
- * both have values in some instance at one time.
+ * Webs: sets of nodes (names in instances) that share an address, as in register allocation. No
+ * copy is made, so nodes that an edge joins have one address. Two webs conflict if both have values
+ * at one time in some instance.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #define MAX_PAIRS (1u << 26)
 
 /*
- * struct tie - pair of webs in each other's way
- * @apart: they may share their address all the same, if it is exactly one
+ * struct tie - two webs, or two names, that are in each other's way
+ * @apart: they may still have exactly the same address
  */
 struct tie {
 	uint32_t a;
@@ -22,14 +22,17 @@ struct tie {
 	bool apart;
 };
 
-/* At most @most of them. */
+/* struct ties - a list of ties that may grow to @most of them */
 struct ties {
 	struct tie *list;
 	uint32_t count;
 	uint32_t most;
 };
 
-/* What a pair takes: of names, of webs, and as it is listed in the end. */
+/*
+ * The bytes that a pair takes at most: as a tie of names and of webs, and as it is listed in the
+ * end.
+ */
 #define PAIR_BYTES                                              \
 	(2 * sizeof(struct tie) + sizeof(struct npuplan_pair) + \
 	 2 * sizeof(struct npuplan_interval) + NPUPLAN_PAIR_BYTES)
@@ -61,7 +64,9 @@ static void join_edges(const struct npuplan_flow *flow, uint32_t *parents)
 	}
 }
 
-/* struct join_key - nodes of equal keys are joined by @merge */
+/*
+ * struct join_key - what a node is of, and its colour: nodes for which these are equal are joined
+ */
 struct join_key {
 	uint32_t of;
 	uint32_t colour;
@@ -71,9 +76,9 @@ struct join_key {
 NPUPLAN_ORDER(by_key, struct join_key, of, colour, node)
 
 /*
- * Values of one colour of a group, and the same local tensor of several
- * instances, are never in each other's way. Groups with a fixed tensor are left
- * alone: only that one has to be there.
+ * Join the nodes that @merge says. Values of one colour of a group, and a local tensor in several
+ * instances, are never in each other's way. Groups with a fixed tensor are left alone, since only
+ * that tensor has to be at its offset.
  */
 static int join_more(const struct npuplan_flow *flow, enum npuplan_web_merge merge,
 		     uint32_t *parents)
@@ -135,7 +140,7 @@ static int fix(struct npuplan_item *item, const struct npuplan_graph *graph, uin
 			(unsigned long long)t->fixed_offset);
 	item->fixed = true;
 	item->fixed_offset = t->fixed_offset;
-	/* Messages speak of the tensor that is fixed. */
+	/* Messages name the tensor that is fixed. */
 	item->tensor = tensor;
 	return 0;
 }
@@ -150,7 +155,10 @@ static int make_items(struct npuplan_webs *webs, const struct npuplan_flow *flow
 		const struct npuplan_name *name = &flow->names[node->name];
 		const struct npuplan_tensor *tensor = &graph->tensors[name->tensor];
 		struct npuplan_item *item = &webs->items[webs->web_of[i]];
-		/* The entry of an instance is the instant of the exit before it. */
+		/*
+		 * The entry of an instance is the same instant as the exit of the one before it in
+		 * the schedule.
+		 */
 		uint32_t origin = 2 * flow->instances[node->instance].first_position;
 		int err;
 
@@ -187,8 +195,8 @@ static int add_tie(struct ties *ties, uint32_t a, uint32_t b, bool apart)
 }
 
 /*
- * Pairs of names of a block that live together, as ties between names; the
- * sweep is that of npuplan_conflicts_whole().
+ * List the pairs of names of a block that live together, as ties between names, by the same sweep
+ * as npuplan_conflicts_whole().
  */
 static int pair_names(const struct npuplan_flow *flow, uint32_t block, struct ties *pairs)
 {
@@ -222,7 +230,7 @@ static int pair_names(const struct npuplan_flow *flow, uint32_t block, struct ti
 	return err;
 }
 
-/* Pairs of names -> pairs of webs, in each instance of the block. */
+/* Make ties between webs of the ties between names of a block, for each of its instances. */
 static int tie_block(const struct npuplan_webs *webs, const struct npuplan_flow *flow,
 		     uint32_t block, struct ties *pairs, struct ties *ties)
 {
@@ -245,7 +253,7 @@ static int tie_block(const struct npuplan_webs *webs, const struct npuplan_flow 
 
 NPUPLAN_ORDER(by_webs, struct tie, a, b, apart)
 
-/* Each pair once; one instance that needs them disjoint is enough. */
+/* List each pair of webs once. If one instance needs the two apart, they are apart in all. */
 static int list_conflicts(struct npuplan_webs *webs, struct ties *ties)
 {
 	AUTO_HEAP struct npuplan_pair *pairs =
@@ -334,7 +342,7 @@ struct change {
 
 NPUPLAN_ORDER(by_instant, struct change, instant, ends, node)
 
-/* Bytes that operators of a block save at an instant by working in place. */
+/* The bytes that operators of a block save at an instant by working in place. */
 static uint64_t saved(const struct npuplan_flow *flow, uint32_t block, uint32_t instant)
 {
 	uint64_t bytes = 0;
@@ -379,7 +387,7 @@ int npuplan_flow_bound(const struct npuplan_flow *flow, const struct npuplan_web
 			uint32_t web = webs->web_of[changes[i].node];
 			uint64_t less, size = webs->items[web].size;
 
-			/* Names of one value share their bytes. */
+			/* Names of one web have the same value, and its bytes count once. */
 			if (changes[i].ends) {
 				now -= --live[web] ? 0 : size;
 				continue;

@@ -21,8 +21,8 @@ static uint32_t rank_of(const struct npuplan_nnc_allocation *allocation, uint32_
 }
 
 /*
- * Append an edge, or widen the last one if it joins the same two below it, and is
- * none from before @first_new: these may have been looked at already.
+ * Append an edge, or widen the last one if that joins the same two items right below it. An edge
+ * before @first_new is not widened, since it may have been looked at already.
  */
 static int add_edge(struct npuplan_nnc_allocation *allocation, uint32_t from, uint32_t to,
 		    uint64_t low, uint64_t high, uint32_t first_new)
@@ -64,7 +64,10 @@ static void empty_edge(struct npuplan_nnc_allocation *allocation, struct npuplan
 	allocation->empty++;
 }
 
-/* Take the edges that pass @rank within [low, high) out of the graph, by address. */
+/*
+ * Take the edges that pass @rank within [low, high) out of the graph, and list them in @hosts by
+ * address.
+ */
 static int take_hosts(struct npuplan_nnc_allocation *allocation, uint32_t rank, uint64_t low,
 		      uint64_t high, uint32_t first)
 {
@@ -92,7 +95,7 @@ int npuplan_nnc_allocation_insert(struct npuplan_nnc_allocation *allocation, uin
 	const struct npuplan_nnc_edge *host = allocation->hosts;
 	uint32_t count = allocation->host_count;
 
-	/* What passes below and above; then what comes in; then what goes on. */
+	/* Append what passes below and above the item; then what enters it; then what leaves it. */
 	for (uint32_t h = 0; h < count && !err; h++) {
 		if (host[h].low < low)
 			err = add_edge(allocation, host[h].from, host[h].to, host[h].low, low,
@@ -129,7 +132,7 @@ void npuplan_nnc_allocation_compact(struct npuplan_nnc_allocation *allocation, u
 		npuplan_malloc(((size_t)allocation->edge_count + 1) * sizeof(*living));
 	uint32_t kept = 0;
 
-	/* Empty edges cost time only. */
+	/* If there is no memory, the empty edges stay, which only costs time. */
 	if (!living)
 		return;
 	for (uint32_t i = 0; i < allocation->edge_count; i++) {

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT
-/* NNC: one construction of the allocation graph. */
+/* NNC: one construction of the allocation graph (a round). */
 #include "pack/greedy/first_fit.h"
 #include "base/sorted.h"
 #include "build.h"
 
 #define NONE UINT32_MAX
 
-/* Empty edges that are worth forgetting. */
+/* The number of empty edges from which on they are taken out. */
 #define MANY_EMPTY 1024
-/* Insertions between looks at the clock. */
+/* The number of insertions between two looks at the clock. */
 #define LOOK_EVERY 64
 
 /*
  * struct nnc - one construction
- * @searched: per item: no edge before this one can take it
- * @hopeful: per item of set 1: an edge may take it; listed in @hopefuls. The others
- *	cannot be taken by any edge before @seen
- * @rank: of @order; @alignments: per item, for the loops over edges
- * @end: per item: below this it was seen not to end anywhere, nor ever will
+ * @searched: per item, number of an edge before which none can take it
+ * @hopeful: per item of set 1, whether an edge may take it; these are listed in @hopefuls. No edge
+ *	before @seen can take one of the others
+ * @rank: per item, its rank; @alignments: per item, its alignment. Both are at hand for the loops
+ *	over edges
+ * @end: per item, the end of the lowest place that was found for it last; it never fits lower
  */
 struct nnc {
 	const struct npuplan_conflicts *conflicts;
@@ -38,7 +39,9 @@ struct nnc {
 	uint64_t *work;
 };
 
-/* An edge that a tuple would split, and the address that it would have there. */
+/*
+ * struct split - an edge that a tuple would split, and the base address that the tuple would have
+ */
 struct split {
 	uint64_t base;
 	uint64_t weight;
@@ -68,7 +71,7 @@ static uint64_t align_up(uint64_t address, uint32_t alignment)
 
 /* ------------------------------------------------- an edge between two items */
 
-/* Whether @item may be at @base, within this edge. */
+/* Whether @item may be at @base within an edge. */
 static bool passes(const struct nnc *nnc, const struct npuplan_nnc_edge *edge, uint32_t item,
 		   uint64_t base)
 {
@@ -106,8 +109,8 @@ static void offer_edge(struct nnc *nnc, uint32_t index, uint32_t item)
 }
 
 /*
- * Offer the new edges to the items of set 1. An item that no edge can take is not
- * looked at again until one comes that can: edges lose bytes, but never get better.
+ * Offer the new edges to the items of set 1. An item that no edge can take is not looked at again
+ * until a new one can: edges lose bytes, but never get any.
  */
 static void offer_edges(struct nnc *nnc)
 {
@@ -119,7 +122,10 @@ static void offer_edges(struct nnc *nnc)
 		if (edge->from == NPUPLAN_NNC_SOURCE || edge->to == NPUPLAN_NNC_SINK ||
 		    edge->low == edge->high)
 			continue;
-		/* Those accessed between the edge's ends, or all of the set if it is smaller. */
+		/*
+		 * Look at the items accessed between the edge's ends, or at all of the set if that
+		 * is smaller.
+		 */
 		if (edge->before - edge->after <= c->set_count) {
 			for (uint32_t rank = edge->after + 1; rank < edge->before; rank++)
 				offer_edge(nnc, nnc->seen, nnc->order->by_rank[rank - 1]);
@@ -132,7 +138,7 @@ static void offer_edges(struct nnc *nnc)
 	}
 }
 
-/* Set 1 is another one: all edges are to be looked at for it. */
+/* Begin with a new set 1, for which all edges have to be looked at. */
 static void offer_all(struct nnc *nnc)
 {
 	const struct npuplan_nnc_candidates *c = &nnc->candidates;
@@ -147,7 +153,7 @@ static void offer_all(struct nnc *nnc)
 	nnc->seen = nnc->allocation.edge_count;
 }
 
-/* Whether an edge can take the item alone; brings searched up to date. */
+/* Whether an edge can take the item alone; this updates nnc->searched. */
 static bool has_edge(struct nnc *nnc, uint32_t item)
 {
 	uint32_t i = nnc->searched[item];
@@ -169,7 +175,10 @@ static bool tighter(const struct split *a, const struct split *b)
 	return (order ?: npuplan_compare(a->base, b->base)) < 0;
 }
 
-/* Tightest edge for the tuple that is less tight than @last, if there is one. */
+/*
+ * Find the tightest edge that can take the tuple, of those that are less tight than @last (if that
+ * is given). False: there is none.
+ */
 static bool find_split(const struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, uint32_t first,
 		       const struct split *last, struct split *best)
 {
@@ -197,7 +206,9 @@ static bool find_split(const struct nnc *nnc, const struct npuplan_nnc_tuple *tu
 	return best->edge != NONE;
 }
 
-/* Whether all that is placed allows the tuple at @base. 1: it does; 0: it does not; -ENOMEM */
+/*
+ * Whether the placed items allow the tuple at @base. Returns 1: they do; 0: they do not; -ENOMEM.
+ */
 static int probe_base(const struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, uint64_t base)
 {
 	for (uint32_t i = 0; i < tuple->count; i++) {
@@ -214,9 +225,9 @@ static int probe_base(const struct nnc *nnc, const struct npuplan_nnc_tuple *tup
 }
 
 /*
- * The tightest edge that the tuple fits into. Neither end interferes with it; in
- * intervals of time then nothing else at these bytes does. Other conflicts may
- * know of somebody further away. 1; 0: there is none; -ENOMEM
+ * Find the tightest edge that the tuple fits into. Neither end of the edge interferes with it. If
+ * conflicts are by overlap, no other item at these bytes does then; with other conflicts one that
+ * is further away may, so all are asked. Returns 1; 0: there is no such edge; -ENOMEM.
  */
 static int search_edges(struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, struct split *split)
 {
@@ -238,9 +249,10 @@ static int search_edges(struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, 
 }
 
 /*
- * Publication, "Candidate Selection", 1 to 4. 1 and the split; 0: none; -ENOMEM
+ * Choose a candidate that fits into an edge, as the publication's "Candidate Selection" has it,
+ * steps 1 to 4. Returns 1, with the split; 0: there is none; -ENOMEM.
  *
- * An item that is not hopeful is in no tuple that an edge takes.
+ * An item that is not hopeful is in no tuple that an edge could take.
  */
 static int select_on_edge(struct nnc *nnc, struct npuplan_nnc_tuple *chosen, struct split *split)
 {
@@ -251,7 +263,9 @@ static int select_on_edge(struct nnc *nnc, struct npuplan_nnc_tuple *chosen, str
 	for (uint32_t i = 0; i < nnc->hopeful_count; i++) {
 		uint32_t lead = nnc->hopefuls[i];
 
-		/* Not to be listed twice when it becomes hopeful again. */
+		/*
+		 * It leaves the list, so that it is not in it twice when it becomes hopeful again.
+		 */
 		if (c->inserted[lead] || !has_edge(nnc, lead)) {
 			nnc->hopeful[lead] = false;
 			continue;
@@ -281,7 +295,7 @@ static int select_on_edge(struct nnc *nnc, struct npuplan_nnc_tuple *chosen, str
 
 /* ------------------------------------------------------------ no such edge */
 
-/* Step 5 of the published selection takes the first candidate. */
+/* Choose the first candidate, which is step 5 of the published selection. */
 static void select_first(struct nnc *nnc, struct npuplan_nnc_tuple *chosen)
 {
 	struct npuplan_nnc_candidates *c = &nnc->candidates;
@@ -300,9 +314,9 @@ static void select_first(struct nnc *nnc, struct npuplan_nnc_tuple *chosen)
 }
 
 /*
- * Ours: the first item of set 1 that fits below the top of the buffer, in their
- * order. Where it does not, it never will unless the buffer grows: bytes are only
- * ever taken. 1; 0: none; -ENOMEM
+ * Choose the first item of set 1, in the order of candidates, that fits below the top of the
+ * buffer; this is not in the publication. Where an item does not fit, it never will unless the
+ * buffer grows, since bytes are never given back. Returns 1; 0: there is none; -ENOMEM.
  */
 static int select_below_top(struct nnc *nnc, struct npuplan_nnc_tuple *chosen, uint64_t *base)
 {
@@ -327,8 +341,8 @@ static int select_below_top(struct nnc *nnc, struct npuplan_nnc_tuple *chosen, u
 }
 
 /*
- * The lowest address from @from on that all of the tuple may have. New bytes are
- * free, but displacements may be forbidden to items that are apart.
+ * Find the lowest address from @from on that all items of the tuple may have. New bytes of the
+ * buffer are free, but a displacement may be forbidden even to items that do not share bytes.
  */
 static int lowest_base(struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, uint64_t from,
 		       uint64_t *base)
@@ -362,7 +376,10 @@ static int insert_item(struct nnc *nnc, uint32_t item, uint64_t base, uint32_t f
 	return err;
 }
 
-/* Publication, "Insertion", 1 to 7. @edge: NONE: whatever is there, and new bytes. */
+/*
+ * Insert a tuple, as the publication's "Insertion" has it, steps 1 to 7. @edge: the edge to split;
+ * NONE: take all edges that are there, and new bytes.
+ */
 static int insert(struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, uint64_t base,
 		  uint32_t edge)
 {
@@ -437,7 +454,7 @@ static int insert_next(struct nnc *nnc)
 	return result < 0 ? result : insert(nnc, &tuple, split.base, split.edge);
 }
 
-/* Time is up: the rest first fit, largest first. */
+/* Time is up: place the items that are left by first fit, the largest first. */
 static int insert_rest(struct nnc *nnc)
 {
 	struct npuplan_nnc_candidates *c = &nnc->candidates;

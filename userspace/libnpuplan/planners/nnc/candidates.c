@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* NNC: which items to insert next. */
+/* NNC: the choice of the items to insert next. */
 #include "base/sorted.h"
 #include "pack/greedy/first_fit.h"
 #include "build.h"
 
 #define NONE NPUPLAN_NNC_SINK
 
-/* Both orders: by edges into by_edges, by size into the list. */
+/* Sort the items in both orders: by edges into by_edges, by size into the list. */
 static int sort(struct npuplan_nnc_candidates *c)
 {
 	const struct npuplan_item *items = c->conflicts->items;
@@ -71,7 +71,7 @@ bool npuplan_nnc_candidates_next(struct npuplan_nnc_candidates *c)
 	uint32_t n = c->conflicts->item_count, kept;
 
 	for (;;) {
-		/* Those left of the set stay in order, at its end. */
+		/* The items of the set that are not inserted move to its end, in their order. */
 		kept = c->rest;
 		for (uint32_t i = c->rest; i > c->set; i--)
 			if (!c->inserted[c->by_edges[i - 1]])
@@ -113,7 +113,10 @@ bool npuplan_nnc_interfere(const struct npuplan_conflicts *c, uint32_t a, uint32
 	return peer && npuplan_is_forbidden(c, b, peer, d);
 }
 
-/* The largest two that are larger than @lead; neither interferes with it or the other. */
+/*
+ * Find the companions of @lead: the largest two items that are larger, and interfere neither with
+ * it nor with each other.
+ */
 static void find_companions(struct npuplan_nnc_candidates *c, uint32_t lead)
 {
 	const struct npuplan_item *items = c->conflicts->items;
@@ -144,7 +147,10 @@ bool npuplan_nnc_candidates_tuple(struct npuplan_nnc_candidates *c, uint32_t lea
 {
 	uint32_t others[NPUPLAN_NNC_TUPLE] = { lead };
 
-	/* Items are only ever removed: who was the largest is so until it is gone. */
+	/*
+	 * Items are only ever removed, so companions stay the largest ones until one of them is
+	 * inserted.
+	 */
 	if (!c->known[lead] || gone(c, c->second[lead]) || gone(c, c->third[lead]))
 		find_companions(c, lead);
 	others[1] = c->second[lead];
@@ -172,7 +178,7 @@ bool npuplan_nnc_tuple_before(const struct npuplan_nnc_candidates *c,
 {
 	int order = npuplan_compare(b->size, a->size) ?: npuplan_compare(b->edges, a->edges);
 
-	/* Of one lead, the tuples differ in their sums. */
+	/* Tuples of one lead differ in their sums. */
 	order = order ?: npuplan_compare(b->sum, a->sum);
 	return (order ?: npuplan_compare(c->rank[a->lead], c->rank[b->lead])) < 0;
 }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-/* NNC: rounds of construction, the best kept; and NNC as a planner. */
+/* NNC: several constructions (rounds), of which the best is kept; and NNC as a planner. */
 #include <string.h>
 
 #include "base/sorted.h"
 #include "pack/greedy/first_fit.h"
 #include "build.h"
 
-/* Rounds without anything better that end it. */
+/* The number of rounds without a better packing after which NNC ends. */
 #define PATIENCE 48
 
 /*
- * struct rounds - what goes on from round to round
- * @tried: offsets of the round, per item
- * @scratch, @permutation: per item
- * @keys: to sort by, per item
- * @most: edges of the item that has most in the interference graph
+ * struct rounds - what is kept from round to round
+ * @tried: per item, its offset in the round at hand
+ * @scratch, @permutation: scratch arrays, per item
+ * @keys: scratch array, per item, for sorting
+ * @most: the most edges that an item has in the interference graph
  */
 struct rounds {
 	const struct npuplan_conflicts *conflicts;
@@ -43,7 +43,7 @@ static uint64_t top_of(const struct rounds *rounds)
 	return top;
 }
 
-/* Move all down: first fit in the order of offsets. */
+/* Move all items down, by first fit in the order of their offsets. */
 static int settle(struct rounds *rounds, uint64_t *top)
 {
 	uint32_t n = rounds->conflicts->item_count, clash[2];
@@ -63,7 +63,7 @@ static int settle(struct rounds *rounds, uint64_t *top)
 	return err;
 }
 
-/* One construction, into tried. */
+/* Make one construction, into rounds->tried. */
 static int try_once(struct rounds *rounds, uint64_t *top, uint32_t clash[2])
 {
 	int err = npuplan_nnc_build(rounds->conflicts, &rounds->options, &rounds->order,
@@ -75,7 +75,7 @@ static int try_once(struct rounds *rounds, uint64_t *top, uint32_t clash[2])
 	return rounds->options.form == NPUPLAN_NNC_PUBLISHED ? 0 : settle(rounds, top);
 }
 
-/* What ends above the capacity is inserted earlier next time. */
+/* Promote the items that end above the capacity, so that the next round inserts them earlier. */
 static void promote(struct rounds *rounds)
 {
 	for (uint32_t i = 0; i < rounds->conflicts->item_count; i++)

@@ -63,18 +63,18 @@
 
 #define NPUPLAN_NNC_TUPLE 3
 
-/** enum npuplan_nnc_form - how much of it */
+/** enum npuplan_nnc_form - as published, or with what was added */
 enum npuplan_nnc_form {
 	NPUPLAN_NNC_EXTENDED,
 	NPUPLAN_NNC_PUBLISHED,
 };
 
 /*
- * struct npuplan_nnc_tuple - items inserted together, in the order of access
- * @size: of the largest
- * @sum: of their sizes
- * @edges: of all in the interference graph
- * @lead: the item of set 1 among them
+ * struct npuplan_nnc_tuple - items that are inserted together, in the order of access
+ * @size: bytes of the largest item
+ * @sum: sum of the sizes of all
+ * @edges: edges of all in the interference graph
+ * @lead: the one among them that is of set 1
  */
 struct npuplan_nnc_tuple {
 	uint32_t items[NPUPLAN_NNC_TUPLE];
@@ -86,9 +86,9 @@ struct npuplan_nnc_tuple {
 };
 
 /*
- * struct npuplan_nnc_insertion - a step of the algorithm, for whoever wants to look on
- * @tuple: what was inserted
- * @base: at which address
+ * struct npuplan_nnc_insertion - one insertion, for a caller that wants to watch the algorithm
+ * @tuple: the tuple that was inserted
+ * @base: its base address
  * @from, @to: ends of the edge that was split; source and sink if there was none
  * @allocation: the allocation graph after it
  */
@@ -101,14 +101,15 @@ struct npuplan_nnc_insertion {
 };
 
 /*
- * struct npuplan_nnc_options - zero = default
- * @alignment: of every offset, besides the items' own: power of two; 0 = 1
- * @capacity: a top that is low enough; 0: one round is all
- * @work_limit: no round begins after so much work; 0 = NPUPLAN_NNC_WORK
- * @until: may be NULL. What is not inserted when it says to give up is placed first fit,
- *	largest first
- * @improved: called on each better packing; may be NULL
- * @inserted: called after each insertion, fixed items aside; may be NULL
+ * struct npuplan_nnc_options - options of npuplan_nnc(); 0 is the default of each
+ * @alignment: bytes that every offset is a multiple of, besides the items' own alignments: a power
+ *	of two; 0 is 1
+ * @capacity: a top that is low enough; 0: there is one round only
+ * @work_limit: work units after which no round begins; 0: NPUPLAN_NNC_WORK
+ * @until: may be NULL. When it says to give up, the items that are not inserted are placed by first
+ *	fit, the largest first
+ * @improved: called with each better packing; may be NULL
+ * @inserted: called after each insertion, but not of fixed items; may be NULL
  */
 struct npuplan_nnc_options {
 	enum npuplan_nnc_form form;
@@ -121,22 +122,22 @@ struct npuplan_nnc_options {
 	void *context;
 };
 
-/* Default limit of work: about a second. */
+/* The default limit of work: about a second. */
 #define NPUPLAN_NNC_WORK 100000000ull
 
 /* npuplan_nnc() - place all items
- * @offsets: out: per item
+ * @offsets: out: per item, its address
  * @top: out: first byte above all
  * @work: edges and intervals looked at are added
  * @clash: out, on -EADDRINUSE: two items whose fixed offsets collide
  *
- * Sizes and fixed offsets may add up to at most 2^62. Memory O(n), time
- * O(n^2) in the worst case. -ENOMEM.
+ * Sizes and fixed offsets may add up to at most 2^62. This takes O(n) memory, and O(n^2) time in
+ * the worst case. -ENOMEM.
  */
 int npuplan_nnc(const struct npuplan_conflicts *conflicts,
 		const struct npuplan_nnc_options *options, uint64_t *offsets, uint64_t *top,
 		uint64_t *work, uint32_t clash[2]);
 
-/* A planner (planners/planner.h); @form: enum npuplan_nnc_form. */
+/* NNC as a planner (planners/planner.h); @form is an enum npuplan_nnc_form. */
 int npuplan_pack_nnc(const struct npuplan_problem *problem, int form,
 		     struct npuplan_packing *packing, struct npuplan_error *error);

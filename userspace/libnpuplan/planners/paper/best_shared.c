@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Shared Objects (pack/paper/shared_objects.c) as a planner: the best of its three strategies. */
+/*
+ * The published packer Shared Objects (pack/paper/shared_objects.c) as a planner: it keeps the best
+ * of its three strategies.
+ */
 #include <stdlib.h>
 
 #include "best_shared.h"
@@ -31,7 +34,10 @@ int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
 	packing->top = UINT64_MAX;
 	for (size_t i = 0; i < sizeof(strategies) / sizeof(strategies[0]) && !err; i++) {
 		struct npuplan_pack_options options = {
-			/* One packing is always made, if the caller does not call it off. */
+			/*
+			 * The first strategy has no limit of work, so that there is a packing
+			 * unless the caller stops the call.
+			 */
 			.work_limit = i ? npuplan_effort_work_left(problem->options->work_limit,
 								   packing->work,
 								   NPUPLAN_PACK_WORK) :
@@ -45,7 +51,7 @@ int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
 		err = npuplan_pack_by(&strategies[i], &pack, &options, offsets, &result, error);
 		if (err)
 			break;
-		/* One that was stopped has none. */
+		/* A strategy that was stopped has no packing. */
 		if (result.top || !problem->item_count)
 			npuplan_packing_keep(packing, offsets, result.top, problem->item_count);
 		packing->work += result.work;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared Objects as a planner: the best of its three strategies. */
+/*
+ * The published packer Shared Objects as a planner, which keeps the best of its three strategies.
+ */
 #pragma once
 
 #include "problem/packing.h"
 
-/* -EOPNOTSUPP: fixed offsets, loops and branches. */
+/* -EOPNOTSUPP: the problem has fixed offsets, or the graph has loops or branches. */
 int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
 			     struct npuplan_packing *packing, struct npuplan_error *error);

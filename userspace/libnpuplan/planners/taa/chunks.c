@@ -10,7 +10,7 @@ int npuplan_render_chunks(const struct npumem_region *region, struct npuplan_chu
 	uint64_t size = region->length;
 	uint32_t axis = 0, count = 1;
 
-	/* Line 3: as far as repetitions lie one after another they are one chunk. */
+	/* Line 3 of the algorithm: repetitions that lie one after another are one chunk. */
 	for (; axis < NPUMEM_REGION_DIMS &&
 	       (region->count[axis] == 1 || region->stride[axis] == size);
 	     axis++)
@@ -31,7 +31,10 @@ int npuplan_render_chunks(const struct npumem_region *region, struct npuplan_chu
 	return 0;
 }
 
-/* A region as all of its shape are: from byte 0 on, without dimensions of one repetition. */
+/*
+ * The shape of a region: the same region from byte 0 on, without dimensions of one repetition.
+ * Regions of one shape have the same chunks.
+ */
 static struct npumem_region shape_of(const struct npumem_region *region)
 {
 	struct npumem_region shape = { .length = region->length, .count = { 1, 1, 1 } };

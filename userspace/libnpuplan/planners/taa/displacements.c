@@ -5,7 +5,10 @@
 
 #include "base/sorted.h"
 
-/* Before intervals that overlap are joined; some seconds in all. */
+/*
+ * The most intervals of a pair, and of a graph, before those that overlap are joined; this takes
+ * some seconds.
+ */
 #define MAX_OF_PAIR  ((size_t)1 << 20)
 #define MAX_OF_GRAPH ((size_t)1 << 24)
 
@@ -19,13 +22,13 @@ static int append(struct npuplan_intervals *list, int64_t low, int64_t high)
 	return 0;
 }
 
-/* Whether no integer lies between two open intervals. */
+/* Whether two open intervals overlap or touch, so that no integer lies between them. */
 static bool touch(const struct npuplan_interval *a, int64_t low, int64_t high)
 {
 	return low < a->high && a->low < high;
 }
 
-/* Join what touches the last of those from @from on to that one. */
+/* Append an interval, or join it with the last one, if that is from @from on and touches it. */
 static int join(struct npuplan_intervals *list, size_t from, int64_t low, int64_t high)
 {
 	struct npuplan_interval *last;
@@ -39,10 +42,10 @@ static int join(struct npuplan_intervals *list, size_t from, int64_t low, int64_
 }
 
 /*
- * Two runs, each once. An atom of b lives at once with consecutive atoms of a,
- * because starts and ends both rise along a; and as these lie one after another,
- * what they forbid together is one interval. Along b the first and the last of
- * them only move on.
+ * Append what one repetition of two runs forbids. An atom of b lives at once with consecutive atoms
+ * of a, because starts and ends both rise along a. As these atoms lie one after another, they
+ * forbid one interval together. From atom to atom of b, the first and the last of them only move
+ * on.
  */
 static int walk(const struct npuplan_runs *runs, const struct npuplan_run *a,
 		const struct npuplan_run *b, struct npuplan_intervals *list)
@@ -69,7 +72,7 @@ static int walk(const struct npuplan_runs *runs, const struct npuplan_run *a,
 	return 0;
 }
 
-/* The same, @repeat times at @stride from each other, upwards. */
+/* Repeat the intervals from @from on, @repeat times in all, each @stride above the one before. */
 static int repeat(struct npuplan_intervals *list, size_t from, int64_t stride, uint32_t repeat)
 {
 	size_t end = list->count;
@@ -93,7 +96,10 @@ static int repeat(struct npuplan_intervals *list, size_t from, int64_t stride, u
 	return 0;
 }
 
-/* Repetition i of a and j of b are i * stride(a) - j * stride(b) further apart. */
+/*
+ * Repeat the intervals from @from on for all repetitions of two runs: repetition i of a and j of b
+ * are i * stride(a) - j * stride(b) further apart than the first ones.
+ */
 static int repeat_both(const struct npuplan_run *a, const struct npuplan_run *b,
 		       struct npuplan_intervals *list, size_t from)
 {
@@ -108,7 +114,7 @@ static int repeat_both(const struct npuplan_run *a, const struct npuplan_run *b,
 	}
 	if (a->stride == b->stride)
 		return repeat(list, from, (int64_t)a->stride, a->repeat + b->repeat - 1);
-	/* The narrower first: what merges there may merge in the wider steps, too. */
+	/* The narrower stride comes first: what merges by it may merge by the wider one, too. */
 	err = repeat(list, from, (int64_t)narrow->stride, narrow->repeat);
 	return err ? err : repeat(list, from, (int64_t)wide->stride, wide->repeat);
 }
@@ -123,12 +129,12 @@ static void normalise(struct npuplan_intervals *list, size_t from)
 		return;
 	qsort(list->at + from, end - from, sizeof(*list->at), by_low);
 	list->count = from;
-	/* They are no more than there were, so there is room. */
+	/* They do not become more, so there is room, and join() cannot fail. */
 	for (size_t i = from; i < end; i++)
 		join(list, from, list->at[i].low, list->at[i].high);
 }
 
-/* Ends of a run's life: its atoms' starts and ends rise. */
+/* Whether all atoms of run a end before any of run b starts; starts and ends rise along a run. */
 static bool ends_before(const struct npuplan_runs *runs, const struct npuplan_run *a,
 			const struct npuplan_run *b)
 {
@@ -164,9 +170,9 @@ int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t 
 }
 
 /*
- * struct collection - F of all pairs in the making
- * @listed: intervals of all pairs, before those that overlap were joined
- * @approximated: some pair is taken as whole tensors, for F would be too many intervals
+ * struct collection - collects F of all pairs
+ * @listed: number of intervals of all pairs, before those that overlap were joined
+ * @approximated: some pair is taken as two whole tensors, since its F would have too many intervals
  */
 struct collection {
 	const struct npuplan_runs *runs;
@@ -178,7 +184,10 @@ struct collection {
 	bool approximated;
 };
 
-/* Nothing if F is empty; no interval if it is that of whole tensors. */
+/*
+ * Add the pair of items a and b: nothing if F is empty, and no interval if F is that of whole
+ * tensors.
+ */
 static int add_pair(struct collection *c, uint32_t a, uint32_t b)
 {
 	struct npuplan_intervals *list = &c->list;
@@ -214,7 +223,7 @@ int npuplan_displacement_conflicts(struct npuplan_conflicts *conflicts,
 {
 	uint32_t item_count = whole->item_count;
 	struct npuplan_runs runs;
-	/* Those that never live at once forbid nothing. Each pair is listed twice there. */
+	/* Only pairs that live at once forbid anything; @whole lists each of them twice. */
 	AUTO_HEAP struct npuplan_pair *pairs =
 		npuplan_malloc(whole->peer_start[item_count] / 2 * sizeof(*pairs) + 1);
 	struct collection c = { .runs = &runs, .items = whole->items, .pairs = pairs };

@@ -70,12 +70,12 @@ static bool search_below(const struct tree_visit *search, uint32_t low, uint32_t
 	uint32_t middle = low + (high - low) / 2;
 	const struct npuplan_interval_node *node = &search->tree->nodes[middle];
 
-	/* Nothing below ends late enough. */
+	/* No interval below this node ends late enough. */
 	if (low >= high || node->reach <= search->first)
 		return true;
 	if (!search_below(search, low, middle))
 		return false;
-	/* This one and all after it start too late. */
+	/* This interval and all after it start too late. */
 	if (node->start > search->last)
 		return true;
 	if (node->present && node->end >= search->first &&

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Interval tree: which of the intervals put in so far overlap a given one. A
- * balanced search tree by start, each node with the greatest end below it
- * (section III-A of the TAA paper). All intervals are known beforehand, so the
- * tree is an array in order of start, the middle of a range its root.
+ * An interval tree finds which of the intervals that were put in overlap a given one. It is a
+ * balanced search tree by start, whose nodes have the greatest end below them (section III-A of the
+ * TAA paper). All intervals are known beforehand, so the tree is an array in the order of start, in
+ * which the root of a range is its middle.
  */
 #pragma once
 
@@ -11,10 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* struct npuplan_interval_node - interval of instants, ends included
- * @number: of the interval
- * @reach: one more than the greatest end put in below the node; 0 for none
- * @present: whether its own is in
+/* struct npuplan_interval_node - an interval of instants, both ends included
+ * @number: number of the interval
+ * @reach: one more than the greatest end of the intervals that are in at or below the node; 0: none
+ *	is
+ * @present: whether the node's own interval is in
  */
 struct npuplan_interval_node {
 	uint32_t start;
@@ -25,8 +26,8 @@ struct npuplan_interval_node {
 };
 
 /*
- * struct npuplan_interval_tree - by start
- * @place: per interval where in @nodes it is
+ * struct npuplan_interval_tree - the nodes by start
+ * @place: per interval, its place in @nodes
  */
 struct npuplan_interval_tree {
 	struct npuplan_interval_node *nodes;
@@ -34,23 +35,24 @@ struct npuplan_interval_tree {
 	uint32_t count;
 };
 
-/* npuplan_interval_tree_init() - nothing is in yet
- * @first, @last: of interval 0; first <= last
- * @size: bytes from those of one interval to those of the next
+/* npuplan_interval_tree_init() - make a tree of all intervals, with none of them in it yet
+ * @first, @last: first and last instant of interval 0; first <= last in all
+ * @size: bytes from the instants of one interval to those of the next
  *
- * npuplan_interval_tree_fini() in any case. -ENOMEM.
+ * The caller calls npuplan_interval_tree_fini() in any case. -ENOMEM.
  */
 int npuplan_interval_tree_init(struct npuplan_interval_tree *tree, const uint32_t *first,
 			       const uint32_t *last, size_t size, uint32_t count);
 void npuplan_interval_tree_fini(struct npuplan_interval_tree *tree);
 
-/* O(log n) */
+/* Put an interval in, in O(log n). */
 void npuplan_interval_tree_insert(struct npuplan_interval_tree *tree, uint32_t interval);
 
-/* npuplan_interval_tree_visit() - intervals in the tree that overlap [first, last]
- * @visit: called with them in order of start, until it returns false
+/* npuplan_interval_tree_visit() - visit the intervals that are in the tree and overlap [first,
+ * last]
+ * @visit: called with each of them, in the order of start, until it returns false
  *
- * O(log n + overlapping ones). Returns whether @visit never returned false.
+ * Takes O(log n + number of visited intervals). Returns whether @visit has never returned false.
  */
 bool npuplan_interval_tree_visit(const struct npuplan_interval_tree *tree, uint32_t first,
 				 uint32_t last, bool (*visit)(void *context, uint32_t interval),

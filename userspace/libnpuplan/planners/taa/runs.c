@@ -8,11 +8,11 @@
 #define NONE UINT32_MAX
 
 /*
- * struct runs_builder - runs in the making
- * @next: per atom of the tensor at hand the one after it in its run, or NONE
- * @heads: whether an atom begins a run
- * @by_end: atoms of the tensor at hand by the byte after them, then by start
- * @keys: scratch array: what @by_end is sorted by
+ * struct runs_builder - cuts tensors into runs, one after the other
+ * @next: per atom of the tensor at hand, the one after it in its run; NONE: it is the last
+ * @heads: per atom, whether it begins a run
+ * @by_end: atoms of the tensor at hand, sorted by the byte after them, then by start
+ * @keys: scratch array for sorting @by_end
  */
 struct runs_builder {
 	struct npuplan_runs *runs;
@@ -40,16 +40,16 @@ static void sort_by_end(struct runs_builder *builder, uint32_t count)
 		if (i && after(atom) < after(atom - 1))
 			sorted = false;
 	}
-	/* Atoms of a tensor without versions are in order already. */
+	/* Atoms of a tensor without versions are sorted already. */
 	if (!sorted)
 		npuplan_sort_items(builder->keys, count, builder->by_end);
 }
 
 /*
- * Let each atom follow one that ends where it begins and is not later in start
- * or end. Both sides of one address are gone through by start: versions of the
- * same bytes follow each other in time, so what does not fit at its turn fits
- * nobody after it, or costs a run more at worst.
+ * Link each atom to one that ends where it begins and neither starts nor ends later. The atoms on
+ * both sides of one address are gone through by start. Versions of the same bytes follow each other
+ * in time, so an atom that does not fit at its turn fits none of the later ones; where it would,
+ * there is a run more, which is no error.
  */
 static void link_atoms(struct runs_builder *builder, uint32_t count)
 {
@@ -94,7 +94,7 @@ static bool same_shape(const struct npuplan_runs *runs, const struct npuplan_run
 	return true;
 }
 
-/* Join the last run to the one before it if it is the same, one stride further. */
+/* Join the last run with the one before it, if it is the same run one stride further. */
 static void fold(struct npuplan_runs *runs, uint32_t first_run)
 {
 	struct npuplan_run *last = &runs->runs[runs->run_count - 1], *before = last - 1;

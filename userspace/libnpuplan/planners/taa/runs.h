@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs: a tensor's bytes cut so that two tensors' forbidden displacements come
- * out of a walk with two pointers.
+ * Runs: a tensor's bytes, cut so that the forbidden displacements of two tensors are found by
+ * walking along both at once.
  *
- * A run is a maximal sequence of atoms (liveness.h), each beginning where the
- * one before ends, whose starts and ends do not fall along the addresses. Row
- * bands that are written and read from top to bottom are one run in NHWC, and a
- * run a channel (or block of 32 channels) in NCHW and NC/32HW32: equal runs at
- * equal distances are kept once, with how often they repeat.
+ * A run is a sequence of atoms (liveness.h), each of which begins where the one before ends, and
+ * whose starts and ends do not fall along the addresses. Bands of rows that are written and read
+ * from top to bottom are one run in NHWC. In NCHW and NC/32HWC32 they are a run for each channel,
+ * or block of 32 channels. Equal runs at equal distances are kept once, with the number of times
+ * that they repeat.
  */
 #pragma once
 
@@ -15,10 +15,10 @@
 #include "problem/liveness.h"
 
 /*
- * struct npuplan_run - atoms one after another in addresses and in time
- * @first_atom, @atom_count: in npuplan_runs.atoms
- * @repeat: how often it stands in the tensor, >= 1
- * @stride: bytes from one to the next; 0 if it stands there once
+ * struct npuplan_run - atoms that follow each other in addresses and in time
+ * @first_atom, @atom_count: its atoms, in npuplan_runs.atoms
+ * @repeat: number of times that the tensor has it, at least 1
+ * @stride: bytes from one repetition to the next; 0 if there is one only
  */
 struct npuplan_run {
 	uint32_t first_atom;
@@ -28,9 +28,9 @@ struct npuplan_run {
 };
 
 /*
- * struct npuplan_runs - of the tensors of some items
- * @atoms: run by run
- * @runs: of item i runs[run_start[i] .. run_start[i + 1])
+ * struct npuplan_runs - the runs of the tensors of some items
+ * @atoms: atoms of all runs, run by run
+ * @runs: runs of item i are runs[run_start[i] .. run_start[i + 1])
  */
 struct npuplan_runs {
 	struct npuplan_atom *atoms;
@@ -42,11 +42,11 @@ struct npuplan_runs {
 };
 
 /* npuplan_runs_init() - cut the atoms of the items' tensors into runs
- * @live: atoms by tensor, then by first byte, then by start. Several atoms may
- *	be of the same bytes (versions) if they do not live at once
- * @items: ascending by tensor, each of another one
+ * @live: atoms, sorted by tensor, then by first byte, then by start. Several atoms may have the
+ *	same bytes (versions) if they do not live at once
+ * @items: sorted by tensor, one item for each
  *
- * Cost O(atoms); O(atoms log atoms) where versions are cut differently.
+ * Takes O(atoms) time, or O(atoms log atoms) where versions are cut differently. The caller calls
  * npuplan_runs_fini() in any case. -ENOMEM.
  */
 int npuplan_runs_init(struct npuplan_runs *runs, const struct npuplan_liveness *live,

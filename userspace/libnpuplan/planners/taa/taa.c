@@ -10,13 +10,19 @@
 #include "displacements.h"
 #include "tensor_allocate.h"
 
-/* Steps of algorithm 1 before it is given up: some seconds; beside the exact form, tenths. */
+/*
+ * Steps of algorithm 1 after which it is given up: some seconds of them, or tenths of a second
+ * beside the exact form.
+ */
 #define PAPER_WORK  2000000000ull
 #define BESIDE_WORK 20000000ull
 
 /* ----------------------------------------------------------------- paper method */
 
-/* Those with fixed offsets first: they are placed before all others. */
+/*
+ * Put the items with fixed offsets first in the order, since they are placed before all others;
+ * returns how many they are.
+ */
 static uint32_t fixed_first(const struct npuplan_problem *problem, uint32_t *order,
 			    uint64_t *offsets)
 {
@@ -34,7 +40,7 @@ static uint32_t fixed_first(const struct npuplan_problem *problem, uint32_t *ord
 	return fixed;
 }
 
-/* The paper's tiles are of one tensor: it knows no bytes that have several names. */
+/* Whether the graph has aliases, of which the paper knows nothing: its tiles are of one tensor. */
 static bool has_aliases(const struct npuplan_graph *graph)
 {
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
@@ -43,11 +49,14 @@ static bool has_aliases(const struct npuplan_graph *graph)
 	return false;
 }
 
-/* The best of the orders done; -E2BIG: none was before @limit, -EINTR: before the effort ended. */
+/*
+ * Run algorithm 1 by each order, and keep the best packing. -E2BIG: not even the first order was
+ * done before @limit; -EINTR: not before the effort ended.
+ */
 static int run_paper(const struct npuplan_problem *problem, uint64_t limit,
 		     struct npuplan_packing *packing)
 {
-	/* Section III-A: size, lifetime, number of peers. */
+	/* The orders of section III-A: size, lifetime, number of peers. */
 	static const enum npuplan_order rules[] = { NPUPLAN_BY_SIZE, NPUPLAN_BY_DURATION,
 						    NPUPLAN_BY_PEERS };
 	struct npuplan_member member = { .effort = problem->effort, .best = packing };
@@ -115,7 +124,7 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 		return npuplan_fail(error, err, "forbidden displacements of %u tensors: %s",
 				    problem->item_count, strerror(-err));
 	pack.conflicts = &conflicts;
-	/* Bounds of whole tensors are none of plans. */
+	/* A bound that holds for whole tensors does not hold for plans. */
 	member.bounds = !whole_only;
 	err = npuplan_permit_in_place(&conflicts, &problem->live);
 	if (err)
@@ -125,7 +134,7 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 	packing->work += err ? 0 : result.work;
 	if (!err && member.bounds && result.lower_bound > packing->lower_bound)
 		packing->lower_bound = result.lower_bound;
-	/* One packing is always made, however soon it has to end. */
+	/* There is always one packing, however soon the call has to end. */
 	if (!err && !result.top && problem->item_count) {
 		err = npuplan_pack_in_order(NPUPLAN_BY_SIZE_DURATION, &pack, offsets, &result,
 					    error);
@@ -177,7 +186,7 @@ static int pack_paper(const struct npuplan_problem *problem, struct npuplan_pack
 	return finish(problem, packing, err, error);
 }
 
-/* Units of work that the method of the paper may spend beside the exact form. */
+/* The work units that the paper's engine may use beside the exact form. */
 static uint64_t work_beside(const struct npuplan_problem *problem,
 			    const struct npuplan_packing *packing)
 {
@@ -202,7 +211,7 @@ int npuplan_pack_taa(const struct npuplan_problem *problem, int method,
 	err = run_exact(problem, packing, error);
 	if (!err && packing->top > packing->lower_bound && work_beside(problem, packing) &&
 	    !npuplan_effort_ended(problem->effort)) {
-		/* By luck the paper's order may do better; if it is quick, it is tried, too. */
+		/* The paper's algorithm may do better by luck; if it is quick, it is tried, too. */
 		int paper = run_paper(problem, work_beside(problem, packing), packing);
 
 		if (paper == -ENOMEM)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TAA, the tile-aware allocator: memory of a tile is taken again as soon as its
- * last reader is done, long before its tensor's last reader is (docs/taa.md).
+ * TAA, the tile-aware allocator: the memory of a tile is free again as soon as the tile's last
+ * reader is done, long before the last reader of its tensor is (docs/taa.md).
  */
 #pragma once
 
@@ -14,11 +14,11 @@ enum npuplan_taa_method {
 };
 
 /*
- * Units of work of the exact method, if none are asked for: what search adds where
- * first fit misses the lower bound. Milliseconds.
+ * Work units of the exact engine if the user asks for no limit, which is milliseconds: they limit
+ * the search that follows where first fit misses the lower bound.
  */
 #define NPUPLAN_TAA_WORK 2000000ull
 
-/* A planner (planners.h). -EOPNOTSUPP: loops and branches. */
-int npuplan_pack_taa(const struct npuplan_problem *problem, int method,
+/* TAA as a planner (planners/planner.h). -EOPNOTSUPP: the graph has loops or branches. */
+int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
 		     struct npuplan_packing *packing, struct npuplan_error *error);

@@ -3,18 +3,18 @@
 
 #include "interval_tree.h"
 
-/* Steps between two questions whether to give up. */
+/* Number of steps between two questions whether to give up. */
 #define ASK_EVERY 20000
 
 /*
- * struct allocation - algorithm 1 at work
- * @peers: tiles by when they live; in it are those of allocated tensors
- * @by_address: the allocated tensors, ascending
- * @tile: being looked at, of the tensor at hand, whose address is @address
- * @overlap: of @tile with the peer that it collides with, or 0
- * @limit: of @work
- * @asked: @work when @until was last asked
- * @err: -E2BIG or -EINTR as soon as there is no going on
+ * struct allocation - one run of algorithm 1
+ * @peers: the tiles by when they live; those of allocated tensors are in the tree
+ * @by_address: the allocated tensors by address, ascending
+ * @tile: the tile at hand, of the tensor at hand, whose address is @address
+ * @overlap: collision size of @tile and the peer that it collides with, or 0
+ * @limit: steps after which to give up, as @work counts them
+ * @asked: value of @work when @until was last asked
+ * @err: -E2BIG or -EINTR once the run has ended
  */
 struct allocation {
 	const struct npuplan_taa *taa;
@@ -46,7 +46,10 @@ static bool has_ended(struct allocation *allocation)
 	return allocation->err;
 }
 
-/* Line 10, for the peer that the tree has found. */
+/*
+ * Line 10 of the algorithm, for a peer that the tree has found: whether it does not collide, so
+ * that the next one is to be looked at.
+ */
 static bool no_collision(void *context, uint32_t peer)
 {
 	struct allocation *allocation = context;
@@ -66,8 +69,8 @@ static uint64_t aligned(uint64_t address, uint64_t align)
 }
 
 /*
- * Lines 2 and 19: first region from @start on that is large enough, among the
- * allocated tensors that live, as a whole, while this one does as a whole.
+ * Lines 2 and 19: the first address from @start on with a region that is large enough between the
+ * allocated tensors that live, as a whole, while this one lives as a whole.
  */
 static uint64_t find_region(const struct allocation *allocation, uint32_t tensor, uint64_t start)
 {
@@ -91,7 +94,10 @@ static uint64_t find_region(const struct allocation *allocation, uint32_t tensor
 	return address;
 }
 
-/* Lines 5 to 18. Says nothing once @allocation has ended. */
+/*
+ * Lines 5 to 18: by how much the tensor collides, or 0. The result means nothing once @allocation
+ * has ended.
+ */
 static uint64_t find_overlap(struct allocation *allocation, uint32_t tensor)
 {
 	const struct npuplan_taa_tensor *mine = &allocation->taa->tensors[tensor];

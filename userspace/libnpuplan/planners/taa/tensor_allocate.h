@@ -3,15 +3,15 @@
  * TAA as published: algorithm 1 (TensorAllocate) of "Off-Chip Memory Allocation
  * for Neural Processing Units", IEEE Access 12, 2024.
  *
- * Lifetimes are the paper's (section II-C): a tensor lives, as a whole, from when
- * its last tile is written to when its first tile is read, often not at all; a
- * tile that is written lives until the tensor is whole, one that is read since
- * the tensor is taken apart. A byte may so live longer than it has to.
+ * Lifetimes are those of the paper (section II-C). A tensor lives as a whole from when its last
+ * tile is written to when its first tile is read, which may be never. A tile that is written lives
+ * until the tensor is whole, and a tile that is read lives from when the tensor is no longer whole.
+ * So a byte may live longer than it has to.
  *
- * On a collision the tensor is shifted by what CollisionSize returns, t1end -
- * t2start, as printed. To move t1 clear of t2 to the right takes t2end - t1start:
- * the printed shift goes too far if t1 is the larger, and has to be repeated if it
- * is the smaller. displacements.h needs no shifting.
+ * On a collision the tensor is shifted by what CollisionSize returns, t1end - t2start, as printed.
+ * Moving t1 to the right of t2 would take t2end - t1start: the printed shift goes too far if t1 is
+ * the larger one, and has to be repeated if it is the smaller one. The exact form (displacements.h)
+ * needs no shifting.
  */
 #pragma once
 
@@ -19,10 +19,10 @@
 #include "problem/problem.h"
 
 /*
- * struct npuplan_taa_tile - tile of a tensor
- * @offset: of its first byte in the tensor
- * @chunks: number in npuplan_taa.memo
- * @first, @last: instants it lives, inclusive
+ * struct npuplan_taa_tile - a tile of a tensor, with one lifetime
+ * @offset: offset of its first byte in the tensor
+ * @chunks: number of its chunks in npuplan_taa.memo
+ * @first, @last: first and last instant at which it lives
  */
 struct npuplan_taa_tile {
 	uint64_t offset;
@@ -33,9 +33,10 @@ struct npuplan_taa_tile {
 };
 
 /*
- * struct npuplan_taa_tensor - tensor to allocate
- * @first, @last: instants it lives as a whole; @first > @last if it never does
- * @first_tile, @tile_count: in npuplan_taa.tiles
+ * struct npuplan_taa_tensor - a tensor to allocate
+ * @first, @last: first and last instant at which it lives as a whole; @first > @last if it never
+ *	does
+ * @first_tile, @tile_count: its tiles, in npuplan_taa.tiles
  */
 struct npuplan_taa_tensor {
 	uint64_t size;
@@ -47,8 +48,8 @@ struct npuplan_taa_tensor {
 };
 
 /*
- * struct npuplan_taa - tensors in tiles
- * @tiles: by tensor. A tensor that lives as a whole has a tile that says so
+ * struct npuplan_taa - the tensors of a problem, in tiles
+ * @tiles: tiles by tensor; a tensor that lives as a whole also has one tile of all its bytes
  */
 struct npuplan_taa {
 	struct npuplan_taa_tensor *tensors;
@@ -58,22 +59,22 @@ struct npuplan_taa {
 	uint32_t tile_count;
 };
 
-/* npuplan_taa_init() - tiles of the problem's items; tensor i is item i (tiles.c)
+/* npuplan_taa_init() - make the tiles of a problem's items; tensor i is item i (tiles.c)
  *
- * Steps run in the order of the graph. npuplan_taa_fini() in any case. -ENOMEM.
+ * Steps run in the order of the graph. The caller calls npuplan_taa_fini() in any case. -ENOMEM.
  */
 int npuplan_taa_init(struct npuplan_taa *taa, const struct npuplan_problem *problem);
 void npuplan_taa_fini(struct npuplan_taa *taa);
 
-/* npuplan_taa_allocate() - algorithm 1 for one tensor after another
- * @order: the tensors' numbers; the first @placed are placed already
- * @placed: entries of @order whose offsets are given
- * @offsets: per tensor
- * @work: steps are added; stops at @limit
+/* npuplan_taa_allocate() - allocate one tensor after another by algorithm 1
+ * @order: numbers of all tensors; the first @placed are placed already
+ * @placed: number of entries of @order whose offsets are given
+ * @offsets: per tensor, its address
+ * @work: steps are added; the algorithm ends at @limit
  * @until: may be NULL
  *
- * -E2BIG: the limit is reached. -EINTR: given up. -EADDRINUSE: those placed already
- * collide. -ENOMEM.
+ * -E2BIG: @limit is reached. -EINTR: @until said to give up. -EADDRINUSE: tensors that were placed
+ * already collide. -ENOMEM.
  */
 int npuplan_taa_allocate(const struct npuplan_taa *taa, const uint32_t *order, uint32_t placed,
 			 uint64_t *offsets, uint64_t *work, uint64_t limit,

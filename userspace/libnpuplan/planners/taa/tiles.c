@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* npuplan_taa_init(): the tiles of TAA as published, with the instants at which they live. */
 #include "tensor_allocate.h"
 
 #include <stdlib.h>
@@ -8,10 +9,10 @@
 #define NONE UINT32_MAX
 
 /*
- * struct lives - of what the graph accesses
- * @item_of: per tensor, NONE if it is not in the arena
- * @written, @read: per tile of the graph, first store and last load, NONE for
- *	neither
+ * struct lives - when the tiles of a graph are written and read
+ * @item_of: per tensor, its item; NONE: it is not in the arena
+ * @written, @read: per tile of the graph, instant of its first store and of its last load; NONE:
+ *	there is none
  */
 struct lives {
 	struct npuplan_taa *taa;
@@ -30,7 +31,7 @@ static uint32_t *nones(struct npuplan_pool *pool, size_t count)
 	return made;
 }
 
-/* Items of tensors. A range of another tensor's bytes is tiles of that tensor. */
+/* Find the item of each tensor; tiles of an alias count as tiles of its base. */
 static void find_items(struct lives *lives, const struct npuplan_problem *problem)
 {
 	const struct npuplan_graph *graph = lives->graph;
@@ -71,7 +72,10 @@ static void collect(struct lives *lives)
 			tensor = &lives->taa->tensors[item];
 			if (access->mode & NPUMEM_ACCESS_READ) {
 				lives->read[access->tile] = load;
-				/* From before the first load on its tiles are apart. */
+				/*
+				 * The tensor is whole until its first load, and parted from then
+				 * on.
+				 */
 				if (tensor->last > apart)
 					tensor->last = apart;
 			}
@@ -84,7 +88,7 @@ static void collect(struct lives *lives)
 	}
 }
 
-/* When the tensors are whole: from the entry, or to the exit, as their kinds say. */
+/* Let tensors be whole from the entry, or to the exit, as their kinds ask. */
 static void bound(struct lives *lives, const struct npuplan_problem *problem)
 {
 	for (uint32_t i = 0; i < problem->item_count; i++) {
@@ -97,8 +101,8 @@ static void bound(struct lives *lives, const struct npuplan_problem *problem)
 		if (kept || kind == NPUMEM_TENSOR_OUTPUT)
 			tensor->last = problem->live.exit;
 		/*
-		 * Never read: room for the stores is all it takes; and an input's bytes
-		 * are there, read or not.
+		 * A tensor that is never read only needs room for its stores; an input's bytes are
+		 * there whether they are read or not.
 		 */
 		if (tensor->last == NONE)
 			tensor->last = tensor->first;
@@ -122,7 +126,10 @@ static int add_tile(struct npuplan_taa *taa, uint32_t item, const struct npumem_
 	return 0;
 }
 
-/* The parts of one tile's life: until the tensor is whole, since it is apart. */
+/*
+ * Add the two lifetimes of one tile: from its store until the tensor is whole, and from when the
+ * tensor is parted to its last load.
+ */
 static int add_lives(const struct lives *lives, uint32_t tile)
 {
 	const struct npumem_tile *t = &lives->graph->tiles[tile];
@@ -156,7 +163,7 @@ static int add_tensors(struct npuplan_taa *taa)
 		const struct npuplan_taa_tensor *tensor = &taa->tensors[i];
 		struct npumem_region all = { .length = tensor->size, .count = { 1, 1, 1 } };
 
-		/* Another tensor's tiles must keep away from it while it is whole, too. */
+		/* Other tensors' tiles have to keep away from the tensor while it is whole, too. */
 		if (tensor->first <= tensor->last)
 			err = add_tile(taa, i, &all, 0, tensor->first, tensor->last);
 	}

@@ -4,14 +4,16 @@
 #include "base/sorted.h"
 
 /*
- * struct model_maker - the model in the making
- * @op_of: per step of the graph
- * @number: per step of the graph its number in the model
- * @first_before: per step of the graph, in @before: steps that come before it
- * @seen, @late: per unit, step that has read it already; which lasts longer
- * @read_by: per cell, step of the model that has read it last
- * @wait_at: per operator, its entry in waits[] for the step at hand
- * @pool: of all arrays that end with this, but @before
+ * struct model_maker - makes the model of a graph
+ * @op_of: per step of the graph, its operator
+ * @number: per step of the graph, its number in the model
+ * @first_before: per step of the graph, its first entry in @before, which has the steps that come
+ *	before it
+ * @seen, @late: per unit, the last step that was seen to read it, and the last one whose read lasts
+ *	until it has stored
+ * @read_by: per cell, the last step of the model that was seen to read it
+ * @wait_at: per operator, the entry in waits[] for the step at hand, if that has one
+ * @pool: memory of all arrays of this struct but @before
  */
 struct model_maker {
 	struct tilesched_model *model;
@@ -65,11 +67,14 @@ static int add_before(struct model_maker *m, uint32_t step, uint32_t other)
 	return other == step ? 0 : npuplan_append(&m->before, &m->before_count, &other, 1);
 }
 
-/* Who writes a cell comes before who reads it, and who reads it before who updates it. */
+/*
+ * Find which steps come before each step: the writer of a cell comes before its readers, and these
+ * come before a step that updates it.
+ */
 static int find_before(struct model_maker *m)
 {
 	const struct npuv_graph *g = m->cells;
-	/* Steps that read cell i are readers[start[i] .. start[i + 1]). */
+	/* The steps that read cell i are readers[start[i] .. start[i + 1]). */
 	uint32_t *start = zeroes(&m->pool, (size_t)g->cell_count + 2), count = 0, *readers;
 	struct npuv_cells it;
 	int err = 0;
@@ -110,7 +115,7 @@ static int find_before(struct model_maker *m)
 
 /* --------------------------------------------------------------------- operators */
 
-/* Operators from the one to the other are one. */
+/* Note that all operators from a to b are one. */
 static void join(int32_t *change, uint32_t a, uint32_t b)
 {
 	if (a == b)
@@ -119,7 +124,10 @@ static void join(int32_t *change, uint32_t a, uint32_t b)
 	change[a < b ? b : a]--;
 }
 
-/* Operators by first step; @change: +1 and -1 where ranges of them are one. */
+/*
+ * Number operators by their first step, and return how many they are. @change: out: +1 and -1 where
+ * a range of them that are one begins and ends.
+ */
 static uint32_t find_operators(struct model_maker *m, uint32_t *op_of_tensor, int32_t *change)
 {
 	const struct npuv_graph *g = m->cells;
@@ -146,7 +154,7 @@ static uint32_t find_operators(struct model_maker *m, uint32_t *op_of_tensor, in
 		}
 		m->op_of[s] = op == NPUMEM_NONE ? count++ : op;
 	}
-	/* An operator that needs a later one is one with it, and what is between. */
+	/* An operator that needs a later one is one with that and with all between them. */
 	for (uint32_t s = 0; s < g->steps.count; s++)
 		for (uint32_t k = m->first_before[s]; k < m->first_before[s + 1]; k++)
 			if (m->op_of[m->before[k]] > m->op_of[s])
@@ -154,7 +162,7 @@ static uint32_t find_operators(struct model_maker *m, uint32_t *op_of_tensor, in
 	return count;
 }
 
-/* Number operators that are one alike, and steps operator by operator. */
+/* Give operators that are one the same number, and number the steps operator by operator. */
 static int make_operators(struct model_maker *m)
 {
 	struct tilesched_model *model = m->model;
@@ -167,7 +175,7 @@ static int make_operators(struct model_maker *m)
 		return -ENOMEM;
 	count = find_operators(m, op_of_tensor, change);
 	for (uint32_t i = 0; i < count; i++) {
-		/* Is this one with the one before it? */
+		/* The operator has a new number unless it is one with the operator before it. */
 		model->op_count += depth == 0;
 		depth += change[i];
 		change[i] = (int32_t)model->op_count - 1;
@@ -190,12 +198,15 @@ static int make_operators(struct model_maker *m)
 	return 0;
 }
 
-/* Parameters of the source model if it is known, else those that steps access. */
+/*
+ * Find the bytes of weights of each operator: the parameters of the source model's operator if it
+ * is known, or else those that the steps access.
+ */
 static int find_weights(struct model_maker *m)
 {
 	struct tilesched_model *model = m->model;
 	const struct npuv_graph *g = m->cells;
-	/* Per tensor, one more than the operator that has counted it last. */
+	/* Per tensor, one more than the number of the operator that has counted it last. */
 	uint32_t *counted = zeroes(&m->pool, g->tensors.count);
 
 	if (!counted)
@@ -226,7 +237,10 @@ static int find_weights(struct model_maker *m)
 
 /* ------------------------------------------------------------------------- units */
 
-/* All versions of the same bytes have the same segments. */
+/*
+ * Make the units of the cells; all versions of the same bytes have the same segments, and are one
+ * unit.
+ */
 static int make_units(struct model_maker *m)
 {
 	struct tilesched_model *model = m->model;
@@ -255,7 +269,7 @@ static int make_units(struct model_maker *m)
 		unit = &model->units[*at];
 		model->unit_of[i] = *at;
 		unit->at_entry |= cell->writer == NPUMEM_NONE;
-		/* Whoever reads what survives comes after these. */
+		/* What survives the exit has one reader more, who comes after all steps. */
 		if (!unit->reads && (cell->survives || is_parameter(g, i)))
 			unit->reads = 1;
 	}
@@ -271,7 +285,7 @@ static int add_wait(struct model_maker *m, struct tilesched_step *step, uint32_t
 	uint32_t op = m->op_of[before], count = m->number[before] - model->ops[op].first + 1;
 	uint32_t at = m->wait_at[op];
 
-	/* Those of its own operator are in order anyway. */
+	/* Steps of one operator are in order anyway. */
 	if (op == own)
 		return 0;
 	if (at == NPUMEM_NONE || at < step->first_wait) {
@@ -285,7 +299,10 @@ static int add_wait(struct model_maker *m, struct tilesched_step *step, uint32_t
 	return 0;
 }
 
-/* What the step reads, counted once; and what the one before it has read, too. */
+/*
+ * List the units that a step reads, each once, and count the bytes that the step before it has
+ * read, too.
+ */
 static void add_reads(struct model_maker *m, uint32_t number, const struct npumem_step *record)
 {
 	struct tilesched_model *model = m->model;
@@ -320,7 +337,7 @@ static void add_reads(struct model_maker *m, uint32_t number, const struct npume
 			m->read_by[cell] = number;
 		}
 	}
-	/* Those that are over before the step stores come first. */
+	/* Reads that are over before the step stores come first. */
 	for (uint32_t k = step->first_late = step->first_read; k < step[1].first_read; k++) {
 		unit = model->reads[k];
 		if (m->late[unit] == number)
@@ -346,7 +363,7 @@ static int make_step(struct model_maker *m, uint32_t number)
 	step[1].first_wait = step->first_wait;
 	add_reads(m, number, record);
 	for (uint32_t i = 0; i < record->access_count; i++) {
-		/* What is updated is there already. */
+		/* Bytes that are updated are there already, so only writes make new ones. */
 		if (npuv_access(g, record->first_access + i)->mode != NPUMEM_ACCESS_WRITE)
 			continue;
 		npuv_for_each_write(it, g, record->first_access + i)

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tile scheduling: what is scheduled. A tiled graph seen as operators, each a
- * list of steps that keep their order, and units of memory that steps read and
- * write.
+ * The model of tile scheduling: a tiled graph, seen as operators, each of them a list of steps that
+ * keep their order, and as units of memory that the steps read and write.
  */
 #pragma once
 
 #include "problem/problem.h"
 
 /*
- * struct tilesched_op - steps that write the same tensor
- * @first, @count: its steps, see struct tilesched_model
- * @weights: bytes of parameters that it takes
- * @branches: takes from more than one operator
+ * struct tilesched_op - an operator: the steps that write the same tensor
+ * @first, @count: its steps, as struct tilesched_model numbers them
+ * @weights: bytes of parameters that it reads
+ * @branches: it reads what more than one operator has written
  */
 struct tilesched_op {
 	uint32_t first;
@@ -22,9 +21,9 @@ struct tilesched_op {
 };
 
 /**
- * struct tilesched_wait - steps of an operator that come before a step
- * @op: operator, never a later one than the step's
- * @count: of its steps, the first ones
+ * struct tilesched_wait - the steps of an operator that have to come before a step
+ * @op: the operator, which is never later than the step's own
+ * @count: number of its steps, the first ones, that come before
  */
 struct tilesched_wait {
 	uint32_t op;
@@ -33,15 +32,16 @@ struct tilesched_wait {
 
 /*
  * struct tilesched_step - one step of the graph
- * @step: its number there
- * @first_read: in reads[]: those over before it stores; from @first_late on those
- *	that last until it has stored
- * @first_write: in writes[]
- * @first_wait: in waits[]
- * @kept: activation bytes that it reads and the step of its operator just before
- *	has read too: halos
+ * @step: number of the step in the graph
+ * @first_read: its first entry in reads[]; from @first_late on are the reads that last until it has
+ *	stored, before those that are over earlier
+ * @first_write: its first entry in writes[]
+ * @first_wait: its first entry in waits[]
+ * @kept: halos: bytes of activations that it reads and that the step of its operator just before it
+ *	has read, too
  *
- * What is a step's ends where the next one's begins; one more step ends the last.
+ * A step's entries end where those of the next step begin; there is one more step, which ends the
+ * last one's.
  */
 struct tilesched_step {
 	uint32_t step;
@@ -54,12 +54,12 @@ struct tilesched_step {
 
 /**
  * struct tilesched_unit - bytes of a tensor in the arena that live and die together
- * @cell: of the verifier: first version of these bytes
- * @bytes: in the arena
- * @reads: steps that read it, and one more if it must survive the exit
- * @at_entry: there from the beginning
+ * @cell: the verifier's cell that is the first version of these bytes
+ * @bytes: number of bytes
+ * @reads: number of steps that read it, and one more if it survives the exit
+ * @at_entry: it is valid at the entry
  *
- * The verifier's cells; of bytes that are updated in place all versions are one.
+ * A unit is a cell of the verifier, or all versions of bytes that are updated in place.
  */
 struct tilesched_unit {
 	uint32_t cell;
@@ -69,16 +69,16 @@ struct tilesched_unit {
 };
 
 /*
- * struct tilesched_model - of a graph of one block
+ * struct tilesched_model - the model of a graph of one block
  *
- * Steps are numbered operator by operator, operators by their first step, and no
- * operator needs one after it: where the graph has it otherwise, the operators
- * from the one to the other are one.
+ * Steps are numbered operator by operator, and operators by their first step. No operator needs a
+ * later one: where one of the graph does, the operators from the one to the other are one in the
+ * model.
  *
- * @unit_of: per cell its unit; NPUMEM_NONE: not in the arena
- * @all_weights: each operator's once
+ * @unit_of: per cell, its unit; NPUMEM_NONE: it is not in the arena
+ * @all_weights: bytes of weights if each operator fetches its own once
  * @all_reads: bytes of activations that the steps read, one by one
- * @pool: of all arrays but @waits
+ * @pool: memory of all arrays but @waits
  */
 struct tilesched_model {
 	const struct npuv_graph *cells;
@@ -98,8 +98,8 @@ struct tilesched_model {
 };
 
 /*
- * @graph has the operators' weights and may have no operators. The caller calls
- * tilesched_model_fini() in any case. -ENOMEM.
+ * Make the model of a graph. @graph says which parameters its operators have; it may know no
+ * operators. The caller calls tilesched_model_fini() in any case. -ENOMEM.
  */
 int tilesched_model_init(struct tilesched_model *model, const struct npuplan_graph *graph,
 			 const struct npuv_graph *cells);

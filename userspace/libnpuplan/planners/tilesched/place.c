@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* When each unit lives in a schedule, and where. */
+/* Placing a schedule: when each unit lives, and at which address. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static const struct npuv_cell *cell_of(const struct tilesched_model *model, uint
 
 /* ------------------------------------------------------------------- live ranges */
 
-/* All versions of the same bytes are where the first one is. */
+/* Find the live ranges of the units, over all versions of their bytes, which are at one place. */
 static int find_ranges(struct tilesched_placing *placing)
 {
 	const struct tilesched_model *model = placing->model;
@@ -60,8 +60,8 @@ static bool works_in_place(const struct npuv_graph *cells, uint32_t step)
 }
 
 /*
- * Most bytes that live at once. Of a step that works in place what it reads for the
- * last time counts as gone when it stores: no more can be taken.
+ * Find the most bytes that live at once. What a step that works in place reads for the last time
+ * counts as gone when it stores, which is the most that it could take.
  */
 static int find_bound(struct tilesched_placing *placing)
 {
@@ -91,7 +91,10 @@ static int find_bound(struct tilesched_placing *placing)
 	return npuplan_lower_bound(live, &placing->lower_bound, &placing->peak_instant);
 }
 
-/* What is read, or written, by one step is there at once; so is what enters and leaves. */
+/*
+ * Find the bytes that any schedule needs: all that one step reads is there at once, as is all that
+ * it writes, all that enters and all that leaves.
+ */
 static void find_least(struct tilesched_placing *placing)
 {
 	const struct tilesched_model *model = placing->model;
@@ -120,7 +123,7 @@ static void find_least(struct tilesched_placing *placing)
 
 /* ------------------------------------------------------------------------- items */
 
-/* List the units by tensor and first byte. */
+/* List the units, sorted by tensor and first byte. */
 static int sort_units(struct tilesched_placing *placing)
 {
 	const struct tilesched_model *model = placing->model;
@@ -164,7 +167,9 @@ static int add_item(struct tilesched_placing *placing, const struct npuplan_item
 	return 0;
 }
 
-/* A unit, in as few items as runs of chunks allow: each is a placement of its own. */
+/*
+ * Add the items of a unit, each of which becomes a placement: as few as runs of equal chunks allow.
+ */
 static int add_unit(struct tilesched_placing *placing, const struct npuplan_item *tensor,
 		    uint32_t index)
 {
@@ -184,7 +189,7 @@ static int add_unit(struct tilesched_placing *placing, const struct npuplan_item
 	return err;
 }
 
-/* Units of equal size, one chunk each, one after another in the tensor. */
+/* Whether units have equal sizes, one chunk each, and follow each other in the tensor. */
 static bool is_even(const struct tilesched_placing *placing, uint32_t first, uint32_t count)
 {
 	struct npuv_segment at = { 0 };
@@ -202,7 +207,10 @@ static bool is_even(const struct tilesched_placing *placing, uint32_t first, uin
 	return true;
 }
 
-/* Is each unit begun after the end of all that are @slots and more before it? */
+/*
+ * Whether a ring of @slots holds the units: each begins to live after the end of all that are
+ * @slots or more before it.
+ */
 static bool ring_holds(const struct tilesched_placing *placing, uint32_t first, uint32_t count,
 		       uint32_t slots)
 {
@@ -218,7 +226,10 @@ static bool ring_holds(const struct tilesched_placing *placing, uint32_t first, 
 	return true;
 }
 
-/* Least slots of a ring that holds a tensor's units; 0: no fewer than there are units. */
+/*
+ * The fewest slots of a ring that holds a tensor's units; 0: no ring of fewer slots than there are
+ * units does.
+ */
 static uint32_t ring_slots(const struct tilesched_placing *placing, uint32_t first, uint32_t count)
 {
 	uint32_t least;
@@ -248,7 +259,10 @@ static int add_tensor(struct tilesched_placing *placing, const struct npuplan_it
 	return err;
 }
 
-/* Of each tensor that npuplan_make_items() has: alignment, fixed offset. */
+/*
+ * Make the items of all tensors; each has alignment and fixed offset of the one that
+ * npuplan_make_items() has made.
+ */
 static int make_items(struct tilesched_placing *placing, int form)
 {
 	const struct npuplan_problem *problem = placing->problem;
@@ -276,7 +290,10 @@ static int pack(struct tilesched_placing *placing, struct npuplan_error *error)
 {
 	const struct npuplan_problem *problem = placing->problem;
 	uint64_t limit = problem->options->work_limit;
-	/* Nobody else of this call packs: what is told is the packer's alone, its bound too. */
+	/*
+	 * The packer is the only member of this call, so the caller hears what it has found and
+	 * proved.
+	 */
 	struct npuplan_packing none = { .top = UINT64_MAX };
 	struct npuplan_member member = {
 		.effort = problem->effort,
@@ -297,7 +314,7 @@ static int pack(struct tilesched_placing *placing, struct npuplan_error *error)
 	int err;
 
 	err = npuplan_pack_exactly(&pack, &options, placing->offsets, &placing->result, error);
-	/* One packing is always made, however soon it has to end. */
+	/* There is always one packing, however soon the call has to end. */
 	if (!err && !placing->result.top && placing->item_count)
 		err = npuplan_pack_in_order(NPUPLAN_BY_SIZE_DURATION, &pack, placing->offsets,
 					    &placing->result, error);

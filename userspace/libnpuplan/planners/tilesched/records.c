@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Placements of a plan from addresses: pieces and rings as records have them. */
+/* Making a plan's placements of the addresses: pieces and rings become records. */
 #include "tilesched.h"
 
 /*
- * struct record_writer - the records in the making
- * @open: the last one goes on with the next unit, if that fits
+ * struct record_writer - writes the records of a plan
+ * @open: the last record may take the next unit, if that fits
  */
 struct record_writer {
 	const struct tilesched_placing *placing;
@@ -12,7 +12,9 @@ struct record_writer {
 	bool open;
 };
 
-/* Let the last record take one chunk more; false if that is not as far off as the others. */
+/*
+ * Let the last record take one chunk more; false: the chunk is not at the distance of the others.
+ */
 static bool extend(struct record_writer *w, const struct npumem_placement *one)
 {
 	struct npumem_placement *last;
@@ -23,7 +25,10 @@ static bool extend(struct record_writer *w, const struct npumem_placement *one)
 		return false;
 	last = &w->plan->placements[w->plan->placement_count - 1];
 	region = &last->region;
-	/* Rows one after another in both are one chunk: its length is of many. */
+	/*
+	 * Rows that are contiguous in tensor and arena were joined to one chunk, which has the
+	 * length of many.
+	 */
 	rows = region->count[2] > 1 ? region->count[2] : region->length / chunk;
 	length = region->count[2] > 1 ? region->length * rows : region->length;
 	if (last->tensor != one->tensor || region->offset + length != one->region.offset ||
@@ -48,8 +53,8 @@ static bool extend(struct record_writer *w, const struct npumem_placement *one)
 }
 
 /*
- * How many times @apart chunks from the first on are alike: each of one length, and as far from
- * the one @apart before it as the others are.
+ * How many times the first @apart chunks repeat: all chunks have one length, and each is as far
+ * from the one @apart before it as the others are.
  */
 static uint32_t even_runs(const struct npuv_segment *chunks, uint32_t count, uint32_t apart)
 {
@@ -68,7 +73,10 @@ void tilesched_even_chunks(const struct npuv_segment *chunks, uint32_t count, ui
 	*runs = even_runs(chunks, count, *run);
 }
 
-/* One dimension of a record: repetitions of the tensor's bytes, packed one after another. */
+/*
+ * Set one dimension of a record: repetitions that are @apart bytes apart in the tensor, and packed
+ * in the arena.
+ */
 static void repeat(struct npumem_placement *placement, int d, uint32_t count, uint64_t apart,
 		   uint64_t packed)
 {
@@ -94,7 +102,7 @@ static int put_item(struct record_writer *w, uint32_t number)
 		.ring = item->ring,
 	};
 
-	/* A tensor of fixed offset is placed whole. */
+	/* A tensor of fixed offset is placed as a whole. */
 	if (!packed->fixed) {
 		chunks =
 			tilesched_chunks(placing->model, placing->units[item->first_unit], &count) +

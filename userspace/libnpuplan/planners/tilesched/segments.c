@@ -4,23 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ways to run a segment of several operators, most useful first. */
+/* The ways to run a segment of several operators, the most useful first. */
 static const struct tilesched_way ways[] = {
 	{ TILESCHED_DEPTH_FIRST, 1 },  { TILESCHED_REVERSE, 1 },     { TILESCHED_EAGER, 1 },
 	{ TILESCHED_DEPTH_FIRST, 2 },  { TILESCHED_DEPTH_FIRST, 4 }, { TILESCHED_DEPTH_FIRST, 8 },
 	{ TILESCHED_DEPTH_FIRST, 16 },
 };
 
-/* Work between two looks at the clock. */
+/* Work units between two looks at the clock. */
 #define LOOK_EVERY  1000000
-/* Of looking for ever lower peaks; beyond, they are as far apart as one of so many parts. */
+/*
+ * Rounds of looking for the next lower peak, after which each peak has to be lower by one part in
+ * so many.
+ */
 #define MANY_ROUNDS 256
 
 /*
- * struct table_maker - the table in the making
+ * struct table_maker - plays the segments, and makes the table
  * @layers: per operator, its peak in layer order
- * @asked_at: work when @effort was asked last
- * @over: what it said then
+ * @asked_at: work units when @effort was asked last
+ * @over: what @effort said then: the rest is left out
  */
 struct table_maker {
 	struct tilesched_table *table;
@@ -37,14 +40,20 @@ static bool beats(const struct npuplan_schedule_point *a, const struct npuplan_s
 	return a->peak <= b->peak && tilesched_traffic(a) <= tilesched_traffic(b);
 }
 
-/* Those of one @begin are the last of their end's, from @first on. */
+/*
+ * Add a segment to the table unless another one beats it, and drop those that it beats. From @first
+ * on, the segments of this end have the same begin.
+ */
 static int keep(struct tilesched_table *table, uint32_t end, uint32_t first,
 		const struct tilesched_segment *found)
 {
 	struct tilesched_segment *list = table->at[end];
 	uint32_t kept = first;
 
-	/* Who beats it is beaten by none, so that nobody has been dropped by then. */
+	/*
+	 * A segment that beats the new one is beaten by none, so that none has been dropped when it
+	 * is found.
+	 */
 	for (uint32_t i = first; i < table->count[end]; i++) {
 		if (beats(&list[i].cost, &found->cost))
 			return 0;
@@ -65,12 +74,15 @@ static int play_segment(struct table_maker *m, uint32_t end)
 	int err = 0;
 
 	for (uint32_t o = begin; o < end; o++) {
-		/* Of operators that take from several the order of asking matters. */
+		/*
+		 * If an operator reads from several others, the order in which it asks them
+		 * matters.
+		 */
 		branches |= model->ops[o].branches;
 		most = model->ops[o].count > most ? model->ops[o].count : most;
 		limit = m->layers[o] > limit ? m->layers[o] : limit;
 	}
-	/* Nothing has less traffic than layer order, so what peaks as high is of no use. */
+	/* No way has less traffic than layer order, so one that peaks as high is of no use. */
 	if (!limit--)
 		return 0;
 	for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]) && !err; w++) {
@@ -83,7 +95,10 @@ static int play_segment(struct table_maker *m, uint32_t end)
 	return err;
 }
 
-/* Operator by operator: what is always there, and the peaks that all else has to beat. */
+/*
+ * Play single operators, which are always in the table, and find the peaks that longer segments
+ * have to beat.
+ */
 static int play_singles(struct table_maker *m)
 {
 	struct tilesched_segment found = { .way = { TILESCHED_LAYERS, 1 } };
@@ -154,9 +169,9 @@ void tilesched_table_fini(struct tilesched_table *table)
 /* ---------------------------------------------------------------------------- paths */
 
 /*
- * struct path_node - the best way to have operators [0, e) done
- * @segments: that it is made of; 0: there is none
- * @taken: the last one, of table->at[e]
+ * struct path_node - the best path for operators [0, e)
+ * @segments: number of its segments; 0: there is no path
+ * @taken: its last segment, in table->at[e]
  */
 struct path_node {
 	struct npuplan_schedule_point cost;
@@ -164,7 +179,10 @@ struct path_node {
 	uint32_t taken;
 };
 
-/* Less traffic; then the lower peak; then fewer operators that are interleaved. */
+/*
+ * Whether path a is better: it has less traffic, or else a lower peak, or else more segments, so
+ * that fewer operators are interleaved.
+ */
 static bool is_better(const struct path_node *a, const struct path_node *b)
 {
 	uint64_t left = tilesched_traffic(&a->cost), right = tilesched_traffic(&b->cost);
@@ -176,7 +194,7 @@ static bool is_better(const struct path_node *a, const struct path_node *b)
 	return a->segments > b->segments;
 }
 
-/* NULL: out of memory. */
+/* Find the best paths for all e, whose peak is not above @limit; NULL: out of memory. */
 static struct path_node *find_nodes(const struct tilesched_table *table, uint64_t limit)
 {
 	struct path_node *nodes = npuplan_calloc((size_t)table->op_count + 1, sizeof(*nodes));
@@ -222,7 +240,7 @@ int tilesched_path_find(const struct tilesched_table *table, uint64_t limit,
 	return path->segments ? 0 : -ENOMEM;
 }
 
-/* Least peak of all paths. -ENOMEM. */
+/* Find the least peak of all paths. -ENOMEM. */
 static int least_peak(const struct tilesched_table *table, uint64_t *peak)
 {
 	AUTO_HEAP uint64_t *best = npuplan_calloc((size_t)table->op_count + 1, sizeof(*best));
@@ -253,7 +271,7 @@ int tilesched_front(const struct tilesched_table *table, struct npuplan_schedule
 	uint32_t n = 0;
 	int err = least_peak(table, &least);
 
-	/* From the least traffic down to the least peak. */
+	/* The points are found from the least traffic down to the least peak. */
 	for (uint32_t round = 0; !err; round++) {
 		AUTO_HEAP struct path_node *nodes = find_nodes(table, limit);
 		struct npuplan_schedule_point cost;
@@ -262,7 +280,10 @@ int tilesched_front(const struct tilesched_table *table, struct npuplan_schedule
 		if (err)
 			break;
 		cost = nodes[table->op_count].cost;
-		/* No more traffic, and a lower peak: the point before it was none. */
+		/*
+		 * A point with no more traffic and a lower peak beats the one before it, which is
+		 * not in the front then.
+		 */
 		if (n && tilesched_traffic(&list[n - 1]) >= tilesched_traffic(&cost))
 			n--;
 		err = npuplan_append(&list, &n, &cost, 1);

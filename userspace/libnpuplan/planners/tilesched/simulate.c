@@ -6,11 +6,11 @@
 #include <string.h>
 
 /*
- * struct play - of a segment
+ * struct play - a segment that is being played
  * @begin, @end: its operators
- * @cost: so far; of its weights those that are fetched if they do not stay on chip
+ * @cost: its cost so far; its weights are those fetched if none stays on chip
  * @over: the peak is above @limit
- * @last: operator that ran last
+ * @last: the operator that ran last
  */
 struct play {
 	struct tilesched_sim *sim;
@@ -22,7 +22,7 @@ struct play {
 	bool over;
 };
 
-/* Operators that need each operator, for eager(). */
+/* List, for each operator, those that need it; eager() goes by that. */
 static void list_consumers(struct tilesched_sim *sim)
 {
 	const struct tilesched_model *model = sim->model;
@@ -36,7 +36,7 @@ static void list_consumers(struct tilesched_sim *sim)
 		for (uint32_t k = model->steps[op->first].first_wait; k < end; k++) {
 			uint32_t *first = &sim->first_consumer[model->waits[k].op];
 
-			/* It is at the front if it is listed already. */
+			/* If the operator is listed already, it is at the front. */
 			if (*first != NPUMEM_NONE && sim->consumers[*first].op == o)
 				continue;
 			sim->consumers[count] = (struct tilesched_consumer){ o, *first };
@@ -139,7 +139,7 @@ static void run_step(struct play *run, uint32_t op)
 
 /* ------------------------------------------------------------------- depth-first */
 
-/* A wait of the next @count steps of @op that is not over yet; false if all are. */
+/* Find a wait of the next @count steps of @op that is not over yet; false: all are. */
 static bool unmet(struct play *run, uint32_t op, uint32_t count, bool reverse,
 		  struct tilesched_wait *found)
 {
@@ -164,12 +164,12 @@ static bool unmet(struct play *run, uint32_t op, uint32_t count, bool reverse,
 	return false;
 }
 
-/* Run @op until @count of its steps are done, and all that these need. */
+/* Run @op until @count of its steps are done, and before each the steps that it needs. */
 static void depth_first(struct play *run, uint32_t op, uint32_t count, struct tilesched_way way)
 {
 	struct tilesched_sim *sim = run->sim;
 	const struct tilesched_model *model = sim->model;
-	/* Needs are of earlier operators: the stack is never deeper than there are. */
+	/* An operator needs earlier ones only, so the stack is never deeper than their number. */
 	uint32_t depth = 0;
 
 	sim->stack[depth++] = (struct tilesched_wait){ op, count };
@@ -182,7 +182,9 @@ static void depth_first(struct play *run, uint32_t op, uint32_t count, struct ti
 			depth--;
 			continue;
 		}
-		/* Quanta begin at multiples, so that all ways cut an operator alike. */
+		/*
+		 * Quanta begin at multiples of their size, so that all ways cut an operator alike.
+		 */
 		steps = way.quantum - done % way.quantum;
 		if (steps > model->ops[top->op].count - done)
 			steps = model->ops[top->op].count - done;
@@ -273,7 +275,10 @@ bool tilesched_sim_segment(struct tilesched_sim *sim, uint32_t end, struct tiles
 			for (uint32_t s = 0; s < model->ops[o].count && !run.over; s++)
 				run_step(&run, o);
 	} else {
-		/* Later operators ask first; what they leave over, earlier ones do. */
+		/*
+		 * Later operators ask first, and earlier ones then run the steps that nobody has
+		 * asked for.
+		 */
 		for (uint32_t o = end; o-- > run.begin && !run.over;)
 			depth_first(&run, o, model->ops[o].count, way);
 	}

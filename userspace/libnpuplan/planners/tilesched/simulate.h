@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Orders of the steps of consecutive operators, and what memory and traffic they
- * cost: played on a model, without addresses.
+ * Playing: steps of consecutive operators are run on a model, in several orders and without
+ * addresses, to see how much memory and traffic that costs.
  */
 #pragma once
 
 #include "model.h"
 
 /*
- * enum tilesched_rule - order of the steps of a segment
+ * enum tilesched_rule - the order of the steps of a segment
  *
- * Depth-first: each step of the last operator asks for what it needs,
- * these steps for what they need, and so on; an operator that is asked goes on by
- * a quantum of steps. What nobody in the segment has asked for comes last, later
- * operators first.
+ * In depth-first order each step of the last operator asks for the steps that it needs, these ask
+ * for those that they need, and so on. An operator that is asked goes on by a quantum of steps.
+ * Steps that nobody in the segment has asked for come last, those of later operators first.
  */
 enum tilesched_rule {
 	TILESCHED_LAYERS,      /* operator by operator */
@@ -23,9 +22,9 @@ enum tilesched_rule {
 };
 
 /**
- * struct tilesched_way - to run a segment
+ * struct tilesched_way - a way to run a segment
  * @rule: enum tilesched_rule
- * @quantum: steps of an operator in one go, > 0
+ * @quantum: number of steps that an operator runs in one go, at least 1
  */
 struct tilesched_way {
 	uint16_t rule;
@@ -33,8 +32,8 @@ struct tilesched_way {
 };
 
 /*
- * struct tilesched_consumer - operator that needs another one
- * @next: in sim->consumers, the next one that needs the same; NPUMEM_NONE: there is none
+ * struct tilesched_consumer - an operator that needs another one
+ * @next: number, in sim->consumers, of the next one that needs the same; NPUMEM_NONE: there is none
  */
 struct tilesched_consumer {
 	uint32_t op;
@@ -42,18 +41,18 @@ struct tilesched_consumer {
 };
 
 /*
- * struct tilesched_sim - state of the memory
- * @left: per unit, steps that have yet to read it
- * @live: bytes
- * @entry: bytes that are there at first, those included that nobody reads
- * @next: operator; all before it are done, none from it on is begun
- * @done: per operator, steps that are done
- * @order: steps of the segment, as they were run; @order_count of them
- * @first_consumer: per operator, in @consumers: who needs it
- * @ready: of eager order, a bit an operator
- * @stack: of depth-first order
+ * struct tilesched_sim - the state of the memory, and the operators that are done
+ * @left: per unit, number of steps that have yet to read it
+ * @live: bytes of all units that live
+ * @entry: bytes that are there at the entry, including those that nobody reads
+ * @next: an operator: all before it are done, and none from it on is begun
+ * @done: per operator, number of steps that are done
+ * @order: steps of the segment in the order in which they were run; @order_count of them
+ * @first_consumer: per operator, number of the first one in @consumers that needs it
+ * @ready: for eager order, the set of operators that can go on
+ * @stack: for depth-first order, the operators that were asked and wait
  * @resident: bytes of weights that stay on chip while a segment runs
- * @work: units and waits looked at
+ * @work: work units: units of memory and waits that were looked at
  */
 struct tilesched_sim {
 	const struct tilesched_model *model;
@@ -73,19 +72,19 @@ struct tilesched_sim {
 	struct npuplan_pool pool;
 };
 
-/* npuplan_pool_free() its pool in any case. -ENOMEM */
+/* Begin with no step done. The caller frees sim->pool in any case. -ENOMEM. */
 int tilesched_sim_init(struct tilesched_sim *sim, const struct tilesched_model *model,
 		       uint64_t resident);
 
-/* Nothing is done. */
+/* Go back to where no step is done. */
 void tilesched_sim_rewind(struct tilesched_sim *sim);
-/* tilesched_sim_segment() - run operators [next, end), and take it back
- * @limit: above this peak the rest is not run
+/* tilesched_sim_segment() - run operators [next, end), find the cost, and take it back
+ * @limit: peak above which the rest is not run
  *
- * False: it goes above the limit; the cost is not known then. sim->order has the
- * steps that were run.
+ * False: the peak is above the limit, and the cost is not known. sim->order has the steps that were
+ * run.
  */
 bool tilesched_sim_segment(struct tilesched_sim *sim, uint32_t end, struct tilesched_way way,
 			   uint64_t limit, struct npuplan_schedule_point *cost);
-/* Run operators [next, end) for good, in layer order, which leaves what any order does. */
+/* Run operators [next, end) for good, in layer order, which leaves the memory as any order does. */
 void tilesched_sim_advance(struct tilesched_sim *sim, uint32_t end);

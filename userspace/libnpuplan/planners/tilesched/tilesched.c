@@ -7,7 +7,10 @@
 #include "graph/checked.h"
 #include "problem/packing.h"
 
-/* struct tilesched_planning - segments of a graph, and the front of what they make */
+/*
+ * struct tilesched_planning - the segments of a graph, and the front of the schedules that they
+ * make
+ */
 struct tilesched_planning {
 	const struct npuplan_problem *problem;
 	struct tilesched_model model;
@@ -55,7 +58,7 @@ static void placing_fini(struct tilesched_placing *placing)
 	npuplan_pool_free(&placing->pool);
 }
 
-/* The schedule of a point of the front: its path, played once more. */
+/* Make the schedule of a point of the front, by playing its path once more. */
 static int schedule(struct tilesched_planning *planning, uint32_t point,
 		    struct tilesched_placing *placing)
 {
@@ -99,7 +102,7 @@ static struct npuplan_plan *make_plan(const struct tilesched_planning *planning,
 	const struct tilesched_model *model = &planning->model;
 	const struct npuplan_packing packing = {
 		.top = placing->result.top,
-		/* What is proved of pieces is not of bytes. */
+		/* A bound that is proved for pieces does not hold for single bytes. */
 		.lower_bound = placing->lower_bound,
 		.work = planning->table.work + placing->result.work,
 		.status = npuplan_status_of(placing->result.top, placing->least),
@@ -121,12 +124,12 @@ static struct npuplan_plan *make_plan(const struct tilesched_planning *planning,
 	return plan;
 }
 
-/* First point of the front to try: the lowest peak that what was asked for allows. */
+/* The first point of the front to try: the one of lowest peak whose traffic the options allow. */
 static uint32_t first_point(const struct tilesched_planning *planning, double factor)
 {
 	uint32_t point = 0;
 
-	/* Traffic falls along the front, so the last point has the least there is. */
+	/* Traffic falls along the front, so the last point has the least. */
 	while (factor > 0 && point + 1 < planning->front_count &&
 	       (double)planning->front[point].weights >
 		       factor * (double)planning->model.all_weights)
@@ -134,7 +137,7 @@ static uint32_t first_point(const struct tilesched_planning *planning, double fa
 	return point;
 }
 
-/* In place of what was placed before. */
+/* Place the schedule of a point, instead of the one that was placed before. */
 static int place_point(struct tilesched_planning *planning, uint32_t point, int form,
 		       struct tilesched_placing *placing, struct npuplan_error *error)
 {
@@ -148,8 +151,8 @@ static int place_point(struct tilesched_planning *planning, uint32_t point, int 
 }
 
 /*
- * The point that was asked for; within a budget the one of least traffic that
- * fits, so from the highest peak that might on down.
+ * Choose the point that the options ask for. Within a budget it is the one of least traffic that
+ * fits, so points are tried from the highest peak that might fit on down.
  */
 static int choose(struct tilesched_planning *planning, int form, struct tilesched_placing *placing,
 		  struct npuplan_error *error)
@@ -164,7 +167,7 @@ static int choose(struct tilesched_planning *planning, int form, struct tilesche
 		point++;
 	do {
 		err = place_point(planning, point, form, placing, error);
-		/* Tensors with fixed offsets may meet in this order, and not in that of layers. */
+		/* Tensors with fixed offsets may collide in this order, but not in layer order. */
 		if (err == -EINVAL && point < last)
 			return place_point(planning, last, form, placing, error);
 	} while (!err && budget && placing->result.top > budget && point-- > first);
@@ -188,7 +191,10 @@ int npuplan_plan_tilesched(const struct npuplan_problem *problem, const struct n
 			(unsigned long long)placing.result.top, (unsigned long long)budget,
 			(unsigned long long)placing.lower_bound,
 			problem->options->traffic_factor > 0 ? " within the traffic factor" : "");
-		/* The bound is of this order; others are not proved to be above the budget. */
+		/*
+		 * The bound holds for this order only, so that it is not proved that none fits the
+		 * budget.
+		 */
 		if (error)
 			error->needed = placing.result.top;
 	}

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tile scheduling: the steps of consecutive operators interleaved depth-first, so
- * that a tile is read soon after it is written, and tensors placed in pieces
- * (docs/tile-scheduling.md). Nothing is computed twice.
+ * Tile scheduling: the steps of consecutive operators are interleaved depth-first, so that a tile
+ * is read soon after it is written, and tensors are placed in pieces (docs/tile-scheduling.md).
+ * Nothing is computed twice.
  */
 #pragma once
 
 #include "segments.h"
 
-/* Bytes of weights that stay on chip while a segment runs, if none are asked for. */
+/* Bytes of weights that stay on chip while a segment runs, if the user does not say how many. */
 #define NPUPLAN_TILESCHED_RESIDENT  262144ull
-/* Units of work of playing segments, and of packing, if none are asked for: seconds. */
+/* Work units of playing segments, and of packing, if the user asks for no limit: some seconds. */
 #define NPUPLAN_TILESCHED_WORK	    200000000ull
 #define NPUPLAN_TILESCHED_PACK_WORK 100000000ull
 
@@ -20,16 +20,19 @@ enum npuplan_tilesched_form {
 	NPUPLAN_TILESCHED_RINGS,  /* those of a tensor in a ring, where it has rows */
 };
 
-/* A planner (planners.h). -EOPNOTSUPP: loops and branches. */
+/*
+ * Tile scheduling as a planner (planners/planner.h). -EOPNOTSUPP: the graph has loops or branches.
+ */
 int npuplan_plan_tilesched(const struct npuplan_problem *problem, const struct npuv_graph *cells,
 			   int form, struct npuplan_plan **plan, struct npuplan_error *error);
 
 /*
- * struct tilesched_item - what is placed at one address
- * @first_unit: in placing->units[]; @unit_count of them
- * @ring: slots, each of as many bytes as the first unit; 0: no ring
- * @first_chunk: of a single unit: its chunks from there on,
- * @run, @runs: so many equally far apart, and so often again, packed
+ * struct tilesched_item - the units, or the part of one, that are placed at one address
+ * @first_unit: its first unit, in placing->units[]; @unit_count of them
+ * @ring: number of slots of a ring, each of as many bytes as the first unit; 0: it is no ring
+ * @first_chunk: of a single unit, the first of the chunks that are placed
+ * @run, @runs: number of chunks that are equally far apart, and number of times that these repeat;
+ *	they are packed one after another
  */
 struct tilesched_item {
 	uint32_t first_unit;
@@ -41,16 +44,16 @@ struct tilesched_item {
 };
 
 /*
- * struct tilesched_placing - a schedule and its addresses
- * @order: steps of the model as they are run
+ * struct tilesched_placing - a schedule, and its addresses
+ * @order: steps of the model in the order in which they are run
  * @positions: per step of the graph, its position in the schedule
- * @live: atoms are units, by number; takeovers are in no order
- * @units: in the order of tensors and their bytes
- * @items: to pack; @of: what each is made of
- * @lower_bound: most bytes that live at once; no placing needs less
- * @peak_instant: when
- * @least: bytes that any schedule needs
- * @pool: of all arrays but @items, @of and takeovers
+ * @live: live ranges: its atoms are the units, by number, and its takeovers are not sorted
+ * @units: numbers of the units, sorted by tensor and first byte
+ * @items: items to pack; @of: what each of them is made of
+ * @lower_bound: the most bytes that live at once; no placing of this schedule needs less
+ * @peak_instant: the instant at which they live
+ * @least: the bytes that any schedule needs
+ * @pool: memory of all arrays but @items, @of and takeovers
  */
 struct tilesched_placing {
 	const struct npuplan_problem *problem;
@@ -71,13 +74,14 @@ struct tilesched_placing {
 	struct npuplan_pool pool;
 };
 
-/* tilesched_place() - live ranges, items, addresses of a schedule (place.c)
+/* tilesched_place() - find live ranges, items and addresses of a schedule (place.c)
  *
- * -EINVAL: fixed offsets collide. placing->result.top is what is needed.
+ * placing->result.top becomes the bytes that the schedule needs. -EINVAL: fixed offsets collide;
+ * -ENOMEM.
  */
 int tilesched_place(struct tilesched_placing *placing, int form, struct npuplan_error *error);
 
-/* Chunks of a unit, which are those of its first version. */
+/* The chunks of a unit, which are those of its first version. */
 static inline const struct npuv_segment *tilesched_chunks(const struct tilesched_model *model,
 							  uint32_t unit, uint32_t *count)
 {
@@ -87,13 +91,16 @@ static inline const struct npuv_segment *tilesched_chunks(const struct tilesched
 	return &model->cells->segments[cell->first_segment];
 }
 
-/* Chunks of one cell from the first on that a single placement can hold (records.c). */
+/*
+ * Find how many chunks of a cell, from the first on, a single placement can hold: runs of @run
+ * chunks, @runs of them (records.c).
+ */
 void tilesched_even_chunks(const struct npuv_segment *chunks, uint32_t count, uint32_t *run,
 			   uint32_t *runs);
 
-/* tilesched_records() - the placements of a plan (records.c)
+/* tilesched_records() - make the placements of a plan (records.c)
  *
- * Units of equal length that follow each other in tensor and arena at equal
- * distances are one record. -ENOMEM.
+ * Units of equal length that follow each other in tensor and arena at equal distances become one
+ * record. -ENOMEM.
  */
 int tilesched_records(const struct tilesched_placing *placing, struct npuplan_plan *plan);
