@@ -8,9 +8,9 @@
 #define ITEMS 120
 
 /*
- * struct listener - what was told
- * @last: the last that was told
- * @stop_after: calls; 0: never
+ * struct listener - hears of a call's progress
+ * @last: the last progress that it was told
+ * @stop_after: number of calls after which it ends the planning; 0: never
  */
 struct listener {
 	struct npuplan_pack_progress last;
@@ -88,7 +88,7 @@ static int listen(void *context, const struct npuplan_pack_progress *now)
 {
 	struct listener *listener = context;
 
-	/* It only ever gets better. */
+	/* From call to call, the best packing never becomes worse. */
 	if (listener->calls) {
 		assert_true(now->top <= listener->last.top);
 		assert_true(now->lower_bound >= listener->last.lower_bound);
@@ -99,7 +99,7 @@ static int listen(void *context, const struct npuplan_pack_progress *now)
 	return listener->stop_after && listener->calls >= listener->stop_after;
 }
 
-/* The reason that there is more than greedy. */
+/* Auto and exact find packings that no greedy planner finds. */
 TEST(better_than_greedy)
 {
 	static const struct npuplan_options options = { .work_limit = 20000000 };
@@ -138,7 +138,7 @@ TEST(progress)
 	npuplan_conflicts_fini(&problem.conflicts);
 }
 
-/* Whoever wants no more gets what there is: a packing, and soon. */
+/* A caller that ends planning gets a packing, and soon. */
 TEST(cancel)
 {
 	struct listener listener = { .stop_after = 1 };
@@ -149,13 +149,13 @@ TEST(cancel)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		listener = (struct listener){ .stop_after = 1 };
 		pack(&problem, names[i]);
-		/* Once more if it was stopped before it had any. */
+		/* There is one call more if planning was stopped before there was any packing. */
 		assert_in_range(listener.calls, 1, 2);
 	}
 	npuplan_conflicts_fini(&problem.conflicts);
 }
 
-/* A deadline that is past before it begins: still a packing. */
+/* Even with a deadline that is past before planning begins there is a packing. */
 TEST(deadline)
 {
 	static const struct npuplan_options options = { .deadline_seconds = -1 };
@@ -167,7 +167,7 @@ TEST(deadline)
 	npuplan_conflicts_fini(&problem.conflicts);
 }
 
-/* By work alone: the same again, and more work is never worse. */
+/* A limit of work gives the same plan each time, and more work never gives a worse one. */
 TEST(work_limit)
 {
 	struct npuplan_options options = { 0 };
@@ -190,7 +190,7 @@ TEST(work_limit)
 	npuplan_conflicts_fini(&problem.conflicts);
 }
 
-/* Two items of which the bound, 5, is not to be had: proved, by both. */
+/* No packing reaches the bound of 5, and both planners prove that. */
 TEST(proves_more)
 {
 	static const struct npuplan_options options;
@@ -220,7 +220,7 @@ TEST(proves_more)
 	npuplan_conflicts_fini(&problem.conflicts);
 }
 
-/* The search goes on from a packing that is there, and does not make the greedy ones again. */
+/* The search begins with the incumbent, and does not make the greedy packings again. */
 TEST(incumbent)
 {
 	static const struct npuplan_options options = { .work_limit = 20000000 };
@@ -228,7 +228,9 @@ TEST(incumbent)
 	struct npuplan_packing incumbent, alone, found;
 	uint64_t kept[ITEMS];
 
-	/* Of a problem without fixed offsets valleys alone reach the bound. */
+	/*
+	 * One item is fixed, since the valley packer alone reaches the bound without fixed offsets.
+	 */
 	items[0].fixed = true;
 	incumbent = pack(&problem, "greedy");
 	memcpy(kept, offsets, sizeof(kept));

@@ -13,8 +13,8 @@
 #define ALIGN 64
 
 /*
- * Whole arena, w and b included, of the library that NNC is from, every tensor
- * rounded up to 64 bytes. None may be missed; @reached is what it takes here.
+ * The arenas of the library that NNC is from, with parameters w and b, and every tensor rounded up
+ * to 64 bytes. No plan may need more; @reached is what plans need here.
  */
 static const struct {
 	const char *name;
@@ -92,7 +92,7 @@ TEST(facts)
 	}
 }
 
-/* Without rounding, the most bytes live at once are what it takes. */
+/* Without rounding, plans need as many bytes as live at once. */
 TEST(bounds)
 {
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
@@ -337,7 +337,7 @@ TEST(print)
 	free(text);
 }
 
-/* Pairs are listed within the limit of memory, by every planner, or not at all. */
+/* Every planner lists pairs within the limit of memory, or not at all. */
 TEST(memory_limit)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = import("loop_nested");

@@ -6,7 +6,7 @@
 
 #include "planners/planners.h"
 
-/* Step that reads @in0 and @in1, writes @out, which may take the bytes of @in0. */
+/* Add a step that reads @in0 and @in1 and writes @out, which may take the bytes of @in0. */
 static void inplace_step(struct npuplan_graph *graph, uint32_t flags, uint32_t in0, uint32_t in1,
 			 uint32_t out)
 {
@@ -54,7 +54,7 @@ static void assert_planner(const struct npuplan_graph *graph, const char *planne
 	assert_int_equal(plan->info.lower_bound, bound);
 }
 
-/* Of whole tensors, and by atoms: the same. */
+/* Check that planners of whole tensors and of atoms make the same arena and bound. */
 static void assert_plan(const struct npuplan_graph *graph, uint64_t arena, uint64_t bound)
 {
 	assert_planner(graph, "greedy", arena, bound);
@@ -241,7 +241,10 @@ TEST(bands)
 	assert_plan(graph, 64, 64);
 }
 
-/* Whole operators: marked where both have as many bytes, and the input is no parameter. */
+/*
+ * Whole operators are marked as in place where both tensors have the same bytes and the input is no
+ * parameter.
+ */
 TEST(marks)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("marks");

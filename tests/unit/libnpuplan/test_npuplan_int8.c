@@ -14,7 +14,7 @@
 
 /* ------------------------------------------------------------------- arithmetic by hand */
 
-/* struct values - of up to three inputs, as they lie in memory */
+/* struct values - the values of up to three inputs, as they lie in memory */
 struct values {
 	const int8_t *inputs[3];
 };
@@ -247,7 +247,7 @@ static struct npuplan_graph *tiled(enum npuplan_layout layout, uint32_t bands, b
 	return tiled_by(&tiling);
 }
 
-/* All planners; returns how many plans there were. */
+/* Check the plans of all planners, and return how many there were. */
 static unsigned int check_planners(struct npuplan_graph *graph, const char *what)
 {
 	struct int8_net net;
@@ -266,12 +266,15 @@ static unsigned int check_planners(struct npuplan_graph *graph, const char *what
 		struct npuplan_error error = { .text = "" };
 		AUTO_PLAN struct npuplan_plan *plan = NULL;
 
-		/* It loads parameters, and these are in the arena. */
+		/* COSMA loads parameters, which are in the arena here, so it refuses them. */
 		if (graph->tiling.with_parameters && !strncmp(name, "cosma", 5))
 			continue;
 		int err = npuplan_plan(graph, &options, &plan, &error);
 
-		/* Some take some tilings alone; those that only place tiles take all. */
+		/*
+		 * COSMA and tile scheduling refuse some tilings; planners that only place tiles
+		 * take all.
+		 */
 		if (err == -EOPNOTSUPP &&
 		    (!strncmp(name, "cosma", 5) || !strncmp(name, "tile-scheduled", 14))) {
 			print_message("# %s, %s: %s\n", what, name, error.text);
@@ -374,7 +377,7 @@ TEST(weights_3d)
 	}
 }
 
-/* N,C,H,W: linear and sums go by the last dimension, which is none of channels. */
+/* In N,C,H,W, linear and sums go by the last dimension, which is not channels. */
 TEST(weights_of_pixels)
 {
 	for (int sum = 0; sum < 2; sum++) {
@@ -407,7 +410,7 @@ TEST(weights_of_pixels)
 
 /* ---------------------------------------------------------------------- what is wrong */
 
-/* The tile that a step accesses of a tensor. */
+/* The region of a tensor that a step accesses. */
 static struct npumem_region *region_of(struct npuplan_graph *graph, uint32_t step, uint32_t tensor)
 {
 	const struct npuplan_step *s = &graph->steps[step];
@@ -475,7 +478,7 @@ TEST(wrong_writes)
 	REFUSE(graph, int8_check_tiles(&net, NULL, NULL),
 	       "operator conv2d: byte 1767 of tensor stem is never written");
 
-	/* A row further up, for which it has the input, too. */
+	/* The region moves up by a row, which the step has the input for, too. */
 	graph = tiled(NPUPLAN_NHWC, 2, false);
 	region_of(graph, 1, STEM)->offset -= 4 * 34;
 	region_of(graph, 1, IN)->offset -= 4 * 6;
@@ -504,7 +507,7 @@ static struct npumem_placement *placement_of(struct npuplan_plan *plan, uint32_t
 	return NULL;
 }
 
-/* Plans that the verifier would refuse. */
+/* The judges find what is wrong in plans that the verifier would refuse. */
 TEST(wrong_plans)
 {
 	struct npuplan_graph *graph = tiled(NPUPLAN_NHWC, 1, false);

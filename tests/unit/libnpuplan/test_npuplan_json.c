@@ -87,7 +87,7 @@ TEST(bands_text)
 		"{\"op\":1000,\"tile\":1,\"reads\":[{\"tensor\":100,\"rows\":[1,3]}],\"writes\":[{\"tensor\":101,\"rows\":[2,2]}]},\n"));
 }
 
-/* A plan, its JSON read, and that written as a blob: the same bytes. */
+/* Write a plan as JSON, read that, and check that both plans are the same bytes as blobs. */
 static void round_trip(const struct npuplan_graph *graph, struct npuplan_plan *plan)
 {
 	AUTO_TEXT char *text = json_of(graph, plan), *again = NULL;
@@ -121,7 +121,7 @@ TEST(round_trip)
 	}
 }
 
-/* Without operators steps are told by their number. */
+/* In a graph without operators, steps are told apart by their numbers. */
 TEST(round_trip_of_blob_graph)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
@@ -594,7 +594,7 @@ TEST(tilings_refused)
 	npuplan_graph_free(graph);
 }
 
-/* What cannot be written so that it could be read again. */
+/* The writer refuses what could not be read again. */
 TEST(writer_refusals)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = model(1);

@@ -116,7 +116,10 @@ TEST(tiles_make_atoms)
 	npuplan_liveness_fini(&live);
 }
 
-/* An input nobody reads is there at entry; one written and not read, as written. */
+/*
+ * An input that nobody reads lives at the entry; a tensor that is only written lives while it is
+ * written.
+ */
 TEST(unread)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("unread");
@@ -159,7 +162,7 @@ TEST(state)
 	npuplan_liveness_fini(&live);
 }
 
-/* Parameters: outside the arena unless a step accesses them; then for good. */
+/* Parameters lie outside the arena unless a step accesses them; then they live for good. */
 TEST(parameters)
 {
 	for (int with = 0; with < 2; with++) {

@@ -9,7 +9,7 @@ static const struct {
 	uint64_t greedy;
 	uint64_t bound;
 } models[] = {
-	/* The best of first fit, and the bound, of whole tensors. */
+	/* Arena of the best first fit of whole tensors, and the bound. */
 	{ "densenet121.fused", 2107392, 2107392 },
 	{ "fsrcnn_s_x2_512.fused", 9961472, 9699328 },
 	{ "inception_v3.fused", 2074464, 2074464 },
@@ -71,8 +71,8 @@ TEST(bands)
 }
 
 /*
- * Cut by the tiler: every step fits, told again the steps are the same, and TAA reaches
- * the lower bound of the order of layers in NHWC.
+ * In graphs that the tiler cuts every step fits, the same choices told again make the same steps,
+ * and TAA reaches the lower bound of layer order in NHWC.
  */
 TEST(tiler)
 {
@@ -103,7 +103,7 @@ TEST(tiler)
 	}
 }
 
-/* With parameters the arena holds them all, besides the rest. */
+/* An arena with parameters holds all of them besides the other tensors. */
 TEST(parameters)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = import_model("mobilenet_v2.fused");
@@ -119,7 +119,10 @@ TEST(parameters)
 	assert_true(plan->info.arena_size >= plan->info.lower_bound);
 }
 
-/* More conflicts than there is work for: still a plan, and none above whole tensors'. */
+/*
+ * With more conflicts than there is work for, there still is a plan, which needs no more than whole
+ * tensors.
+ */
 TEST(tiles_of_rows)
 {
 	static const char *const planners[] = { "taa", "auto" };

@@ -14,8 +14,8 @@
 #define T NPUPLAN_NNC_SINK
 
 /**
- * struct told - what the insertions did, as text
- * @names: one letter an item
+ * struct told - the insertions, as text
+ * @names: a letter for each item
  * @text: a line each: the tuple, the ends of the edge that is split, base and size of the
  *	buffer, and all edges with their weights
  */
@@ -29,7 +29,7 @@ static char name_of(const char *names, uint32_t item)
 	return item == S ? 'S' : item == T ? 'T' : names[item];
 }
 
-/* Bytes from one item to another; 0 for no edge. */
+/* The bytes of all edges from one item to another. */
 static uint64_t allocation_weight(const struct npuplan_nnc_allocation *allocation, uint32_t from,
 				  uint32_t to)
 {
@@ -92,7 +92,7 @@ static struct npuplan_item item(uint64_t size, uint32_t start, uint32_t end)
 	return (struct npuplan_item){ .size = size, .align = 1, .start = start, .end = end };
 }
 
-/* Run it and check that what comes out is a packing; returns its top. */
+/* Run NNC, check that the result is a packing, and return its top. */
 static uint64_t run(const struct npuplan_conflicts *conflicts,
 		    const struct npuplan_nnc_options *options, uint64_t *offsets)
 {
@@ -415,7 +415,7 @@ static void fill_layered(struct npuplan_item *items, uint32_t count)
 			     i + (random_range(&random, 0, 9) ? 1 : random_range(&random, 2, 12)));
 }
 
-/* Time is up from the start: the rest is first fit, a packing all the same. */
+/* If time is up from the start, all items are placed by first fit, which still is a packing. */
 TEST(stopped)
 {
 	static struct npuplan_item items[300];
@@ -434,7 +434,7 @@ TEST(stopped)
 	run(&conflicts, &options, offsets);
 }
 
-/* Rounds: never worse, and the same again. */
+/* More rounds never make it worse, and they give the same result each time. */
 TEST(rounds)
 {
 	static struct npuplan_item items[1000];

@@ -235,7 +235,7 @@ TEST(interval_sets)
 	npuplan_conflicts_fini(&c);
 }
 
-/* Lowest address by trying each in turn. */
+/* Find the lowest address by trying each in turn. */
 static uint64_t brute_lowest(const struct npuplan_item *items, const uint64_t *offsets,
 			     const bool *placed, uint32_t count, uint32_t which, uint32_t align)
 {
@@ -311,7 +311,7 @@ static bool at_once(void *context)
 	return true;
 }
 
-/* No more pairs than asked for, and given up in between. */
+/* Listing ends at the limit of pairs that was asked for, and when the caller gives up. */
 TEST(list_of_pairs)
 {
 	struct npuplan_item *items = calloc(4000, sizeof(*items));

@@ -328,12 +328,12 @@ TEST(progress)
 	assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
 	assert_true(seen.calls > 1);
 	assert_int_equal(seen.top, result.top);
-	/* Cancelled at once there is one packing, and it is a packing. */
+	/* A call that is ended at its second report has one packing, which is valid. */
 	seen = (struct watch){ .top = UINT64_MAX, .cancel_at = 2 };
 	assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
 	assert_int_equal(seen.calls, 2);
 	assert_int_equal(result.status, NPUPLAN_PACK_FEASIBLE);
-	/* Before there is anything. */
+	/* A call that is ended at its first report has none. */
 	seen = (struct watch){ .top = UINT64_MAX, .cancel_at = 1 };
 	assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
 	assert_int_equal(result.status, NPUPLAN_PACK_UNKNOWN);
@@ -414,7 +414,7 @@ static void scatter(struct npuplan_item *items)
 	}
 }
 
-/* No packer goes far beyond its limit, and none past a call to cancel. */
+/* No packer goes far beyond its limit of work, and none goes on when its caller has ended it. */
 TEST(limits_are_kept)
 {
 	static struct npuplan_item items[MANY];
@@ -465,7 +465,7 @@ static void check_memory(const struct npuplan_pack_problem *problem, const char 
 			    result.status == NPUPLAN_PACK_FEASIBLE);
 		assert_true((result.status == NPUPLAN_PACK_UNKNOWN) == !result.top);
 		assert_true(steps++ || !result.top);
-		/* What more memory lets it do comes after what it did with less. */
+		/* With more memory the packer first does all that it did with less. */
 		assert_true(result.top ? result.top <= before : before == UINT64_MAX);
 		before = result.top ? result.top : before;
 	}

@@ -23,7 +23,7 @@ static void refused(const struct npuplan_graph *graph, const struct npuplan_opti
 	struct npuplan_error error = planning_error(graph, options, want);
 
 	ASSERT_TEXT(error, text);
-	/* Nobody is forced to ask why. */
+	/* The error may be NULL. */
 	assert_int_equal(npuplan_plan(graph, options, &plan, NULL), want);
 }
 
@@ -113,7 +113,7 @@ TEST(planner_names)
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!is_listed(names[i]))
 			fail_msg("%s is not listed", names[i]);
-	/* Each, whoever has added it, is what it says, and no worse than no reuse. */
+	/* Every planner of the table makes a plan, which is no worse than without reuse. */
 	for (unsigned int i = 0; (name = npuplan_planner_name(i)); i++) {
 		struct npuplan_options options = { .planner = name };
 		AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, &options);
@@ -194,8 +194,7 @@ TEST(huge_sizes)
 	refused(graph, NULL, -E2BIG, "out: sizes and fixed offsets add up to more than 2^62");
 }
 
-/* A graph that the verifier refuses is refused in its words. */
-/* Options of one planner are not passed over by the others. */
+/* Options of one planner are refused by the others, and not passed over. */
 TEST(options_of_other_planners)
 {
 	const struct npuplan_bank banks[NPUPLAN_BANKS] = { { 64, 2 }, { 64, 1 } };
@@ -217,6 +216,7 @@ TEST(options_of_other_planners)
 		refused(graph, &asked[i], -EOPNOTSUPP, why[i]);
 }
 
+/* A graph that the verifier refuses is refused with the verifier's sentence. */
 TEST(graph_refused)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);

@@ -222,8 +222,8 @@ static bool within(int64_t at, struct npuplan_rows range)
 }
 
 /*
- * A part's region has each byte of its elements once and no other, but the padding of
- * its blocks; and says which part it is.
+ * Check that a part's region has each byte of its elements once, and no others but the padding of
+ * its blocks, and that the part is found again from it.
  */
 static void check_part(const struct npuplan_spatial *s, const struct npuplan_part *part)
 {

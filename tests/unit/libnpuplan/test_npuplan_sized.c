@@ -50,7 +50,7 @@ static struct npuplan_graph *two_operators(bool tiled)
 	return graph;
 }
 
-/* What is asked of one function, with @size bytes of options; 0 or its errno. */
+/* struct asked - a function that takes options: @call hands it @size bytes of them */
 struct asked {
 	const char *name;
 	int (*call)(struct npuplan_graph *graph, const struct npuplan_options *options, size_t size,

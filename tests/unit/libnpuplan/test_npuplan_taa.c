@@ -80,7 +80,7 @@ TEST(memo)
 	struct npuplan_chunk_memo memo = { 0 };
 	struct npumem_region region = { .count = { 1, 1, 1 } };
 
-	/* More than the table begins with. */
+	/* The memo's table has to grow for so many shapes. */
 	for (uint32_t round = 0; round < 2; round++) {
 		for (uint32_t i = 0; i < 200; i++) {
 			region.length = i + 1;
@@ -174,7 +174,10 @@ TEST(allocate_errors)
 
 	example(&taa, tensors, tiles);
 	assert_int_equal(npuplan_taa_allocate(&taa, order, 0, offsets, &work, 3, NULL), -E2BIG);
-	/* Placed already: at 0 they share bytes, but never at once; one byte on they do. */
+	/*
+	 * Both tensors are placed already. At 0 they share bytes, but never at once; one byte on
+	 * they do share them at once.
+	 */
 	assert_int_equal(npuplan_taa_allocate(&taa, order, 2, offsets, &work, UINT64_MAX, NULL), 0);
 	offsets[1] = 1;
 	assert_int_equal(npuplan_taa_allocate(&taa, order, 2, offsets, &work, UINT64_MAX, NULL),
@@ -188,7 +191,7 @@ static bool over_at_once(void *context)
 	return true;
 }
 
-/* Asked every 20000 steps, not sooner. */
+/* The caller is asked every 20000 steps, not sooner. */
 TEST(allocate_until)
 {
 	static const uint32_t order[] = { 0, 1 };
@@ -414,7 +417,7 @@ static int stop_at(void *context, const struct npuplan_pack_progress *now)
 	return !*left;
 }
 
-/* Without limits: a plan, that the verifier has passed. */
+/* Without limits there is a plan that the verifier accepts. */
 TEST(fan_out)
 {
 	static const char *const planners[] = { "taa", "auto" };
@@ -427,7 +430,10 @@ TEST(fan_out)
 	}
 }
 
-/* The best so far; and the limit is kept, but for the one packing that is always made. */
+/*
+ * A limit gives the best packing so far, and is kept except for the one packing that is always
+ * made.
+ */
 TEST(limits)
 {
 	static const struct {
@@ -470,14 +476,14 @@ TEST(cancelled)
 		assert_int_equal(left, 0);
 		npuplan_plan_free(plan);
 	}
-	/* No packing that is made in any case. */
+	/* Shared Objects makes no packing beyond the limit. */
 	options.planner = "shared-objects";
 	left = 1;
 	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ETIMEDOUT);
 	ASSERT_TEXT(error, "fan: Shared Objects has no plan before the limits of work or time");
 }
 
-/* Inside one order there is no plan; after one it is that order's. */
+/* A limit within the first order gives no plan, and a later one gives that of the orders done. */
 TEST(paper_limits)
 {
 	static const char why[] =

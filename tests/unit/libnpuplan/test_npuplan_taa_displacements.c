@@ -38,7 +38,7 @@ static void cut(struct fixture *f)
 	assert_int_equal(npuplan_runs_init(&f->runs, &f->live, f->items, 2), 0);
 }
 
-/* F(0, 1) is @expected: pairs of low and high. */
+/* Check that F(0, 1) is @expected, which are pairs of low and high. */
 static void forbids(struct fixture *f, const int64_t *expected, size_t count)
 {
 	struct npuplan_intervals list = { 0 };
@@ -187,7 +187,7 @@ TEST(conflicts)
 	assert_int_equal(conflicts.intervals[conflicts.peers[1].first_interval].high, 8);
 	npuplan_conflicts_fini(&conflicts);
 
-	/* All of both together: said as whole tensors. */
+	/* If all of both live together, the pair is listed as whole tensors. */
 	f.atoms[0].end = 3;
 	assert_int_equal(conflicts_of(&f, &conflicts), 0);
 	assert_int_equal(conflicts.peer_start[2], 2);

@@ -9,7 +9,7 @@
 
 #define SEED 20260202u
 
-/* Rows that a step accesses of a tensor in a mode; count 0: none. */
+/* The rows of a tensor that a step accesses in a mode; their count is 0 if there are none. */
 static struct npuplan_rows step_rows(const struct npuplan_graph *graph, uint32_t step,
 				     uint32_t tensor, uint32_t mode)
 {
@@ -80,7 +80,7 @@ TEST(whole)
 	assert_int_equal(graph->tiles[0].tensor, in);
 	assert_int_equal(graph->tiles[0].region.length, 4);
 	assert_int_equal(graph->accesses[1].mode, NPUMEM_ACCESS_WRITE);
-	/* Once is enough. */
+	/* A graph can be tiled only once. */
 	assert_int_equal(npuplan_graph_tile_whole(graph, false, &error), -EINVAL);
 	ASSERT_TEXT(error, "tiled already");
 }
@@ -273,7 +273,10 @@ TEST(pad_and_softmax)
 	READS(graph, 8, in, 0, 4);
 }
 
-/* Whole inputs, bands of the output; and outputs that have no rows in one step. */
+/*
+ * Some operators read whole inputs for a band of the output, and those whose outputs have no rows
+ * are one step.
+ */
 TEST(whole_inputs)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();

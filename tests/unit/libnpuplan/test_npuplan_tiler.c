@@ -9,7 +9,7 @@
 
 #define SEED 20261121u
 
-/* Part of a tensor that a step accesses in a mode; rows.count 0: none. */
+/* The part of a tensor that a step accesses in a mode; rows.count is 0 if there is none. */
 static struct npuplan_part step_part(const struct npuplan_graph *graph, uint32_t step,
 				     uint32_t tensor, uint32_t mode)
 {
@@ -78,7 +78,7 @@ static uint32_t matrix(struct npuplan_graph *graph, const char *name, uint32_t k
 	       sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t), \
 	       (const int64_t[]){ __VA_ARGS__ })
 
-/* All operators in tiles of @rows x @channels (0: all). */
+/* Cut all operators into tiles of @rows x @channels (0: all of them). */
 static void tile(struct npuplan_graph *graph, enum npuplan_layout layout, uint32_t rows,
 		 uint32_t channels, uint32_t order, bool parameters)
 {
@@ -298,7 +298,7 @@ TEST(matrices)
 	READS(graph, 18 + 5, norm, 4, 2, 0, 6);
 }
 
-/* A row a step, in short, of operators that have rows; the others whole. */
+/* A tiling of one row for all operators cuts those that have rows, and leaves the others whole. */
 TEST(rows)
 {
 	struct npuplan_tiling tiling = { .rows = 3 };
@@ -326,7 +326,7 @@ static void refused(struct npuplan_graph *graph, const struct npuplan_tiling *ti
 
 	assert_int_equal(npuplan_graph_tile(graph, tiling, &error), want);
 	assert_string_equal(error.text, why);
-	/* As it was. */
+	/* The graph is as it was. */
 	assert_int_equal(graph->step_count + graph->tile_count + graph->access_count, 0);
 	assert_int_equal(graph->layout, layout);
 	assert_int_equal(graph->tensors[0].size, size);
@@ -429,7 +429,7 @@ static struct npuplan_graph *tall(int64_t rows)
 	return graph;
 }
 
-/* Never more steps than there may be accesses, and not all numbers of tiles are tried. */
+/* There are never more steps than accesses are allowed, and not all numbers of tiles are tried. */
 TEST(many_rows)
 {
 	struct npuplan_tile_choice choice = { .rows = 1 };
@@ -448,7 +448,7 @@ TEST(many_rows)
 	npuplan_graph_free(graph);
 }
 
-/* 40 tensors side by side: more kinds of tiles than are told apart. */
+/* 40 tensors side by side have more footprints than are kept apart. */
 TEST(many_kinds)
 {
 	struct npuplan_tiling tiling = { .onchip = 300, .layout = NPUPLAN_NCHW };
@@ -533,7 +533,7 @@ TEST(chosen_order)
 	npuplan_graph_free(graph);
 }
 
-/* Cost of one tiling if it fits, else UINT64_MAX. */
+/* The cost of one tiling if it fits, or UINT64_MAX. */
 static uint64_t cost_of(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 			const struct npuplan_tile_choice *choice)
 {
@@ -543,7 +543,7 @@ static uint64_t cost_of(const struct npuplan_graph *graph, const struct npuplan_
 	return cost.report.onchip <= tiling->onchip ? cost.transfers : UINT64_MAX;
 }
 
-/* Of all numbers of tiles, as equal as can be, in both orders. */
+/* The least cost of all numbers of tiles, as equal as can be, in both orders. */
 static uint64_t least_cost(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling)
 {
 	uint64_t best = UINT64_MAX, cost;
@@ -651,7 +651,7 @@ static bool same_steps(const struct npuplan_graph *a, const struct npuplan_graph
 	       !memcmp(a->tiles, b->tiles, a->tile_count * sizeof(*a->tiles));
 }
 
-/* What the tiler chose, told: the same steps. */
+/* The choices of the tiler, told to it, give the same steps. */
 TEST(told_again)
 {
 	struct npuplan_tiling tiling = { .onchip = 9000, .layout = NPUPLAN_NCHW };

@@ -61,7 +61,8 @@ static void tile(struct npuplan_graph *graph)
 /* --------------------------------------------------- every order, on small graphs */
 
 /*
- * struct bytes - of intermediate tensors: who writes it, who reads it (bits of steps)
+ * struct bytes - bytes of an intermediate tensor, the step that writes them, and a set of the steps
+ * that read them
  */
 struct bytes {
 	uint32_t writer;
@@ -189,7 +190,7 @@ static struct npuplan_graph *random_graph(uint64_t *random)
 	return graph;
 }
 
-/* Never below what any order needs; how often above it is what the docs say. */
+/* The peak is never below what the best order needs, and above it as often as the docs say. */
 TEST(gap)
 {
 	uint64_t random = 20261121;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Halos, by hand and against every output row's own dependencies. */
+/* Rows that windows need, by hand and against the dependencies of every single output row. */
 #include "npuplan_build.h"
 
 #include "graph/window.h"
@@ -92,7 +92,7 @@ TEST(transposed_gap)
 	check(&w, 2, 3, 8, 1, 1);
 }
 
-/* Least and greatest row that any output row of the band depends on. */
+/* Find the least and the greatest row that any output row of the band depends on. */
 static struct npuplan_rows brute(const struct npuplan_window *w, struct npuplan_rows out,
 				 int64_t height)
 {
@@ -198,7 +198,10 @@ TEST(upsample_covers)
 					if (at % (out - 1))
 						expect_row(rows, at / (out - 1) + 1, in);
 				}
-				/* And not much more: enlarged, four rows at most. */
+				/*
+				 * It is not much more than needed: four rows at most if the input
+				 * is enlarged.
+				 */
 				if (in > 1 && out > in)
 					assert_in_range(rows.count, 1, 4);
 			}
