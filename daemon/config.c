@@ -103,7 +103,7 @@ static const char *set_traffic_planner(struct config *config, const char *value)
 	const char *wrong = parse_planner(value, config->traffic_planner);
 
 	/* Only planners that move tensors can plan for the least traffic. */
-	if (!wrong && !npuplan_planner_moves(value))
+	if (!wrong && !(npuplan_planner_traits(value) & NPUPLAN_PLANNER_MOVES))
 		wrong = "does not plan for the least traffic";
 	return wrong;
 }

@@ -31,6 +31,7 @@ static void summarize(const struct npuplan_graph *graph, const struct npuplan_pl
 		      struct worker_reply *reply)
 {
 	const struct npumem_plan_info *info = &plan->info;
+	uint64_t bound = plan->cosma ? plan->cosma->traffic_bound : 0;
 	int used;
 
 	used = snprintf(reply->text, sizeof(reply->text),
@@ -41,7 +42,7 @@ static void summarize(const struct npuplan_graph *graph, const struct npuplan_pl
 	if (info->host_size)
 		snprintf(reply->text + used, sizeof(reply->text) - used,
 			 ", traffic %" PRIu64 " bytes, lower bound %" PRIu64 "%s",
-			 (uint64_t)(info->spill_bytes + info->fill_bytes), plan->traffic_bound,
+			 (uint64_t)(info->spill_bytes + info->fill_bytes), bound,
 			 info->status == NPUMEM_PLAN_STATUS_OPTIMAL ? ", optimal" : "");
 }
 

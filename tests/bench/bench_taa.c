@@ -173,9 +173,11 @@ static int schedule(const char *path, const struct settings *settings, uint64_t 
 		    struct npuplan_error *error)
 {
 	struct npuplan_tiling tiling = { .layout = settings->layout, .rows = 1 };
+	const struct npuplan_tilesched_options own = { sizeof(own),
+						       .weights_on_chip = settings->on_chip / 2 };
 	struct npuplan_options options = {
 		.planner = "tile-scheduled",
-		.weights_on_chip = settings->on_chip / 2,
+		.tilesched = &own,
 		.work_limit = SCHEDULE_WORK,
 	};
 	struct npuplan_front *front = NULL;
@@ -199,8 +201,9 @@ static int schedule(const char *path, const struct settings *settings, uint64_t 
 		       (unsigned long long)plan->info.arena_size,
 		       (unsigned long long)plan->info.lower_bound,
 		       (double)shared / (double)plan->info.arena_size,
-		       (double)plan->scheduled.weights / (double)plan->all_weights,
-		       100 * (double)plan->scheduled.halos / (double)plan->all_reads,
+		       (double)plan->tilesched->cost.weights / (double)plan->tilesched->all_weights,
+		       100 * (double)plan->tilesched->cost.halos /
+			       (double)plan->tilesched->all_reads,
 		       (unsigned long long)front->points[once].peak, plan->seconds);
 	}
 	npuplan_front_free(front);

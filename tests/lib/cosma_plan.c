@@ -119,7 +119,7 @@ bool cosma_plan_run(struct cosma_oracle *oracle, const struct npuplan_graph *gra
 		.spill = plan->info.spill_bytes,
 		.fill = plan->info.fill_bytes,
 		.compulsory = plan->info.load_bytes,
-		.lower_bound = plan->traffic_bound,
+		.lower_bound = plan->cosma ? plan->cosma->traffic_bound : 0,
 	};
 	uint32_t *owner = malloc((plan->info.host_size + 1) * sizeof(*owner));
 	bool good = owner && said.positions;

@@ -463,9 +463,9 @@ static uint64_t cosma_traffic(const struct npuplan_graph *graph, uint64_t budget
 	if (sizes[0] != sizes[1] || memcmp(blobs[0], blobs[1], sizes[0]))
 		fail("cosma: not the same bytes twice");
 	traffic = plan->info.spill_bytes + plan->info.fill_bytes;
-	if (traffic < plan->traffic_bound)
+	if (traffic < plan->cosma->traffic_bound)
 		fail("cosma: %" PRIu64 " bytes move, the bound is %" PRIu64, traffic,
-		     plan->traffic_bound);
+		     plan->cosma->traffic_bound);
 	tally->moving += traffic > 0;
 	tally->cosma++;
 	free(blobs[0]);

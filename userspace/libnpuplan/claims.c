@@ -258,12 +258,13 @@ static int check_traffic_bound(struct claims *c)
 {
 	const struct npumem_plan_info *info = &c->plan->info;
 	uint64_t moved = info->spill_bytes + info->fill_bytes;
+	uint64_t bound = c->plan->cosma ? c->plan->cosma->traffic_bound : 0;
 
-	if (c->plan->traffic_bound > moved)
+	if (bound > moved)
 		return npuplan_fail(
 			c->error, -EINVAL,
 			"traffic: lower_bound %llu, but the plan itself moves %llu bytes",
-			bytes(c->plan->traffic_bound), bytes(moved));
+			bytes(bound), bytes(moved));
 	return 0;
 }
 

@@ -20,7 +20,9 @@ extern "C" {
  * Functions that take a struct of the caller's, as options, are inline: each hands the struct's
  * size to a function of the same name with _sized behind it. So the struct can get more fields
  * at its end: a library that is older than the caller takes zero there, which means what was
- * before, and answers anything else with -E2BIG; one that is newer adds zeros. Callers through a
+ * before, and answers anything else with -E2BIG; one that is newer adds zeros. A struct that
+ * such a struct points to, as the options of one planner, follows the same rule, and says its
+ * size itself, in its first field; a size that has no room for that field is -EINVAL. Callers through a
  * foreign function interface call the _sized functions. Structs that only the library fills
  * have room (@reserved) instead, and those that it allocates may get longer; records in arrays
  * (tensors, operators, items, ...) stay as they are while the soname does.

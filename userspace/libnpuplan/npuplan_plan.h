@@ -41,6 +41,36 @@ struct npuplan_bank {
 };
 
 /**
+ * struct npuplan_cosma_result - what planners "cosma..." find beside the plan itself
+ * @traffic_bound: bytes that any plan within the budget spills and fills; 0 if not
+ *	known
+ * @banks: bank 0 is the first bytes of the arena, bank 1 what follows; no placement
+ *	is in both. Sizes 0: there is but one bank
+ * @accessed: bytes that steps and transfers read and write, per bank; 0 if not known
+ *	(a plan that was read)
+ * @accessed_bound: bytes of @accessed that no choice of banks exceeds in the faster
+ *	one; 0 if not known
+ */
+struct npuplan_cosma_result {
+	uint64_t traffic_bound;
+	struct npuplan_bank banks[NPUPLAN_BANKS];
+	uint64_t accessed[NPUPLAN_BANKS];
+	uint64_t accessed_bound;
+};
+
+/**
+ * struct npuplan_tilesched_result - what planners "tile-scheduled..." find beside the plan
+ * @cost: what the order of the steps costs
+ * @all_weights: bytes of parameters, each operator's once
+ * @all_reads: bytes of activations that steps read, if halos are read each time
+ */
+struct npuplan_tilesched_result {
+	struct npuplan_schedule_point cost;
+	uint64_t all_weights;
+	uint64_t all_reads;
+};
+
+/**
  * struct npuplan_plan - the records of a plan blob, and what planning found
  *
  * Sections stand in the order of the blob, each with the number of its records; see
@@ -61,24 +91,18 @@ struct npuplan_bank {
  * @edge_count: number of @edges
  * @view_count: number of @views
  * @view_slot_count: number of @view_slots
+ * The fields from @peak_position on are not part of the blob.
  * @peak_position: position at which most bytes are live; NPUMEM_NONE if not
- *	known (a plan that was read). Not part of the blob
- * @scheduled: of a planner that chooses the order of steps, what that costs; zero
- *	of others. Not part of the blob, nor are:
- * @all_weights: bytes of parameters, each operator's once
- * @all_reads: bytes of activations that steps read, if halos are read each time
- * @traffic_bound: bytes that any plan within the budget spills and fills; 0 if not
- *	known. Not part of the blob
- * @banks: bank 0 is the first bytes of the arena, bank 1 what follows; no placement
- *	is in both. Sizes 0: there is but one. Not part of the blob, nor are:
- * @bank_accessed: bytes that steps and transfers read and write, per bank
- * @bank_bound: of these, no choice of banks has more in the faster one; 0 if not
  *	known (a plan that was read)
- * @seconds: wall clock that planning took; not part of the blob
- * @memory_ended: the limit of memory ended the search; not part of the blob
- * @unbound: read from plan JSON that has no digest of its graph: that it is of the
- *	graph at hand only its structure says. Not part of the blob
  * @claims: NPUPLAN_CLAIM_* that the file had that it was read from
+ * @cosma: what planners "cosma..." have found beside the plan, and what plan JSON says
+ *	of traffic and banks; NULL if there is nothing of that. The plan owns it
+ * @tilesched: what planners "tile-scheduled..." have found beside the plan; NULL of
+ *	others. The plan owns it
+ * @memory_ended: the limit of memory ended the search
+ * @seconds: wall clock that planning took
+ * @unbound: read from plan JSON that has no digest of its graph: that it is of the
+ *	graph at hand only its structure says
  */
 struct npuplan_plan {
 	struct npumem_plan_info info;
@@ -98,16 +122,37 @@ struct npuplan_plan {
 	uint32_t view_slot_count;
 	uint32_t peak_position;
 	uint32_t claims;
-	struct npuplan_schedule_point scheduled;
-	uint64_t all_weights;
-	uint64_t all_reads;
-	uint64_t traffic_bound;
-	struct npuplan_bank banks[NPUPLAN_BANKS];
-	uint64_t bank_accessed[NPUPLAN_BANKS];
-	uint64_t bank_bound;
+	struct npuplan_cosma_result *cosma;
+	struct npuplan_tilesched_result *tilesched;
 	bool memory_ended;
 	double seconds;
 	bool unbound;
+};
+
+/**
+ * struct npuplan_cosma_options - what only planners "cosma..." are asked for; zero = default
+ * @size: sizeof(struct npuplan_cosma_options), as the caller's header has it
+ * @banks: NPUPLAN_BANKS of them, which take the place of the arena's budget; NULL = one
+ *	bank. Only of planner "cosma" itself
+ */
+struct npuplan_cosma_options {
+	size_t size;
+	const struct npuplan_bank *banks;
+};
+
+/**
+ * struct npuplan_tilesched_options - what only planners "tile-scheduled..." are asked for;
+ * zero = default
+ * @size: sizeof(struct npuplan_tilesched_options), as the caller's header has it
+ * @weights_on_chip: bytes of weights that stay on chip while operators run interleaved;
+ *	0 = the planner's own
+ * @traffic_factor: fetch at most so many times all weights, if the order can; 0 = the
+ *	lowest peak whatever it takes
+ */
+struct npuplan_tilesched_options {
+	size_t size;
+	uint64_t weights_on_chip;
+	double traffic_factor;
 };
 
 /** enum npuplan_objective - what a plan is to be least in */
@@ -126,6 +171,10 @@ enum npuplan_schedule {
 
 /**
  * struct npuplan_options - what a planner is asked for; zero = default
+ *
+ * What every planner can be asked for stands here; one that cannot do it refuses it
+ * (-EOPNOTSUPP), as it refuses the options of another planner.
+ *
  * @planner: name, or NULL for "auto"
  * @arena_budget: bytes; 0 = any
  * @work_limit: deterministic work units that planners which search may spend;
@@ -133,16 +182,12 @@ enum npuplan_schedule {
  * @alignment: of every offset, at least; 0 = 1
  * @deadline_seconds: 0 = none. Where it cuts in depends on the machine. One
  *	packing is always made, however long that takes
- * @weights_on_chip: of planners that choose the order of steps: bytes of weights
- *	that stay on chip while operators run interleaved; 0 = the planner's own
- * @traffic_factor: of the same: fetch at most so many times all weights, if the
- *	order can; 0 = the lowest peak whatever it takes
  * @memory_limit: bytes that planners which search may hold, and that lists of pairs may
  *	take; 0 = the planner's own. No planner "tile-scheduled..." looks at it
  * @objective: enum npuplan_objective
  * @schedule: enum npuplan_schedule
- * @banks: of planner "cosma": NPUPLAN_BANKS of them, which take the place of
- *	@arena_budget; NULL = one
+ * @cosma: of planners "cosma..." (NPUPLAN_PLANNER_COSMA); NULL = defaults
+ * @tilesched: of planners "tile-scheduled..." (NPUPLAN_PLANNER_TILESCHED); NULL = defaults
  * @progress: called on each better packing and bound, and now and then; anything
  *	but 0 ends the search, and the plan is the best found so far. May be NULL
  * @context: for @progress
@@ -151,13 +196,12 @@ struct npuplan_options {
 	const char *planner;
 	uint64_t arena_budget;
 	uint64_t work_limit;
-	uint64_t weights_on_chip;
-	double traffic_factor;
 	uint64_t memory_limit;
 	uint32_t alignment;
 	uint32_t objective;
 	uint32_t schedule;
-	const struct npuplan_bank *banks;
+	const struct npuplan_cosma_options *cosma;
+	const struct npuplan_tilesched_options *tilesched;
 	double deadline_seconds;
 	int (*progress)(void *context, const struct npuplan_pack_progress *progress);
 	void *context;
@@ -187,8 +231,9 @@ NPUPLAN_EXPORT int npuplan_plan_sized(const struct npuplan_graph *graph,
  * -ENOSPC: no plan within the budget was found; the error says needed bytes,
  * budget, lower bound and what makes the peak, and its status whether there is
  * none at all. -EOPNOTSUPP: unknown planner, an objective or schedule that is not
- * the planner's, or the graph has what it does not plan. -EINVAL, -EBADMSG,
- * -E2BIG: the graph is refused by the verifier, which the error quotes.
+ * the planner's, options of another planner, or the graph has what it does not plan.
+ * -EINVAL, -EBADMSG, -E2BIG: the graph is refused by the verifier, which the error
+ * quotes; or options without a size (-EINVAL) or of a later version (-E2BIG).
  */
 static inline int npuplan_plan(const struct npuplan_graph *graph,
 			       const struct npuplan_options *options, struct npuplan_plan **out,
@@ -384,7 +429,7 @@ NPUPLAN_EXPORT void npuplan_peak_free(struct npuplan_peak *peak);
  * struct npuplan_front - orders of steps that none beats in both peak and traffic
  * @points: from the lowest peak on; weights and halos together are the traffic
  * @count: number of @points
- * @all_weights: as in struct npuplan_plan
+ * @all_weights: as in struct npuplan_tilesched_result
  * @all_reads: see @all_weights
  * @work: units of work that it took
  * @left_out: the limit of work, the deadline or the caller ended the search: there may
@@ -435,8 +480,50 @@ NPUPLAN_EXPORT const char *npuplan_status_name(uint32_t status);
 /** npuplan_transfer_name() - "load" ... of enum npumem_position_kind; NULL if it is no transfer */
 NPUPLAN_EXPORT const char *npuplan_transfer_name(uint32_t kind);
 
-/** npuplan_planner_moves() - whether the planner of this name moves tensors to host memory */
-NPUPLAN_EXPORT bool npuplan_planner_moves(const char *name);
+/**
+ * enum npuplan_planner_trait - what tells a caller how to ask a planner; bits
+ * @NPUPLAN_PLANNER_MOVES: it moves tensors between arena and host memory
+ * @NPUPLAN_PLANNER_COSMA: it takes struct npuplan_cosma_options
+ * @NPUPLAN_PLANNER_TILESCHED: it takes struct npuplan_tilesched_options, and interleaves
+ *	the tiles of several operators, so that small ones are best
+ * @NPUPLAN_PLANNER_BANKS: it plans for two banks
+ * @NPUPLAN_PLANNER_RECOMPUTES: npuplan_recompute_find() searches as it does
+ * @NPUPLAN_PLANNER_FRONT: npuplan_front_find() lists the orders that it chooses from
+ */
+enum npuplan_planner_trait {
+	NPUPLAN_PLANNER_MOVES = 1 << 0,
+	NPUPLAN_PLANNER_COSMA = 1 << 1,
+	NPUPLAN_PLANNER_TILESCHED = 1 << 2,
+	NPUPLAN_PLANNER_BANKS = 1 << 3,
+	NPUPLAN_PLANNER_RECOMPUTES = 1 << 4,
+	NPUPLAN_PLANNER_FRONT = 1 << 5,
+};
+
+/**
+ * npuplan_planner_traits() - what can be asked of the planner of this name
+ * @name: NULL: the default planner's
+ *
+ * Bits of enum npuplan_planner_trait; 0 also if there is no planner of that name.
+ */
+NPUPLAN_EXPORT uint32_t npuplan_planner_traits(const char *name);
+
+/**
+ * npuplan_engine_name() - word of the i-th engine; NULL past the last
+ * @i: from 0 on, over the engines of all planners, also those that this build lacks
+ *
+ * An engine is one of several ways in which a planner does its work: planner "cosma" has
+ * "search", which is what it does by itself, and "ilp", which is planner "cosma-ilp".
+ */
+NPUPLAN_EXPORT const char *npuplan_engine_name(unsigned int i);
+
+/**
+ * npuplan_engine_planner() - name of the planner that is an engine of another
+ * @planner: name of the planner that has engines
+ * @engine: its word
+ *
+ * "cosma-ilp" of "cosma" and "ilp". NULL: @planner has no such engine.
+ */
+NPUPLAN_EXPORT const char *npuplan_engine_planner(const char *planner, const char *engine);
 
 NPUPLAN_EXPORT int npuplan_plan_write(const struct npuplan_plan *plan, void **blob, size_t *size,
 				      struct npuplan_error *error);

@@ -97,7 +97,7 @@ int npuplan_peak_find_sized(const struct npuplan_graph *graph,
 			    const struct npuplan_plan *plan, struct npuplan_peak **out,
 			    struct npuplan_error *error)
 {
-	struct npuplan_options again;
+	struct npuplan_taken_options again;
 	struct npuplan_tensor *tensors = NULL;
 	struct npuplan_peak *peak;
 	int err = npuplan_take_options(&again, options, options_size, error);
@@ -114,15 +114,15 @@ int npuplan_peak_find_sized(const struct npuplan_graph *graph,
 	if (!err && options) {
 		tensors = malloc(graph->tensor_count * sizeof(*tensors) + 1);
 		err = tensors ? 0 : -ENOMEM;
-		again.arena_budget = 0;
-		again.progress = NULL;
+		again.all.arena_budget = 0;
+		again.all.progress = NULL;
 		if (peak->count)
-			again.deadline_seconds /= peak->count;
+			again.all.deadline_seconds /= peak->count;
 	}
 	if (tensors)
 		memcpy(tensors, graph->tensors, graph->tensor_count * sizeof(*tensors));
 	for (uint32_t i = 0; tensors && i < peak->count && !err; i++)
-		err = plan_without(graph, tensors, &again, &peak->tensors[i]);
+		err = plan_without(graph, tensors, &again.all, &peak->tensors[i]);
 	free(tensors);
 	if (err) {
 		npuplan_peak_free(peak);

@@ -14,23 +14,23 @@
 static int check_supported(const struct npuplan_graph *graph, const struct npuplan_planner *planner,
 			   const struct npuplan_options *options, struct npuplan_error *error)
 {
-	bool weighs = options->weights_on_chip || options->traffic_factor != 0;
+	bool moves = planner->traits & NPUPLAN_PLANNER_MOVES;
 	const struct {
 		bool broken;
 		const char *why;
 	} rules[] = {
-		{ options->banks && !planner->moves, "knows one bank; cosma knows two" },
-		{ weighs && (!planner->plan || planner->moves),
-		  "does not weigh what is fetched; tile-scheduled does" },
-		{ !planner->moves && options->objective != NPUPLAN_OBJECTIVE_OWN,
+		{ !moves && options->objective != NPUPLAN_OBJECTIVE_OWN,
 		  "plans for the smallest arena; cosma has other objectives" },
-		{ !planner->moves && planner->plan && options->schedule != NPUPLAN_SCHEDULE_FREE,
+		{ !moves && planner->plan && options->schedule != NPUPLAN_SCHEDULE_FREE,
 		  "chooses the order of the steps itself; cosma takes one" },
-		{ !planner->moves && options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK,
+		{ !moves && options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK,
 		  "leaves the steps in their order; cosma has others" },
 	};
 	char label[96];
+	int err = npuplan_check_own(planner->name, planner->traits, options, error);
 
+	if (err)
+		return err;
 	if (options->objective > NPUPLAN_OBJECTIVE_PEAK ||
 	    options->schedule > NPUPLAN_SCHEDULE_LEAST_PEAK)
 		return npuplan_fail(error, -EINVAL, "objective %u, schedule %u: there is none such",
@@ -39,7 +39,7 @@ static int check_supported(const struct npuplan_graph *graph, const struct npupl
 		if (rules[i].broken)
 			return npuplan_fail(error, -EOPNOTSUPP, "planner %s %s", planner->name,
 					    rules[i].why);
-	if (planner->moves)
+	if (moves)
 		return 0;
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		uint32_t flags = graph->tensors[i].flags;
@@ -114,14 +114,14 @@ static int plan_straight(struct npuplan_problem *problem, const struct npuv_grap
 int npuplan_plan_sized(const struct npuplan_graph *graph, const struct npuplan_options *given,
 		       size_t given_size, struct npuplan_plan **out, struct npuplan_error *error)
 {
-	struct npuplan_options own;
-	const struct npuplan_options *options = &own;
+	struct npuplan_taken_options taken;
+	const struct npuplan_options *options = &taken.all;
 	const struct npuplan_planner *planner;
 	struct npuplan_problem problem;
 	struct npuplan_checked checked;
 	struct npuplan_plan *plan = NULL;
 	struct npuplan_effort effort;
-	int err = npuplan_take_options(&own, given, given_size, error);
+	int err = npuplan_take_options(&taken, given, given_size, error);
 
 	if (err)
 		return err;

@@ -252,11 +252,11 @@ static void compare(const struct npuplan_graph *graph, uint64_t arena, uint32_t 
 {
 	struct npuplan_plan *plan = planned(graph, "cosma", arena, schedule);
 
-	if (plan->info.spill_bytes + plan->info.fill_bytes || plan->traffic_bound ||
+	if (plan->info.spill_bytes + plan->info.fill_bytes || plan->cosma->traffic_bound ||
 	    plan->info.arena_size > arena)
 		fail_msg("%s: cosma moves %llu bytes within %llu, bound %llu", graph->name,
 			 (unsigned long long)(plan->info.spill_bytes + plan->info.fill_bytes),
-			 (unsigned long long)arena, (unsigned long long)plan->traffic_bound);
+			 (unsigned long long)arena, (unsigned long long)plan->cosma->traffic_bound);
 	npuplan_plan_free(plan);
 	plan = planned(graph, "cosma", 0, schedule);
 	if (plan->info.lower_bound > arena ||

@@ -162,7 +162,7 @@ TEST(traffic)
 	assert_int_equal(plan->info.spill_bytes, 4);
 	assert_int_equal(plan->info.fill_bytes, 4);
 	assert_int_equal(plan->info.load_bytes, 5);
-	assert_int_equal(plan->traffic_bound, 8);
+	assert_int_equal(plan->cosma->traffic_bound, 8);
 	assert_int_equal(plan->info.lower_bound, 12);
 	assert_int_equal(count_kind(plan, NPUMEM_POSITION_LOAD), 1);
 	assert_int_equal(count_kind(plan, NPUMEM_POSITION_STORE), 1);
@@ -402,7 +402,7 @@ TEST(json)
 	npuplan_tiling_fini(&tiling);
 	assert_int_equal(again->tensors[0].flags, NPUMEM_TENSOR_FLAG_HOST);
 	assert_int_equal(npuplan_plan_from_json(again, text, strlen(text), &read, NULL), 0);
-	assert_int_equal(read->traffic_bound, 8);
+	assert_int_equal(read->cosma->traffic_bound, 8);
 	assert_int_equal(npuplan_plan_write(plan, &blobs[0], &sizes[0], NULL), 0);
 	assert_int_equal(npuplan_plan_write(read, &blobs[1], &sizes[1], NULL), 0);
 	assert_int_equal(sizes[0], sizes[1]);

@@ -198,22 +198,107 @@ TEST(huge_sizes)
 TEST(options_of_other_planners)
 {
 	const struct npuplan_bank banks[NPUPLAN_BANKS] = { { 64, 2 }, { 64, 1 } };
-	const struct npuplan_options asked[] = {
-		{ .planner = "greedy", .banks = banks },
-		{ .planner = "tile-scheduled", .banks = banks },
-		{ .planner = "exact", .weights_on_chip = 1 },
-		{ .planner = "cosma", .traffic_factor = 1.5 },
-	};
-	static const char *const why[] = {
-		"planner greedy knows one bank; cosma knows two",
-		"planner tile-scheduled knows one bank; cosma knows two",
-		"planner exact does not weigh what is fetched; tile-scheduled does",
-		"planner cosma does not weigh what is fetched; tile-scheduled does",
+	const struct npuplan_cosma_options cosma = { sizeof(cosma), .banks = banks };
+	const struct npuplan_cosma_options nothing = { sizeof(nothing) };
+	const struct npuplan_tilesched_options weights = { sizeof(weights), .weights_on_chip = 1 };
+	const struct npuplan_tilesched_options factor = { sizeof(factor), .traffic_factor = 1.5 };
+	const struct {
+		struct npuplan_options options;
+		const char *why;
+	} asked[] = {
+		{ { .planner = "greedy", .cosma = &cosma },
+		  "planner greedy does not take the options of planner cosma" },
+		{ { .planner = "tile-scheduled", .cosma = &cosma },
+		  "planner tile-scheduled does not take the options of planner cosma" },
+		/* Also where nothing is asked for in them: whose they are is what counts. */
+		{ { .cosma = &nothing },
+		  "planner auto does not take the options of planner cosma" },
+		{ { .planner = "exact", .tilesched = &weights },
+		  "planner exact does not take the options of planner tile-scheduled" },
+		{ { .planner = "cosma", .tilesched = &factor },
+		  "planner cosma does not take the options of planner tile-scheduled" },
 	};
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 
 	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
-		refused(graph, &asked[i], -EOPNOTSUPP, why[i]);
+		refused(graph, &asked[i].options, -EOPNOTSUPP, asked[i].why);
+}
+
+/* So are the functions of one planner, which name none in their options. */
+TEST(options_of_other_planners_functions)
+{
+	const struct npuplan_cosma_options cosma = { sizeof(cosma) };
+	const struct npuplan_tilesched_options tilesched = { sizeof(tilesched) };
+	const struct npuplan_options of_cosma = { .cosma = &cosma, .arena_budget = 100 };
+	const struct npuplan_options of_tilesched = { .tilesched = &tilesched,
+						      .arena_budget = 100 };
+	static const char why[] =
+		"planner cosma does not take the options of planner tile-scheduled";
+	const struct npuplan_tiling tiling = { 0 };
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
+	struct npuplan_budgets budgets;
+	struct npuplan_recompute found;
+	struct npuplan_front *front;
+	struct npuplan_error error;
+	uint64_t needed;
+	uint32_t step;
+	size_t size;
+	char *text;
+
+	assert_int_equal(npuplan_budgets_find(graph, &of_tilesched, &budgets, &error), -EOPNOTSUPP);
+	ASSERT_TEXT(error, why);
+	assert_int_equal(npuplan_needed_find(graph, &of_tilesched, &needed, &step, &error),
+			 -EOPNOTSUPP);
+	ASSERT_TEXT(error, why);
+	assert_int_equal(npuplan_lp_write(graph, &of_tilesched, &text, &size, &error), -EOPNOTSUPP);
+	ASSERT_TEXT(error, why);
+	assert_int_equal(npuplan_recompute_find(graph, &tiling, &of_tilesched, 0, &found, &error),
+			 -EOPNOTSUPP);
+	ASSERT_TEXT(error, why);
+	assert_int_equal(npuplan_front_find(graph, &of_cosma, &front, &error), -EOPNOTSUPP);
+	ASSERT_TEXT(error, "planner tile-scheduled does not take the options of planner cosma");
+	assert_int_equal(npuplan_needed_find(graph, &of_cosma, &needed, &step, &error), 0);
+}
+
+/* What a caller can ask of a planner without knowing it by name. */
+TEST(planner_traits)
+{
+	static const struct {
+		const char *planner;
+		uint32_t traits;
+	} known[] = {
+		{ NULL, 0 },
+		{ "greedy", 0 },
+		{ "none such", 0 },
+		{ "tile-scheduled", NPUPLAN_PLANNER_TILESCHED | NPUPLAN_PLANNER_FRONT },
+		{ "tile-scheduled-rings", NPUPLAN_PLANNER_TILESCHED },
+		{ "cosma", NPUPLAN_PLANNER_MOVES | NPUPLAN_PLANNER_COSMA | NPUPLAN_PLANNER_BANKS |
+				   NPUPLAN_PLANNER_RECOMPUTES },
+		{ "cosma-ilp", NPUPLAN_PLANNER_MOVES | NPUPLAN_PLANNER_COSMA },
+		{ "cosma-belady", NPUPLAN_PLANNER_MOVES | NPUPLAN_PLANNER_COSMA },
+		{ "cosma-greedy", NPUPLAN_PLANNER_MOVES | NPUPLAN_PLANNER_COSMA },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		assert_int_equal(npuplan_planner_traits(known[i].planner), known[i].traits);
+}
+
+TEST(engines)
+{
+	static const char *const words[] = {
+		"rings", "search", "ilp", "paper", "belady", "greedy"
+	};
+	const size_t count = sizeof(words) / sizeof(words[0]);
+
+	for (size_t i = 0; i < count; i++)
+		assert_string_equal(npuplan_engine_name(i), words[i]);
+	assert_null(npuplan_engine_name(count));
+	assert_string_equal(npuplan_engine_planner("cosma", "search"), "cosma");
+	assert_string_equal(npuplan_engine_planner("cosma", "ilp"), "cosma-ilp");
+	assert_string_equal(npuplan_engine_planner("taa", "paper"), "taa-paper");
+	assert_null(npuplan_engine_planner("taa", "ilp"));
+	assert_null(npuplan_engine_planner("cosma-ilp", "ilp"));
+	assert_null(npuplan_engine_planner("greedy", "search"));
 }
 
 /* A graph that the verifier refuses is refused with the verifier's sentence. */

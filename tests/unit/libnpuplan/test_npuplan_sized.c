@@ -14,6 +14,16 @@ struct later_options {
 	uint64_t later;
 };
 
+struct later_cosma_options {
+	struct npuplan_cosma_options now;
+	uint64_t later;
+};
+
+struct later_tilesched_options {
+	struct npuplan_tilesched_options now;
+	uint64_t later;
+};
+
 struct later_pack_options {
 	struct npuplan_pack_options now;
 	uint64_t later;
@@ -189,6 +199,90 @@ TEST(older_callers)
 	assert_int_equal(npuplan_plan_sized(graph, NULL, 4096, &plan, &error), 0);
 	assert_string_equal(plan->info.planner, "auto");
 	npuplan_plan_free(plan);
+}
+
+/* The options of one planner say their own size; the same rule holds for each of them. */
+TEST(newer_callers_of_one_planner)
+{
+	struct later_cosma_options cosma = { .now.size = sizeof(cosma) };
+	struct later_tilesched_options tilesched = { .now.size = sizeof(tilesched) };
+	const struct npuplan_options of_cosma = {
+		.planner = "cosma",
+		.arena_budget = 1000,
+		.cosma = &cosma.now,
+	};
+	const struct npuplan_options of_tilesched = {
+		.planner = "tile-scheduled",
+		.tilesched = &tilesched.now,
+	};
+	AUTO_GRAPH struct npuplan_graph *graph = two_operators(true);
+	struct npuplan_error error;
+
+	assert_int_equal(call_plan(graph, &of_cosma, sizeof(of_cosma), &error), 0);
+	assert_int_equal(call_plan(graph, &of_tilesched, sizeof(of_tilesched), &error), 0);
+	cosma.later = 1;
+	tilesched.later = 1;
+	assert_int_equal(call_plan(graph, &of_cosma, sizeof(of_cosma), &error), -E2BIG);
+	ASSERT_TEXT(error, "the options asked for are " LATER);
+	assert_int_equal(call_plan(graph, &of_tilesched, sizeof(of_tilesched), &error), -E2BIG);
+	ASSERT_TEXT(error, "the options asked for are " LATER);
+}
+
+TEST(older_callers_of_one_planner)
+{
+	/* Banks of no bytes would be refused. */
+	const struct npuplan_bank none[NPUPLAN_BANKS] = { 0 };
+	struct npuplan_cosma_options cosma = {
+		offsetof(struct npuplan_cosma_options, banks),
+		.banks = none,
+	};
+	struct npuplan_options options = {
+		.planner = "cosma",
+		.arena_budget = 1000,
+		.cosma = &cosma,
+	};
+	AUTO_GRAPH struct npuplan_graph *graph = two_operators(true);
+	struct npuplan_error error;
+
+	assert_int_equal(call_plan(graph, &options, sizeof(options), &error), 0);
+	cosma.size = sizeof(cosma);
+	assert_int_equal(call_plan(graph, &options, sizeof(options), &error), -EINVAL);
+}
+
+/* A size that is not said, or has no room for itself. */
+TEST(size_not_said)
+{
+	static const char why[] = "the options of one planner do not say their size";
+	struct npuplan_cosma_options cosma = { 0 };
+	struct npuplan_tilesched_options tilesched = { 0 };
+	struct npuplan_options options = { .planner = "cosma", .cosma = &cosma };
+	AUTO_GRAPH struct npuplan_graph *graph = two_operators(true);
+	struct npuplan_error error;
+
+	assert_int_equal(call_plan(graph, &options, sizeof(options), &error), -EINVAL);
+	assert_string_equal(error.text, why);
+	cosma.size = sizeof(cosma.size) - 1;
+	assert_int_equal(call_plan(graph, &options, sizeof(options), &error), -EINVAL);
+	assert_string_equal(error.text, why);
+	options = (struct npuplan_options){ .planner = "tile-scheduled", .tilesched = &tilesched };
+	assert_int_equal(call_front(graph, &options, sizeof(options), &error), -EINVAL);
+	assert_string_equal(error.text, why);
+}
+
+/* A caller of before there were options of planners has a struct that ends before them. */
+TEST(older_than_options_of_one_planner)
+{
+	const struct npuplan_options options = {
+		.planner = "cosma",
+		.arena_budget = 1000,
+		.cosma = (const void *)1,
+		.tilesched = (const void *)1,
+	};
+	AUTO_GRAPH struct npuplan_graph *graph = two_operators(true);
+	struct npuplan_error error;
+
+	assert_int_equal(
+		call_plan(graph, &options, offsetof(struct npuplan_options, cosma), &error), 0);
 }
 
 TEST(packing)

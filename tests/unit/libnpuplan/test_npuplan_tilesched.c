@@ -147,8 +147,8 @@ TEST(chains_are_optimal)
 
 			tile(graph);
 			plan = plan_with(graph, &pieces);
-			assert_int_equal(plan->scheduled.peak, least_peak(graph));
-			assert_int_equal(plan->info.lower_bound, plan->scheduled.peak);
+			assert_int_equal(plan->tilesched->cost.peak, least_peak(graph));
+			assert_int_equal(plan->info.lower_bound, plan->tilesched->cost.peak);
 		}
 	}
 }
@@ -205,8 +205,8 @@ TEST(gap)
 		tile(graph);
 		least = least_peak(graph);
 		plan = plan_with(graph, &pieces);
-		assert_true(plan->scheduled.peak >= least);
-		optimal += plan->scheduled.peak == least;
+		assert_true(plan->tilesched->cost.peak >= least);
+		optimal += plan->tilesched->cost.peak == least;
 	}
 	print_message("%u of %u at the least peak of all orders\n", optimal, total);
 	assert_true(optimal >= total * 9 / 10);
@@ -223,7 +223,7 @@ TEST(known_peak)
 
 	tile(graph);
 	plan = plan_with(graph, &pieces);
-	assert_int_equal(plan->scheduled.peak, 3 * 7);
+	assert_int_equal(plan->tilesched->cost.peak, 3 * 7);
 	assert_int_equal(plan->info.arena_size, 3 * 7);
 	/* A step of the second reads so much at once: nothing can need less. */
 	assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_OPTIMAL);
@@ -235,31 +235,34 @@ TEST(traffic)
 	static const int32_t kernels[] = { 3, 3, 3, 0 };
 	AUTO_GRAPH struct npuplan_graph *graph = chain(12, 5, kernels);
 	/* Weights of 10, 11 and 12 bytes never stay. */
-	struct npuplan_options options = { .planner = "tile-scheduled", .weights_on_chip = 1 };
+	const struct npuplan_tilesched_options low_weights = { sizeof(low_weights),
+							       .weights_on_chip = 1 };
+	struct npuplan_tilesched_options own = low_weights;
+	struct npuplan_options options = { .planner = "tile-scheduled", .tilesched = &own };
 	struct npuplan_plan *low, *once;
 	struct npuplan_front *front;
 	struct npuplan_error error;
 
 	tile(graph);
 	low = plan_with(graph, &options);
-	assert_int_equal(low->all_weights, 33);
-	assert_true(low->scheduled.weights > 33);
+	assert_int_equal(low->tilesched->all_weights, 33);
+	assert_true(low->tilesched->cost.weights > 33);
 	/* Rows of 5 bytes: 2 x 2 + 10 x 3 of them for each of three operators. */
-	assert_int_equal(low->all_reads, 3 * 34 * 5);
-	assert_true(low->scheduled.halos > 0);
+	assert_int_equal(low->tilesched->all_reads, 3 * 34 * 5);
+	assert_true(low->tilesched->cost.halos > 0);
 
 	/* In order of layers: each weight once, no halo twice, a tensor and a row's reach. */
-	options.traffic_factor = 1;
+	own.traffic_factor = 1;
 	once = plan_with(graph, &options);
-	assert_int_equal(once->scheduled.weights, 33);
-	assert_true(once->scheduled.peak > low->scheduled.peak);
+	assert_int_equal(once->tilesched->cost.weights, 33);
+	assert_true(once->tilesched->cost.peak > low->tilesched->cost.peak);
 
 	assert_int_equal(npuplan_front_find(graph, &options, &front, &error), 0);
 	assert_true(front->count >= 3);
 	assert_false(front->left_out);
 	assert_int_equal(front->all_weights, 33);
-	assert_int_equal(front->all_reads, low->all_reads);
-	assert_int_equal(front->points[0].peak, low->scheduled.peak);
+	assert_int_equal(front->all_reads, low->tilesched->all_reads);
+	assert_int_equal(front->points[0].peak, low->tilesched->cost.peak);
 	assert_int_equal(front->points[front->count - 1].halos, 0);
 	assert_int_equal(front->points[front->count - 1].weights, 33);
 	for (uint32_t i = 1; i < front->count; i++) {
@@ -270,19 +273,19 @@ TEST(traffic)
 	/* Each point is what a budget of its peak gets. */
 	for (uint32_t i = 0; i < front->count; i++) {
 		struct npuplan_options within = { .planner = "tile-scheduled",
-						  .weights_on_chip = 1,
+						  .tilesched = &low_weights,
 						  .arena_budget = front->points[i].peak };
 		AUTO_PLAN struct npuplan_plan *plan = plan_with(graph, &within);
 
 		assert_true(plan->info.arena_size <= front->points[i].peak);
-		assert_int_equal(plan->scheduled.weights + plan->scheduled.halos,
+		assert_int_equal(plan->tilesched->cost.weights + plan->tilesched->cost.halos,
 				 front->points[i].weights + front->points[i].halos);
 	}
 	/* Weights that stay are fetched once, whatever the order. */
-	options = (struct npuplan_options){ .planner = "tile-scheduled", .weights_on_chip = 33 };
+	own = (struct npuplan_tilesched_options){ sizeof(own), .weights_on_chip = 33 };
 	npuplan_plan_free(low);
 	low = plan_with(graph, &options);
-	assert_int_equal(low->scheduled.weights, 33);
+	assert_int_equal(low->tilesched->cost.weights, 33);
 	npuplan_front_free(front);
 	npuplan_plan_free(once);
 	npuplan_plan_free(low);
@@ -362,8 +365,8 @@ TEST(blob)
 	plan = plan_with(graph, &pieces);
 	blind = plan_with(read, &pieces);
 	assert_int_equal(blind->info.arena_size, plan->info.arena_size);
-	assert_int_equal(blind->all_weights, 0);
-	assert_int_equal(blind->all_reads, plan->all_reads);
+	assert_int_equal(blind->tilesched->all_weights, 0);
+	assert_int_equal(blind->tilesched->all_reads, plan->tilesched->all_reads);
 	free(blob);
 }
 
@@ -428,13 +431,14 @@ TEST(limits)
 	plan = plan_with(graph, &options);
 	assert_int_equal(npuplan_front_find(graph, &options, &front, &error), 0);
 	assert_true(front->left_out);
-	assert_int_equal(front->points[0].peak, plan->scheduled.peak);
+	assert_int_equal(front->points[0].peak, plan->tilesched->cost.peak);
 	npuplan_front_free(front);
 }
 
 TEST(refused)
 {
 	static const int32_t kernels[] = { 1, 3, 0 };
+	struct npuplan_tilesched_options own = { sizeof(own) };
 	struct npuplan_options options = pieces;
 	struct npuplan_graph *graph = chain(20, 7, kernels);
 	struct npuplan_front *front = NULL;
@@ -450,11 +454,11 @@ TEST(refused)
 	refuse_planning(
 		graph, &options, -ENOSPC,
 		"needs 21 bytes, budget 20, lower bound 21; that is the order of tiles with the lowest peak");
-	options.traffic_factor = 1;
-	refuse_planning(
-		graph, &options, -ENOSPC,
+	own.traffic_factor = 1;
+	options.tilesched = &own;
+	refuse_planning(graph, &options, -ENOSPC,
 		"needs 21 bytes, budget 20, lower bound 21; that is the order of tiles with the lowest peak within the traffic factor");
-	options.traffic_factor = 0;
+	options.tilesched = NULL;
 	options.arena_budget = 21;
 	npuplan_plan_free(plan_with(graph, &options));
 

@@ -134,7 +134,7 @@ nothing_lost() { "$ctl" plan missing.json 2>/dev/full >&-; [ $? = 1 ]; }
 check 'where nothing is printed nothing is lost' nothing_lost
 check 'nothing is completed after help COMMAND' completes '' help plan ''
 check 'layouts are completed' completes 'nhwc nchw nc32hw ' plan --layout ''
-check 'engines are completed' completes 'paper search ilp belady greedy rings ' plan --engine ''
+check 'engines are completed' completes 'rings search ilp paper belady greedy ' plan --engine ''
 help_has() { "$ctl" plan --help | tr -s ' \n' '  ' | grep -qF -e "$1"; }
 check 'help names every engine' help_has '"tile-scheduled" has "rings"'
 help_stands_alone() { ! "$ctl" plan --help | tr -s ' \n' '  ' | grep -oE '.{20} The same.{20}'; }

@@ -268,10 +268,19 @@ static void read_placements(struct plan_json_reader *r, const json_t *list, size
 			       &plan->placements[plan->placement_count++]);
 }
 
+/* What only planner cosma finds; the plan gets it with the first value that is read of it. */
+static struct npuplan_cosma_result *cosma_result(struct plan_json_reader *r)
+{
+	if (!r->plan->cosma)
+		r->plan->cosma = npujson_alloc(r->json, 1, sizeof(*r->plan->cosma));
+	return r->plan->cosma;
+}
+
 static void read_traffic(struct plan_json_reader *r, json_t *object)
 {
 	static const char *const known[] = { "spill", "fill", "compulsory", "lower_bound", NULL };
 	struct npumem_plan_info *info = &r->plan->info;
+	uint64_t bound;
 	size_t outside;
 
 	if (!object)
@@ -281,9 +290,11 @@ static void read_traffic(struct plan_json_reader *r, json_t *object)
 	info->spill_bytes = npujson_int_or(r->json, object, "spill", 0, INT64_MAX, 0);
 	info->fill_bytes = npujson_int_or(r->json, object, "fill", 0, INT64_MAX, 0);
 	info->load_bytes = npujson_int_or(r->json, object, "compulsory", 0, INT64_MAX, 0);
-	r->plan->traffic_bound = npujson_int_or(r->json, object, "lower_bound", 0, INT64_MAX, 0);
-	if (r->plan->traffic_bound)
+	bound = npujson_int_or(r->json, object, "lower_bound", 0, INT64_MAX, 0);
+	if (bound && cosma_result(r)) {
+		r->plan->cosma->traffic_bound = bound;
 		r->plan->claims |= NPUPLAN_CLAIM_TRAFFIC_BOUND;
+	}
 	npujson_leave(r->json, outside);
 }
 
@@ -291,12 +302,14 @@ static void read_banks(struct plan_json_reader *r, const json_t *list)
 {
 	static const char *const known[] = { "size", "bandwidth", NULL };
 	struct npujson_walk walk = npujson_walk(r->json, list, "banks");
-	struct npuplan_bank *bank = r->plan->banks;
+	struct npuplan_bank *bank;
 	json_t *entry;
 
 	if (list && json_array_size(list) != NPUPLAN_BANKS)
 		npujson_fail(r->json, "banks", "must be a list of %d", NPUPLAN_BANKS);
-	for (; (entry = npujson_next(&walk)); bank++) {
+	if (!list || !cosma_result(r))
+		return;
+	for (bank = r->plan->cosma->banks; (entry = npujson_next(&walk)); bank++) {
 		npujson_object(r->json, entry, known);
 		bank->size = npujson_int(r->json, entry, "size", 1, INT64_MAX);
 		bank->bandwidth = npujson_int(r->json, entry, "bandwidth", 1, INT64_MAX);
@@ -307,15 +320,17 @@ static void read_banks(struct plan_json_reader *r, const json_t *list)
 static void check_banks(struct plan_json_reader *r)
 {
 	const struct npuplan_plan *plan = r->plan;
-	uint64_t end = plan->banks[0].size;
+	uint64_t end = plan->cosma ? plan->cosma->banks[0].size : 0;
 
-	for (uint32_t i = 0; i < plan->placement_count && end; i++) {
+	if (!end)
+		return;
+	for (uint32_t i = 0; i < plan->placement_count; i++) {
 		const struct npumem_placement *placement = &plan->placements[i];
 
 		if (placement->offset < end && placement->region.length > end - placement->offset)
 			npujson_fail(r->json, "banks", "placements[%u] lies in both of them", i);
 	}
-	if (end && plan->info.arena_size > end && plan->info.arena_size - end > plan->banks[1].size)
+	if (plan->info.arena_size > end && plan->info.arena_size - end > plan->cosma->banks[1].size)
 		npujson_fail(r->json, "banks", "the arena is larger than both of them");
 }
 

@@ -204,19 +204,19 @@ static json_t *traffic_json(const struct npuplan_plan *plan)
 	npujson_set_int(&object, "spill", plan->info.spill_bytes);
 	npujson_set_int(&object, "fill", plan->info.fill_bytes);
 	npujson_set_int(&object, "compulsory", plan->info.load_bytes);
-	npujson_set_int(&object, "lower_bound", plan->traffic_bound);
+	npujson_set_int(&object, "lower_bound", plan->cosma ? plan->cosma->traffic_bound : 0);
 	return object;
 }
 
-static json_t *banks_json(const struct npuplan_plan *plan)
+static json_t *banks_json(const struct npuplan_bank banks[NPUPLAN_BANKS])
 {
 	json_t *list = json_array();
 
 	for (int b = 0; b < NPUPLAN_BANKS; b++) {
 		json_t *bank = json_object();
 
-		npujson_set_int(&bank, "size", plan->banks[b].size);
-		npujson_set_int(&bank, "bandwidth", plan->banks[b].bandwidth);
+		npujson_set_int(&bank, "size", banks[b].size);
+		npujson_set_int(&bank, "bandwidth", banks[b].bandwidth);
 		npujson_append(&list, bank);
 	}
 	return list;
@@ -249,8 +249,8 @@ static int write_text(const struct npuplan_graph *graph, const struct npuplan_pl
 	if (info->host_size)
 		npujson_put(&text, ",\n\"host\": ", json_integer(info->host_size));
 	put_tiling(&text, graph);
-	if (plan->banks[0].size)
-		npujson_put(&text, ",\n\"banks\": ", banks_json(plan));
+	if (plan->cosma && plan->cosma->banks[0].size)
+		npujson_put(&text, ",\n\"banks\": ", banks_json(plan->cosma->banks));
 	fputs(",\n\"schedule\": [", out);
 	for (uint32_t i = 0; i < plan->position_count && !text.err; i++)
 		npujson_put_line(&text, i, position_json(graph, &plan->positions[i]));

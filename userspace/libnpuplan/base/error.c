@@ -29,11 +29,57 @@ int npuplan_fail_later(struct npuplan_error *error, const char *what)
 			    npuplan_version());
 }
 
-int npuplan_take_options(struct npuplan_options *own, const struct npuplan_options *given,
+/* One planner's options, whose size is their first field; @given may be NULL. */
+static int take_own(void *own, size_t own_size, const void *given, struct npuplan_error *error)
+{
+	size_t size = 0;
+
+	if (!given)
+		return 0;
+	memcpy(&size, given, sizeof(size));
+	if (size < sizeof(size))
+		return npuplan_fail(error, -EINVAL,
+				    "the options of one planner do not say their size");
+	if (!sized_take(own, own_size, given, size))
+		return npuplan_fail_later(error, "options");
+	memcpy(own, &own_size, sizeof(own_size));
+	return 0;
+}
+
+int npuplan_take_options(struct npuplan_taken_options *taken, const struct npuplan_options *given,
 			 size_t size, struct npuplan_error *error)
 {
-	if (!sized_take(own, sizeof(*own), given, size))
+	int err;
+
+	memset(taken, 0, sizeof(*taken));
+	if (!sized_take(&taken->all, sizeof(taken->all), given, size))
 		return npuplan_fail_later(error, "options");
+	err = take_own(&taken->cosma, sizeof(taken->cosma), taken->all.cosma, error);
+	if (!err)
+		err = take_own(&taken->tilesched, sizeof(taken->tilesched), taken->all.tilesched,
+			       error);
+	taken->all.cosma = taken->all.cosma ? &taken->cosma : NULL;
+	taken->all.tilesched = taken->all.tilesched ? &taken->tilesched : NULL;
+	return err;
+}
+
+int npuplan_check_own(const char *planner, uint32_t traits, const struct npuplan_options *options,
+		      struct npuplan_error *error)
+{
+	const struct {
+		const void *given;
+		uint32_t trait;
+		const char *whose;
+	} own[] = {
+		{ options->cosma, NPUPLAN_PLANNER_COSMA, "cosma" },
+		{ options->tilesched, NPUPLAN_PLANNER_TILESCHED, "tile-scheduled" },
+	};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (own[i].given && !(traits & own[i].trait))
+			return npuplan_fail(error, -EOPNOTSUPP,
+					    "planner %s does not take the options of planner %s",
+					    planner, own[i].whose);
 	return 0;
 }
 

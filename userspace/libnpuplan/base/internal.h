@@ -19,16 +19,42 @@ __attribute__((format(printf, 3, 4))) int npuplan_fail(struct npuplan_error *err
 						       const char *format, ...);
 
 /**
+ * struct npuplan_taken_options - the library's copy of a caller's options
+ * @all: what was asked for; its pointers to options of one planner lead to the copies below,
+ *	or are NULL where the caller's are. So this struct is not to be copied
+ * @cosma: planner cosma's
+ * @tilesched: planner tile-scheduled's
+ */
+struct npuplan_taken_options {
+	struct npuplan_options all;
+	struct npuplan_cosma_options cosma;
+	struct npuplan_tilesched_options tilesched;
+};
+
+/**
  * npuplan_take_options() - options as this version has them
- * @own: out: a copy of @given, with zeros for the options that the caller's version does not have
- * @given: the caller's options; NULL: all of them are 0
- * @size: bytes of @given
+ * @taken: out: what was given, continued by zeros
+ * @given: the caller's, of @size bytes; may be NULL
+ * @size: see @given
  * @error: may be NULL
  *
- * -E2BIG: something is asked for that this version does not know.
+ * -E2BIG: something is asked for that this version does not know. -EINVAL: the options of
+ * one planner do not say their size.
  */
-int npuplan_take_options(struct npuplan_options *own, const struct npuplan_options *given,
+int npuplan_take_options(struct npuplan_taken_options *taken, const struct npuplan_options *given,
 			 size_t size, struct npuplan_error *error);
+
+/**
+ * npuplan_check_own() - refuse the options of a planner that is not the one asked
+ * @planner: name of the planner that is asked
+ * @traits: enum npuplan_planner_trait: which options it takes
+ * @options: as npuplan_take_options() took them
+ * @error: may be NULL
+ *
+ * -EOPNOTSUPP, or 0.
+ */
+int npuplan_check_own(const char *planner, uint32_t traits, const struct npuplan_options *options,
+		      struct npuplan_error *error);
 
 /* Fail with -E2BIG: @what (plural: "options") asks for something that only a later version has. */
 int npuplan_fail_later(struct npuplan_error *error, const char *what);

@@ -9,5 +9,5 @@ void npuplan_plan_free(struct npuplan_plan *plan)
 	if (!plan)
 		return;
 	free_all(plan->placements, plan->positions, plan->blocks, plan->entries, plan->edges,
-		 plan->views, plan->view_slots, plan);
+		 plan->views, plan->view_slots, plan->cosma, plan->tilesched, plan);
 }

@@ -14,7 +14,10 @@
  *	problem's. If it fails, it says why in @error
  * @plan: instead of @pack: makes a whole plan, with its schedule, of a graph of one block;
  *	@problem is filled in for the order of the graph
- * @moves: it moves tensors between arena and host memory, and takes other objectives and orders
+ * @traits: enum npuplan_planner_trait: what it takes and does that others do not
+ * @engine_of: name of the planner that this one is an engine of: another one, or itself for the
+ *	engine that it is by default; NULL: of none
+ * @engine: word of the engine
  * @lists: @pack needs the list of conflicts
  * @published: it does as a publication says, to compare with
  * @solver: it needs a solver, which not every build has
@@ -31,7 +34,9 @@ struct npuplan_planner {
 		    int argument, struct npuplan_plan **plan, struct npuplan_error *error);
 	npuplan_pack_fn *packer;
 	int argument;
-	bool moves;
+	uint32_t traits;
+	const char *engine_of;
+	const char *engine;
 	bool lists;
 	bool published;
 	bool solver;

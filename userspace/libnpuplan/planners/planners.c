@@ -16,6 +16,10 @@
 #include "planners/taa/taa.h"
 #include "planners/tilesched/tilesched.h"
 
+/* What planners have in common that are one planner's engines. */
+#define COSMA	  (NPUPLAN_PLANNER_MOVES | NPUPLAN_PLANNER_COSMA)
+#define TILESCHED NPUPLAN_PLANNER_TILESCHED
+
 /*
  * All algorithms by name. To add a greedy packer, which is then a planner too, give it an order in
  * pack/greedy/orders.c and a line here.
@@ -68,13 +72,18 @@ static const struct npuplan_planner all[] = {
 	{ "taa", "tiled graphs: bytes are free once the last tile has read them",
 	  .pack = npuplan_pack_taa, .argument = NPUPLAN_TAA_EXACT, .lists = true },
 	{ "tile-scheduled", "rows of several operators interleaved: small arena, more traffic",
-	  .plan = npuplan_plan_tilesched, .argument = NPUPLAN_TILESCHED_PIECES },
+	  .plan = npuplan_plan_tilesched, .argument = NPUPLAN_TILESCHED_PIECES,
+	  .traits = TILESCHED | NPUPLAN_PLANNER_FRONT },
 	{ "tile-scheduled-rings", "the same, each tensor's rows in one ring",
-	  .plan = npuplan_plan_tilesched, .argument = NPUPLAN_TILESCHED_RINGS },
+	  .plan = npuplan_plan_tilesched, .argument = NPUPLAN_TILESCHED_RINGS, .traits = TILESCHED,
+	  .engine_of = "tile-scheduled", .engine = "rings" },
 	{ "cosma", "least traffic with host memory within a budget, in any order",
-	  .plan = npuplan_plan_cosma, .argument = NPUPLAN_COSMA_BY_SEARCH, .moves = true },
+	  .plan = npuplan_plan_cosma, .argument = NPUPLAN_COSMA_BY_SEARCH,
+	  .traits = COSMA | NPUPLAN_PLANNER_BANKS | NPUPLAN_PLANNER_RECOMPUTES,
+	  .engine_of = "cosma", .engine = "search" },
 	{ "cosma-ilp", "cosma's integer program, solved by HiGHS", .plan = npuplan_plan_cosma,
-	  .argument = NPUPLAN_COSMA_BY_ILP, .moves = true, .solver = true },
+	  .argument = NPUPLAN_COSMA_BY_ILP, .traits = COSMA, .engine_of = "cosma", .engine = "ilp",
+	  .solver = true },
 	{ "tflm", "first fit, largest first: TensorFlow Lite Micro's greedy planner",
 	  .packer = npuplan_pack_first_fit, .argument = NPUPLAN_BY_SIZE_ALONE, .published = true },
 	{ "tflite", "best fit, largest first: TensorFlow Lite's arena",
@@ -92,12 +101,14 @@ static const struct npuplan_planner all[] = {
 	{ "nnc-published", "libnnc's algorithm to the letter", .pack = npuplan_pack_nnc,
 	  .argument = NPUPLAN_NNC_PUBLISHED, .lists = true, .published = true },
 	{ "taa-paper", "taa to the letter of its publication", .pack = npuplan_pack_taa,
-	  .argument = NPUPLAN_TAA_PAPER, .lists = true, .published = true },
-	{ "cosma-belady", "cosma's baseline: what is needed again last leaves first",
-	  .plan = npuplan_plan_cosma, .argument = NPUPLAN_COSMA_BY_BELADY, .moves = true,
+	  .argument = NPUPLAN_TAA_PAPER, .lists = true, .engine_of = "taa", .engine = "paper",
 	  .published = true },
+	{ "cosma-belady", "cosma's baseline: what is needed again last leaves first",
+	  .plan = npuplan_plan_cosma, .argument = NPUPLAN_COSMA_BY_BELADY, .traits = COSMA,
+	  .engine_of = "cosma", .engine = "belady", .published = true },
 	{ "cosma-greedy", "cosma's baseline: the largest leaves first", .plan = npuplan_plan_cosma,
-	  .argument = NPUPLAN_COSMA_BY_GREEDY, .moves = true, .published = true },
+	  .argument = NPUPLAN_COSMA_BY_GREEDY, .traits = COSMA, .engine_of = "cosma",
+	  .engine = "greedy", .published = true },
 };
 
 static bool is_one(const struct npuplan_planner *one, bool packer)
@@ -150,11 +161,28 @@ bool npuplan_planner_published(unsigned int i)
 	return at(i, false)->published;
 }
 
-bool npuplan_planner_moves(const char *name)
+uint32_t npuplan_planner_traits(const char *name)
 {
 	const struct npuplan_planner *planner = npuplan_planner_find(name);
 
-	return planner && planner->moves;
+	return planner ? planner->traits : 0;
+}
+
+const char *npuplan_engine_name(unsigned int i)
+{
+	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
+		if (all[k].engine && !i--)
+			return all[k].engine;
+	return NULL;
+}
+
+const char *npuplan_engine_planner(const char *planner, const char *engine)
+{
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].engine && !strcmp(all[i].engine_of, planner) &&
+		    !strcmp(all[i].engine, engine))
+			return all[i].name;
+	return NULL;
 }
 
 const char *npuplan_packer_name(unsigned int i)

@@ -197,7 +197,7 @@ static const struct values {
 	{ NULL, "layout", .list = npuplan_layout_name },
 	{ NULL, "inputs", "host resident" },
 	{ NULL, "device", .glob = "/dev/accel/accel* /dev/dri/renderD*" },
-	{ "plan", "engine", "paper search ilp belady greedy rings" },
+	{ "plan", "engine", .list = npuplan_engine_name },
 	{ "plan", "objective", "traffic peak" },
 	{ "plan", "schedule", "default mpmf" },
 	{ "plan", "budget", "MR MH MP" },

@@ -20,6 +20,8 @@ struct arguments {
 	struct tiling tiling;
 	struct reading reading;
 	struct npuplan_options plan;
+	struct npuplan_cosma_options cosma;
+	struct npuplan_tilesched_options tilesched;
 	const char *graph;
 	const char *output;
 	const char *blob;
@@ -53,7 +55,7 @@ static const struct command_option options[] = {
 	{ "engine", 0, VALUE_TEXT, "NAME",
 	  "Engine of the planner: \"taa\" has \"paper\", \"cosma\" has \"search\" (its own), "
 	  "\"ilp\" (the paper's integer program, if built with HiGHS), \"belady\" and \"greedy\", "
-	  "\"" TILE_SCHEDULED "\" has \"rings\"; these are planners by the name of both: "
+	  "\"tile-scheduled\" has \"rings\"; these are planners by the name of both: "
 	  "\"taa-paper\"",
 	  FIELD(engine) },
 	{ "list-planners", OPTION_LIST, VALUE_OTHER, "all",
@@ -117,28 +119,38 @@ static const struct command_option options[] = {
 	  "No tensor lies in both; the faster one is accessed most. Instead of a budget" },
 	{ "emit-lp", 0, VALUE_TEXT, "FILE",
 	  "Make no plan: write the integer linear program in the LP format", FIELD(lp) },
-	{ .doc = "Planner " TILE_SCHEDULED ":" },
+	{ .doc = "Planner tile-scheduled:" },
 	{ "pareto", 0, VALUE_FLAG, NULL,
 	  "Make no plan: list what orders of tiles there are, peak against traffic",
 	  FIELD(pareto) },
 	{ "traffic-factor", 0, VALUE_FACTOR, "FACTOR",
 	  "Order tiles so that weights are fetched at most so many times over (1 or more); the "
 	  "default is the lowest peak",
-	  FIELD(plan.traffic_factor) },
+	  FIELD(tilesched.traffic_factor) },
 	{ "weights-on-chip", 0, VALUE_SIZE, "BYTES",
 	  "Weights that fit into so many bytes (256KiB) stay on chip while operators take turns",
-	  FIELD(plan.weights_on_chip) },
+	  FIELD(tilesched.weights_on_chip) },
 	{ 0 },
 };
+
+/* Whether the engine that was asked for is what the planner does by itself. */
+static bool is_own_engine(const struct arguments *args)
+{
+	const char *planner = args->plan.planner;
+	const char *name = planner ? npuplan_engine_planner(planner, args->engine) : NULL;
+
+	return name && !strcmp(name, planner);
+}
 
 /* What does not go together, and what only one planner has; the first that is wrong is said. */
 static void check_together(const struct argp_state *state, const struct arguments *args)
 {
 	const struct npuplan_options *plan = &args->plan;
-	bool cosma = plan->planner && !strcmp(plan->planner, "cosma");
-	bool cosma_own = args->recompute || plan->banks;
-	bool tiles = schedules_tiles(plan->planner);
-	bool tiles_own = args->pareto || plan->traffic_factor || plan->weights_on_chip;
+	uint32_t traits = npuplan_planner_traits(plan->planner);
+	bool moves = traits & NPUPLAN_PLANNER_MOVES, tiles = traits & NPUPLAN_PLANNER_TILESCHED;
+	bool lacks_own = (args->recompute && !(traits & NPUPLAN_PLANNER_RECOMPUTES)) ||
+			 (plan->cosma && !(traits & NPUPLAN_PLANNER_BANKS));
+	bool tiles_own = args->pareto || plan->tilesched;
 	bool lists = tiles && args->pareto;
 	bool writes = args->output || args->blob || args->graph_blob || args->tflite;
 	bool limited = plan->deadline_seconds || plan->work_limit || plan->memory_limit;
@@ -149,38 +161,38 @@ static void check_together(const struct argp_state *state, const struct argument
 	} rules[] = {
 		{ args->engine && !plan->planner,
 		  { "--engine is of a planner: --planner is needed" } },
-		{ named && !npuplan_planner_moves(plan->planner),
+		{ named && !moves,
 		  { args->budget_option, " ", args->budget,
 		    " is planner cosma's; others take bytes" } },
-		{ args->lp && !npuplan_planner_moves(plan->planner),
-		  { "--emit-lp is planner cosma's" } },
+		{ args->lp && !moves, { "--emit-lp is planner cosma's" } },
 		{ args->lp && (writes || args->json), { "--emit-lp makes no plan to write" } },
 		/* But operators that run again, and the least peak, are searched for. */
 		{ args->lp && limited && !args->recompute && !named,
 		  { "--emit-lp searches for nothing that --deadline, --work or --memory could "
 		    "end" } },
 		{ !args->graph, { "which GRAPH?" } },
-		{ cosma_own && !cosma, { "--recompute and --banks need --planner cosma" } },
-		{ plan->banks && args->budget,
+		{ lacks_own, { "--recompute and --banks need --planner cosma" } },
+		{ plan->cosma && args->budget,
 		  { "--banks and ", args->budget_option, " exclude each other" } },
-		{ cosma_own && args->engine && strcmp(args->engine, "search") != 0,
+		{ (args->recompute || plan->cosma) && args->engine && !is_own_engine(args),
 		  { "--recompute and --banks are of engine search, not of engine ",
 		    args->engine } },
 		{ args->recompute && !args->budget,
 		  { "--recompute needs a --budget to save traffic in" } },
 		{ tiles_own && !tiles,
-		  { "--pareto, --traffic-factor and --weights-on-chip need --planner " TILE_SCHEDULED } },
+		  { "--pareto, --traffic-factor and --weights-on-chip need --planner "
+		    "tile-scheduled" } },
 		{ tiles && plan->memory_limit,
-		  { "--memory is of planners that search for addresses or orders; planner " TILE_SCHEDULED
-		    " looks at what fits --work" } },
+		  { "--memory is of planners that search for addresses or orders; planner "
+		    "tile-scheduled looks at what fits --work" } },
 		{ tiles && args->tflite,
 		  { "--emit-tflite: TensorFlow Lite Micro keeps the order of operators, "
-		    "--planner " TILE_SCHEDULED " does not" } },
+		    "--planner tile-scheduled does not" } },
 		{ lists && writes, { "--pareto makes no plan to write" } },
-		{ lists && (args->budget || plan->traffic_factor || plan->schedule),
+		{ lists && (args->budget || args->tilesched.traffic_factor || plan->schedule),
 		  { "--pareto lists all orders: ", args->budget ? args->budget_option : "--budget",
 		    ", --traffic-factor and --schedule choose one" } },
-		{ lists && (args->engine || strcmp(plan->planner, TILE_SCHEDULED) != 0),
+		{ lists && (args->engine || !(traits & NPUPLAN_PLANNER_FRONT)),
 		  { "--pareto places nothing: an engine makes no difference" } },
 		{ lists && (args->report || args->tiles),
 		  { "--pareto makes no plan to report on" } },
@@ -264,7 +276,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_BANKS:
 		option_banks(state, arg, args->banks);
-		args->plan.banks = args->banks;
+		args->cosma.banks = args->banks;
+		args->plan.cosma = &args->cosma;
 		return 0;
 	case OPTION_ALIGN:
 		value = option_size(state, "--align", arg);
@@ -278,6 +291,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		args->graph = arg;
 		return 0;
 	case ARGP_KEY_END:
+		if (args->tilesched.weights_on_chip || args->tilesched.traffic_factor)
+			args->plan.tilesched = &args->tilesched;
 		check_together(state, args);
 		check_stdout(state, args);
 		check_files(state, args);
@@ -400,11 +415,12 @@ static int write_lp(const struct arguments *args, const struct model *model)
 /* Planner and engine by one name; NULL if memory ends. */
 static char *engine_name(const struct arguments *args)
 {
+	const char *found = npuplan_engine_planner(args->plan.planner, args->engine);
 	char *name;
 
-	/* Search is what planner cosma itself does. */
-	if (!strcmp(args->plan.planner, "cosma") && !strcmp(args->engine, "search"))
-		return strdup(args->plan.planner);
+	if (found)
+		return strdup(found);
+	/* There is none such, unless it is a planner's name: npuplan_plan() says so. */
 	return asprintf(&name, "%s-%s", args->plan.planner, args->engine) < 0 ? NULL : name;
 }
 
@@ -502,7 +518,10 @@ static bool recompute(struct arguments *args, struct model *model, int *status)
 
 int cmd_plan(int argc, char **argv)
 {
-	struct arguments args = { 0 };
+	struct arguments args = {
+		.cosma.size = sizeof(args.cosma),
+		.tilesched.size = sizeof(args.tilesched),
+	};
 	struct npuplan_error error = { 0 };
 	struct npuplan_plan *plan = NULL;
 	struct model model = { 0 };

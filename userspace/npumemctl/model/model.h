@@ -36,12 +36,11 @@ bool tiling_of(const struct tiling *tiling, const char *path, const struct npupl
 	       struct npuplan_tiling *plan, struct npuplan_tiling *out);
 void tiling_release(struct tiling *tiling);
 
-/* Planners whose name begins so choose the order of tiles. */
-#define TILE_SCHEDULED "tile-scheduled"
-bool schedules_tiles(const char *planner);
 /*
- * The first get one row a tile where nothing else is said: the smaller, the lower the
- * peak. The others load inputs from host memory.
+ * tiling_for_planner() - what the planner wants where the command line says nothing
+ *
+ * One that interleaves tiles gets one row a tile: the smaller they are, the lower is the
+ * peak. One that moves tensors loads the inputs from host memory.
  */
 void tiling_for_planner(struct tiling *tiling, const char *planner);
 

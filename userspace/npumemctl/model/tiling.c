@@ -203,18 +203,14 @@ bool tiling_of(const struct tiling *tiling, const char *path, const struct npupl
 	return true;
 }
 
-bool schedules_tiles(const char *planner)
-{
-	return planner && !strncmp(planner, TILE_SCHEDULED, strlen(TILE_SCHEDULED));
-}
-
 void tiling_for_planner(struct tiling *tiling, const char *planner)
 {
 	struct npuplan_tiling *asked = &tiling->asked;
+	uint32_t traits = npuplan_planner_traits(planner);
 
-	if (npuplan_planner_moves(planner))
+	if (traits & NPUPLAN_PLANNER_MOVES)
 		tiling->inputs = NPUPLAN_INPUTS_HOST;
-	if (schedules_tiles(planner) && !asked->bands && !asked->rows && !asked->onchip)
+	if (traits & NPUPLAN_PLANNER_TILESCHED && !asked->bands && !asked->rows && !asked->onchip)
 		asked->rows = 1;
 }
 

@@ -56,27 +56,26 @@ static json_t *peak_json(const struct npuplan_graph *graph, const struct npuplan
 }
 
 /* What the order of the tiles costs, of a planner that has chosen it. */
-static json_t *traffic_json(const struct npuplan_plan *plan)
+static json_t *traffic_json(const struct npuplan_tilesched_result *result)
 {
-	if (!plan->all_reads)
+	if (!result || !result->all_reads)
 		return json_null();
-	return json_pack("{sIsIsIsI}", "weight_bytes", (json_int_t)plan->scheduled.weights,
-			 "weight_bytes_once", (json_int_t)plan->all_weights, "halo_bytes",
-			 (json_int_t)plan->scheduled.halos, "read_bytes",
-			 (json_int_t)plan->all_reads);
+	return json_pack("{sIsIsIsI}", "weight_bytes", (json_int_t)result->cost.weights,
+			 "weight_bytes_once", (json_int_t)result->all_weights, "halo_bytes",
+			 (json_int_t)result->cost.halos, "read_bytes",
+			 (json_int_t)result->all_reads);
 }
 
-static void print_traffic(FILE *out, const struct npuplan_plan *plan)
+static void print_traffic(FILE *out, const struct npuplan_tilesched_result *result)
 {
-	const struct npuplan_schedule_point *cost = &plan->scheduled;
-
-	if (!plan->all_reads)
+	if (!result || !result->all_reads)
 		return;
 	fprintf(out, "traffic      weights %" PRIu64 " bytes (%.3f times all), halos read again ",
-		cost->weights,
-		plan->all_weights ? (double)cost->weights / (double)plan->all_weights : 1);
-	fprintf(out, "%" PRIu64 " bytes (%.1f %% of reads)\n", cost->halos,
-		100 * (double)cost->halos / (double)plan->all_reads);
+		result->cost.weights,
+		result->all_weights ? (double)result->cost.weights / (double)result->all_weights :
+				      1);
+	fprintf(out, "%" PRIu64 " bytes (%.1f %% of reads)\n", result->cost.halos,
+		100 * (double)result->cost.halos / (double)result->all_reads);
 }
 
 /* Tensors with at least one placement. */
@@ -105,19 +104,21 @@ static const char *optimal_in(const struct npuplan_plan *plan, const struct aske
 		  "no plan in this order of the steps needs less without moving" },
 	};
 	const struct npuplan_options *options = asked->options;
+	uint32_t traits;
 	bool peak, fixed;
 
 	if (plan->info.status != NPUMEM_PLAN_STATUS_OPTIMAL)
 		return NULL;
-	if (schedules_tiles(plan->info.planner))
+	traits = npuplan_planner_traits(plan->info.planner);
+	if (traits & NPUPLAN_PLANNER_TILESCHED)
 		return "no order of its tiles needs less";
-	if (!npuplan_planner_moves(plan->info.planner))
+	if (!(traits & NPUPLAN_PLANNER_MOVES))
 		return "no plan in this order of the steps needs less";
 	if (!options)
 		return NULL;
 	fixed = options->schedule != NPUPLAN_SCHEDULE_FREE;
 	peak = options->objective == NPUPLAN_OBJECTIVE_PEAK ||
-	       (!options->arena_budget && !options->banks);
+	       (!options->arena_budget && !(options->cosma && options->cosma->banks));
 	return texts[peak][fixed];
 }
 
@@ -138,7 +139,7 @@ json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan
 			 (json_int_t)plan->info.alignment, "bands", (json_int_t)graph->tiling.bands,
 			 "steps", (json_int_t)graph->step_count, "placements",
 			 (json_int_t)plan->placement_count, "peak", peak_json(graph, plan, options),
-			 "traffic", traffic_json(plan), "transfers",
+			 "traffic", traffic_json(plan->tilesched), "transfers",
 			 plan_transfers_json(graph, plan), "banks", plan_banks_json(plan),
 			 "seconds", plan->seconds, "work", (json_int_t)plan->info.work);
 }
@@ -246,7 +247,7 @@ void plan_report_print(FILE *out, const struct npuplan_graph *graph,
 	if (plan->info.arena_size)
 		fprintf(out, "all tensors  %s: %.2f times the arena\n", size_text(sum).s,
 			(double)sum / (double)plan->info.arena_size);
-	print_traffic(out, plan);
+	print_traffic(out, plan->tilesched);
 	plan_transfers_print(out, graph, plan);
 	print_external(out, graph);
 	print_peak(out, graph, plan, asked->savings ? asked->options : NULL);

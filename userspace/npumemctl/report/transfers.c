@@ -68,10 +68,16 @@ static bool moves(const struct npuplan_plan *plan)
 	return false;
 }
 
+/* Bytes that no plan moves less than; 0: not known. */
+static uint64_t traffic_bound(const struct npuplan_plan *plan)
+{
+	return plan->cosma ? plan->cosma->traffic_bound : 0;
+}
+
 /* Of the least traffic that is possible; a plan that was read as a blob does not know it. */
 static bool knows_bound(const struct npuplan_plan *plan)
 {
-	return plan->traffic_bound || plan->info.status == NPUMEM_PLAN_STATUS_OPTIMAL;
+	return traffic_bound(plan) || plan->info.status == NPUMEM_PLAN_STATUS_OPTIMAL;
 }
 
 /* (traffic - bound) / traffic */
@@ -79,47 +85,48 @@ static double gap(const struct npuplan_plan *plan)
 {
 	uint64_t traffic = plan->info.spill_bytes + plan->info.fill_bytes;
 
-	return traffic ? (double)(traffic - plan->traffic_bound) / (double)traffic : 0;
+	return traffic ? (double)(traffic - traffic_bound(plan)) / (double)traffic : 0;
 }
 
 /* Microseconds of all accesses of the banks, one after the other. */
-static double bank_time(const struct npuplan_plan *plan)
+static double bank_time(const struct npuplan_cosma_result *found)
 {
 	double time = 0;
 
 	for (int b = 0; b < NPUPLAN_BANKS; b++)
-		time += (double)plan->bank_accessed[b] / (double)plan->banks[b].bandwidth;
+		time += (double)found->accessed[b] / (double)found->banks[b].bandwidth;
 	return time;
 }
 
 json_t *plan_banks_json(const struct npuplan_plan *plan)
 {
+	const struct npuplan_cosma_result *found = plan->cosma;
 	json_t *list;
 
-	if (!plan->banks[0].size)
+	if (!found || !found->banks[0].size)
 		return json_null();
 	list = json_array();
 	for (int b = 0; b < NPUPLAN_BANKS; b++)
-		json_array_append_new(
-			list, json_pack("{sI sI sI}", "size", (json_int_t)plan->banks[b].size,
-					"bandwidth", (json_int_t)plan->banks[b].bandwidth,
-					"accessed", (json_int_t)plan->bank_accessed[b]));
+		json_array_append_new(list, json_pack("{sI sI sI}", "size",
+						      (json_int_t)found->banks[b].size, "bandwidth",
+						      (json_int_t)found->banks[b].bandwidth,
+						      "accessed", (json_int_t)found->accessed[b]));
 	return list;
 }
 
-static void print_banks(FILE *out, const struct npuplan_plan *plan)
+static void print_banks(FILE *out, const struct npuplan_cosma_result *found)
 {
-	int fast = plan->banks[1].bandwidth > plan->banks[0].bandwidth;
+	int fast = found->banks[1].bandwidth > found->banks[0].bandwidth;
 
 	for (int b = 0; b < NPUPLAN_BANKS; b++)
 		fprintf(out,
 			"bank %d       %s at %" PRIu64 " bytes/us: %" PRIu64 " bytes accessed\n", b,
-			size_text(plan->banks[b].size).s, plan->banks[b].bandwidth,
-			plan->bank_accessed[b]);
+			size_text(found->banks[b].size).s, found->banks[b].bandwidth,
+			found->accessed[b]);
 	fprintf(out,
 		"bank time    %.1f us; at most %" PRIu64
 		" bytes can be accessed in bank %d, were they split at will\n",
-		bank_time(plan), plan->bank_bound, fast);
+		bank_time(found), found->accessed_bound, fast);
 }
 
 json_t *plan_transfers_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan)
@@ -151,7 +158,7 @@ json_t *plan_transfers_json(const struct npuplan_graph *graph, const struct npup
 			   "host", (json_int_t)info->host_size);
 	if (knows_bound(plan)) {
 		json_object_set_new(object, "lower_bound",
-				    json_integer((json_int_t)plan->traffic_bound));
+				    json_integer((json_int_t)traffic_bound(plan)));
 		json_object_set_new(object, "gap", json_real(gap(plan)));
 	}
 	json_object_set_new(object, "tensors", tensors);
@@ -182,15 +189,15 @@ void plan_transfers_print(FILE *out, const struct npuplan_graph *graph,
 	const struct npumem_plan_info *info = &plan->info;
 
 	/* Of a plan that was read it is not known what is accessed. */
-	if (plan->banks[0].size && plan->bank_bound)
-		print_banks(out, plan);
+	if (plan->cosma && plan->cosma->banks[0].size && plan->cosma->accessed_bound)
+		print_banks(out, plan->cosma);
 	if (!moves(plan))
 		return;
 	fprintf(out, "transfers    %s: %" PRIu64 " spilled, %" PRIu64 " filled",
 		size_text(info->spill_bytes + info->fill_bytes).s, (uint64_t)info->spill_bytes,
 		(uint64_t)info->fill_bytes);
 	if (knows_bound(plan))
-		fprintf(out, "; lower bound %" PRIu64 ", gap %.2f %%", plan->traffic_bound,
+		fprintf(out, "; lower bound %" PRIu64 ", gap %.2f %%", traffic_bound(plan),
 			100 * gap(plan));
 	fprintf(out, "\ncompulsory   %s: first loads, and stores of outputs\n",
 		size_text(info->load_bytes).s);

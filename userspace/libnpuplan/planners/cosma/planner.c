@@ -20,7 +20,8 @@
 
 /*
  * struct cosma_call - one call
- * @own: what @options points to where the caller's options may be of another size
+ * @taken: what @options points to where the caller's options may be of another size
+ * @banks: NPUPLAN_BANKS of them that are asked for; NULL: one
  * @asked: settings of the search
  * @found: plan of the units
  * @order: of all steps, if a schedule is asked for that is not the graph's own
@@ -32,7 +33,8 @@
 struct cosma_call {
 	const struct npuplan_graph *graph;
 	const struct npuplan_options *options;
-	struct npuplan_options own;
+	struct npuplan_taken_options taken;
+	const struct npuplan_bank *banks;
 	int planner;
 	struct npuplan_error *error;
 	struct cosma_units units;
@@ -44,6 +46,11 @@ struct cosma_call {
 	struct npuplan_effort own_effort;
 	bool loose;
 };
+
+static const struct npuplan_bank *banks_of(const struct npuplan_options *options)
+{
+	return options->cosma ? options->cosma->banks : NULL;
+}
 
 /* Fills in those settings that follow from the units, whatever is asked for. */
 static void ask_of_units(struct cosma_call *call)
@@ -61,7 +68,7 @@ static void ask_of_units(struct cosma_call *call)
 		.staged = units->staged,
 		.started = call->effort->started,
 		/* Stays that share bytes are not divided between banks. */
-		.out_of_place = options->banks,
+		.out_of_place = call->banks,
 	};
 	call->asked.common.arena_budget = 0;
 	call->asked.common.objective = NPUPLAN_OBJECTIVE_OWN;
@@ -69,10 +76,10 @@ static void ask_of_units(struct cosma_call *call)
 	for (uint32_t s = 0; s < call->graph->step_count; s++)
 		staged |= units->staged[s];
 	call->loose = units->mixed || units->unaligned ||
-		      (options->banks && (units->takeover_count || staged)) ||
-		      (call->planner == NPUPLAN_COSMA_BY_ILP && staged);
+			  (call->banks && (units->takeover_count || staged)) ||
+			  (call->planner == NPUPLAN_COSMA_BY_ILP && staged);
 	/* Integer programs do not know halves of steps either. */
-	if (options->banks || call->planner == NPUPLAN_COSMA_BY_ILP)
+	if (call->banks || call->planner == NPUPLAN_COSMA_BY_ILP)
 		call->asked.staged = NULL;
 }
 
@@ -115,14 +122,14 @@ static int ask(struct cosma_call *call)
 	    (call->planner == NPUPLAN_COSMA_BY_BELADY || call->planner == NPUPLAN_COSMA_BY_GREEDY))
 		return npuplan_fail(call->error, -EOPNOTSUPP,
 				    "the baselines have no objective but the traffic");
-	if (options->banks && (peak || call->planner != NPUPLAN_COSMA_BY_SEARCH))
+	if (call->banks && (peak || call->planner != NPUPLAN_COSMA_BY_SEARCH))
 		return npuplan_fail(call->error, -EOPNOTSUPP,
 				    "two banks are planned for least traffic, by planner cosma");
 	ask_of_units(call);
 	call->asked.common.arena_budget = options->arena_budget ? options->arena_budget :
 								  ANY_BUDGET;
 	/* With any budget nothing need move: then the least arena is asked for. */
-	if (peak || (!options->arena_budget && !options->banks))
+	if (peak || (!options->arena_budget && !call->banks))
 		call->asked.common.objective = NPUPLAN_OBJECTIVE_PEAK;
 	call->asked.common.schedule = options->schedule;
 	return options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK ? find_order(call) : 0;
@@ -130,9 +137,10 @@ static int ask(struct cosma_call *call)
 
 static int run_banks(struct cosma_call *call)
 {
-	const struct npuplan_bank *banks = call->options->banks;
+	const struct npuplan_bank *banks = call->banks;
 	struct npuplan_banked *banked = &call->banked;
-	int err = npuplan_cosma_banks(call->units.graph, &call->asked, banks, banked, call->error);
+	int err = npuplan_cosma_banks(call->units.graph, &call->asked, banks, banked,
+				      call->error);
 
 	if (err)
 		return err;
@@ -158,7 +166,7 @@ static int run(struct cosma_call *call)
 						      NPUPLAN_COSMA_GREEDY,
 					      &call->found, call->error);
 	default:
-		if (call->options->banks)
+		if (call->banks)
 			return run_banks(call);
 		return npuplan_cosma(graph, &call->asked, &call->found, call->error);
 	}
@@ -189,7 +197,7 @@ static int fail_without(struct cosma_call *call)
 					    "aligns each part of a tensor which steps use apart" :
 					    "gives each output bytes of its own where operators in "
 					    "place, or cut into tiles, may share them in parts");
-	if (call->options->banks && found->needed <= budget)
+	if (call->banks && found->needed <= budget)
 		err = npuplan_fail(
 			error, -ENOSPC,
 			"infeasible: %s has a tensor of %llu bytes (%s), and no bank has "
@@ -251,7 +259,7 @@ static int judge_peak(const struct cosma_call *call, struct npuplan_plan *plan)
 
 static void judge_traffic(const struct cosma_call *call, struct npuplan_plan *plan)
 {
-	plan->traffic_bound = call->loose ? 0 : call->found.lower_bound;
+	plan->cosma->traffic_bound = call->loose ? 0 : call->found.lower_bound;
 	if (!call->loose)
 		return;
 	plan->info.lower_bound = 0;
@@ -271,17 +279,22 @@ static int make_plan(struct cosma_call *call, struct npuplan_plan **out)
 	err = cosma_transfers(&call->units, &call->found, &plan, call->error);
 	if (err)
 		return err;
+	plan->cosma = calloc(1, sizeof(*plan->cosma));
+	if (!plan->cosma) {
+		npuplan_plan_free(plan);
+		return npuplan_fail(call->error, -ENOMEM, "out of memory");
+	}
 	plan->info.alignment = alignment ? alignment : 1;
 	plan->memory_ended = call->found.memory_ended;
 	if (call->asked.common.objective == NPUPLAN_OBJECTIVE_PEAK)
 		err = judge_peak(call, plan);
 	else
-		judge_traffic(call, plan);
-	for (int b = 0; b < NPUPLAN_BANKS && call->options->banks; b++) {
-		plan->banks[b] = call->options->banks[b];
-		plan->bank_accessed[b] = call->banked.accessed[b];
+		judge_traffic(planning, plan);
+	for (int b = 0; b < NPUPLAN_BANKS && call->banks; b++) {
+		plan->cosma->banks[b] = call->banks[b];
+		plan->cosma->accessed[b] = call->banked.accessed[b];
 	}
-	plan->bank_bound = call->banked.accessed_bound;
+	plan->cosma->accessed_bound = call->banked.accessed_bound;
 	if (err)
 		npuplan_plan_free(plan);
 	else
@@ -302,6 +315,7 @@ int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_
 	struct cosma_call call = {
 		.graph = problem->graph,
 		.options = problem->options,
+		.banks = banks_of(problem->options),
 		.planner = argument,
 		.error = error,
 		.effort = problem->effort,
@@ -325,16 +339,20 @@ static int call_read(struct cosma_call *call, const struct npuplan_options *give
 		     size_t given_size)
 {
 	struct npuplan_checked checked;
-	int err = npuplan_take_options(&call->own, given, given_size, call->error);
+	int err = npuplan_take_options(&call->taken, given, given_size, call->error);
 
-	call->options = &call->own;
-	call->own_effort = npuplan_effort_begin(UINT64_MAX, call->own.deadline_seconds, NULL, NULL);
+	call->options = &call->taken.all;
+	call->banks = banks_of(call->options);
+	call->own_effort =
+		npuplan_effort_begin(UINT64_MAX, call->options->deadline_seconds, NULL, NULL);
 	call->effort = &call->own_effort;
+	if (!err)
+		err = npuplan_check_own("cosma", NPUPLAN_PLANNER_COSMA, call->options, call->error);
 	if (!err)
 		err = npuplan_checked_init(&checked, call->graph, call->error);
 	if (err)
 		return err;
-	err = cosma_units_init(&call->units, call->graph, checked.cells, call->own.alignment,
+	err = cosma_units_init(&call->units, call->graph, checked.cells, call->options->alignment,
 			       call->error);
 	npuplan_checked_fini(&checked);
 	if (!err)

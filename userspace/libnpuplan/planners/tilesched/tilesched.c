@@ -20,12 +20,21 @@ struct tilesched_planning {
 	uint32_t front_count;
 };
 
+/* The options of this planner alone, or their defaults. */
+static const struct npuplan_tilesched_options *own_of(const struct npuplan_problem *problem)
+{
+	static const struct npuplan_tilesched_options defaults;
+
+	return problem->options->tilesched ? problem->options->tilesched : &defaults;
+}
+
 static int start(struct tilesched_planning *planning, const struct npuplan_problem *problem,
 		 const struct npuv_graph *cells, struct npuplan_error *error)
 {
 	const struct npuplan_options *options = problem->options;
-	uint64_t resident = options->weights_on_chip ? options->weights_on_chip :
-						       NPUPLAN_TILESCHED_RESIDENT;
+	const struct npuplan_tilesched_options *own = own_of(problem);
+	uint64_t resident = own->weights_on_chip ? own->weights_on_chip :
+						   NPUPLAN_TILESCHED_RESIDENT;
 	uint64_t work = options->work_limit ? options->work_limit : NPUPLAN_TILESCHED_WORK;
 	int err = npuplan_check_straight(problem->graph, error);
 
@@ -111,16 +120,19 @@ static struct npuplan_plan *make_plan(const struct tilesched_planning *planning,
 
 	if (!plan)
 		return NULL;
-	if (tilesched_records(placing, plan)) {
+	plan->tilesched = malloc(sizeof(*plan->tilesched));
+	if (!plan->tilesched || tilesched_records(placing, plan)) {
 		npuplan_plan_free(plan);
 		return NULL;
 	}
 	for (uint32_t p = 0; p < model->step_count; p++)
 		plan->positions[p].index = model->steps[placing->order[p]].step;
 	plan->peak_position = npuplan_instant_position(&problem->live, placing->peak_instant);
-	plan->scheduled = placing->cost;
-	plan->all_weights = model->all_weights;
-	plan->all_reads = model->all_reads;
+	*plan->tilesched = (struct npuplan_tilesched_result){
+		.cost = placing->cost,
+		.all_weights = model->all_weights,
+		.all_reads = model->all_reads,
+	};
 	return plan;
 }
 
@@ -158,7 +170,8 @@ static int choose(struct tilesched_planning *planning, int form, struct tilesche
 		  struct npuplan_error *error)
 {
 	const struct npuplan_options *options = planning->problem->options;
-	uint32_t first = first_point(planning, options->traffic_factor), point = first;
+	uint32_t first = first_point(planning, own_of(planning->problem)->traffic_factor),
+		 point = first;
 	uint32_t last = planning->front_count - 1;
 	uint64_t budget = options->arena_budget;
 	int err;
@@ -190,7 +203,7 @@ int npuplan_plan_tilesched(const struct npuplan_problem *problem, const struct n
 			"needs %llu bytes, budget %llu, lower bound %llu; that is the order of tiles with the lowest peak%s",
 			(unsigned long long)placing.result.top, (unsigned long long)budget,
 			(unsigned long long)placing.lower_bound,
-			problem->options->traffic_factor > 0 ? " within the traffic factor" : "");
+			own_of(problem)->traffic_factor > 0 ? " within the traffic factor" : "");
 		/*
 		 * The bound holds for this order only, so that it is not proved that none fits the
 		 * budget.
@@ -214,24 +227,28 @@ int npuplan_front_find_sized(const struct npuplan_graph *graph, const struct npu
 			     size_t given_size, struct npuplan_front **out,
 			     struct npuplan_error *error)
 {
-	struct npuplan_options options;
+	struct npuplan_taken_options taken;
+	const struct npuplan_options *options = &taken.all;
 	struct npuplan_effort effort;
 	struct npuplan_problem problem = {
 		.graph = graph,
-		.options = &options,
+		.options = options,
 		.effort = &effort,
 	};
 	struct npuplan_checked checked;
 	struct tilesched_planning planning = { 0 };
-	int err = npuplan_take_options(&options, given, given_size, error);
+	int err = npuplan_take_options(&taken, given, given_size, error);
 
+	if (!err)
+		err = npuplan_check_own("tile-scheduled", NPUPLAN_PLANNER_TILESCHED, options,
+					error);
 	if (err)
 		return err;
 	if (!graph->step_count)
 		return npuplan_fail(error, -EINVAL, "graph %s has no steps: tile it first",
 				    graph->name);
-	effort = npuplan_effort_begin(UINT64_MAX, options.deadline_seconds, options.progress,
-				      options.context);
+	effort = npuplan_effort_begin(UINT64_MAX, options->deadline_seconds, options->progress,
+				      options->context);
 	err = npuplan_checked_init(&checked, graph, error);
 	if (err)
 		return err;

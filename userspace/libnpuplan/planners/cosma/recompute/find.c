@@ -44,14 +44,18 @@ int npuplan_recompute_find_sized(const struct npuplan_graph *graph,
 		.inputs_resident = tiling->inputs == NPUPLAN_INPUTS_RESIDENT,
 	};
 	const struct npuplan_options *options = &asked.common;
-	int err = npuplan_take_options(&asked.common, given, given_size, error);
+	struct npuplan_taken_options taken;
+	int err = npuplan_take_options(&taken, given, given_size, error);
 
 	memset(out, 0, sizeof(*out));
+	if (!err)
+		err = npuplan_check_own("cosma", NPUPLAN_PLANNER_COSMA, &taken.all, error);
 	if (err)
 		return err;
+	asked.common = taken.all;
 	/* Operators run again to save traffic, whatever else is asked for. */
 	asked.common.objective = NPUPLAN_OBJECTIVE_TRAFFIC;
-	if (!options->arena_budget || options->banks)
+	if (!options->arena_budget || (options->cosma && options->cosma->banks))
 		return npuplan_fail(
 			error, -EINVAL,
 			"operators run again to save traffic within one budget: which?");
