@@ -282,12 +282,12 @@ check 'run with two ways to choose a path' usage_says \
 	'npumemctl run: --path is not random; --max-iterations is for random' \
 	"$ctl" run --max-iterations 3 --path 0 "$net"
 check 'run with an unknown kind of buffer' usage_says \
-	'npumemctl run: --external heap: "system" or "carveout"' "$ctl" run --external heap "$net"
+	"npumemctl run: --external: 'heap' is not system or carveout" "$ctl" run --external heap "$net"
 check 'run with a plan and an objective' usage_says \
 	'npumemctl run: --plan loads a plan; --objective asks for one' \
 	"$ctl" run --plan plan.json --objective traffic "$net"
 check 'run with an unknown objective' usage_says \
-	'npumemctl run: --objective speed: "arena" or "traffic"' "$ctl" run --objective speed "$net"
+	"npumemctl run: --objective: 'speed' is not arena or traffic" "$ctl" run --objective speed "$net"
 check 'devices takes no argument' usage_says \
 	"npumemctl devices: 'x': no argument is expected" "$ctl" devices x
 for command in devices import plan verify run show 'bench pack'; do

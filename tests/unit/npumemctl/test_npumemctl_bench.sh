@@ -48,7 +48,7 @@ check 'one output for two files' gives 2 '' "npumemctl bench pack: --output take
 $usage" "$ctl" bench pack -o packed.csv five.csv five.csv
 check 'two outputs' gives 2 '' "npumemctl bench pack: --output - and --json both need standard output
 $usage" "$ctl" bench pack -j -o - five.csv
-check 'an alignment of 3' gives 2 '' "npumemctl bench pack: --align: 3 is not a power of two
+check 'an alignment of 3' gives 2 '' "npumemctl bench pack: --align: 3 is not a power of two up to 64KiB
 $usage" "$ctl" bench pack --align 3 five.csv
 check 'an output that cannot be written' gives 1 \
 	'five.csv: 5 buffers, lower bound 12, top 12 (1.0000), optimal, T s, work 14' \

@@ -36,6 +36,7 @@ enum {
  * @VALUE_NUMBER: uint64_t, by option_number()
  * @VALUE_COUNT: uint32_t, by option_number()
  * @VALUE_CHOICE: uint32_t, by option_choice(); the first choice is struct command_option.min
+ * @VALUE_ALIGNMENT: uint32_t, a power of two up to 64 KiB
  * @VALUE_SECONDS: double, above 0 and up to 10^6
  * @VALUE_FACTOR: double, 1 to 10^6
  */
@@ -48,6 +49,7 @@ enum option_kind {
 	VALUE_NUMBER,
 	VALUE_COUNT,
 	VALUE_CHOICE,
+	VALUE_ALIGNMENT,
 	VALUE_SECONDS,
 	VALUE_FACTOR,
 };
@@ -59,12 +61,24 @@ struct option_texts {
 };
 void option_texts_add(struct option_texts *texts, const char *text);
 
+/* Files that are device nodes of npumem, where there are any. */
+#define DEVICE_NODES "/dev/accel/accel* /dev/dri/renderD*"
+
 /* struct command_option - an option of a command, or with @doc alone a heading
  * @name, @arg, @doc, @flags: as of struct argp_option
  * @key: its letter, or what parse() knows it by; 0: none
  * @offset: of the field that keeps the value, in what the command parses into
  * @min, @max: of VALUE_NUMBER and VALUE_COUNT
- * @choices: of VALUE_CHOICE
+ * @choices: words that the option takes, NULL ends them; of VALUE_CHOICE, and of VALUE_OTHER
+ *	where there are words among the values
+ * @list: instead, the i-th such word, NULL past the last
+ * @explain: makes the text that the only "%s" of @doc stands for, instead of words; it
+ *	stays allocated
+ * @files: completion offers the files of these patterns, which spaces separate; NULL: those of
+ *	the shell, where @arg speaks of a file
+ *
+ * @choices and @list are what completion offers, and in @doc each "%s" stands for the next of
+ * these words, so that a word is written once.
  */
 struct command_option {
 	const char *name;
@@ -77,10 +91,13 @@ struct command_option {
 	uint64_t max;
 	const char *const *choices;
 	int flags;
+	const char *(*list)(unsigned int i);
+	char *(*explain)(void);
+	const char *files;
 };
 
 /* Most lists of options that a command shares with others. */
-#define COMMAND_SHARED 2
+#define COMMAND_SHARED 3
 
 /* struct command - a command line: what it may have, and what the help says
  * @options: an empty one ends them
@@ -272,15 +289,36 @@ struct algorithms {
 _Noreturn void list_algorithms(const struct argp_state *state, const char *option,
 			       const struct algorithms *algorithms, const char *which);
 
-/* Number of @text in @choices, which NULL ends. */
-uint32_t option_choice(const struct argp_state *state, const char *option, const char *text,
-		       const char *const *choices);
+/** option_word() - the i-th word that an option takes; NULL past the last */
+const char *option_word(const struct command_option *option, unsigned int i);
+/** option_choice() - number of @text among the words that the option takes, from 0 on */
+uint32_t option_choice(const struct argp_state *state, const struct command_option *option,
+		       const char *text);
 
 /* option_store() - parse the value of an option that needs nothing but to be kept
  * @input: what the offsets are of
  */
 void option_store(const struct argp_state *state, const struct command_option *option,
 		  const char *arg, void *input);
+
+/* -------------------------------------------------------------- limits.c */
+
+/**
+ * struct limits - what commands that search for a plan or a packing are told of it
+ * @deadline: seconds; 0: none
+ * @work: units of work; 0: what the planner or packer has itself
+ * @memory: bytes that the search may hold; 0: likewise
+ * @alignment: bytes, of every offset; 0: not said
+ */
+struct limits {
+	double deadline;
+	uint64_t work;
+	uint64_t memory;
+	uint32_t alignment;
+};
+
+/* Their options: a child, whose input is a struct limits. */
+extern const struct command limits_command;
 
 /** usage_error() - argp_error(), with control characters as by plain_text() */
 __attribute__((format(printf, 2, 3))) void usage_error(const struct argp_state *state,

@@ -33,7 +33,7 @@ static error_t parse_help(int key, char *arg, struct argp_state *state)
 
 static bool completing;
 
-static void complete_words(const struct argp *argp, int argc, char **argv);
+static void complete_words(int argc, char **argv);
 
 /* No option has control characters in its name, and getopt would print them as they are. */
 static void check_options(const struct argp *argp, int argc, char **argv)
@@ -110,6 +110,29 @@ static error_t parse_line(int key, char *arg, struct argp_state *state)
 	return err;
 }
 
+/* An option's text with its words in place of each "%s"; allocated until the program ends. */
+static const char *doc_of(const struct command_option *option)
+{
+	const char *rest = option->doc, *gap;
+	char *text = NULL, *words = option->explain ? option->explain() : NULL;
+	size_t size;
+	FILE *out;
+
+	if (!option->doc || !option_word(option, 0))
+		return option->doc;
+	out = open_memstream(&text, &size);
+	if (!out)
+		abort();
+	for (unsigned int i = 0; (gap = strstr(rest, "%s")); i++, rest = gap + 2)
+		fprintf(out, "%.*s%s", (int)(gap - rest), rest,
+			words ? words : option_word(option, i));
+	fputs(rest, out);
+	if (fclose(out))
+		abort();
+	free(words);
+	return text;
+}
+
 static void make_line(struct line *line, const struct command *command, void *input)
 {
 	const struct command_option *from = command->options;
@@ -124,9 +147,9 @@ static void make_line(struct line *line, const struct command *command, void *in
 	line->command = command;
 	line->input = input;
 	for (size_t i = 0; i < count; i++)
-		options[i] = (struct argp_option){ from[i].name, key_of(line, &from[i]),
-						   from[i].arg,	 from[i].flags,
-						   from[i].doc,	 0 };
+		options[i] = (struct argp_option){ from[i].name,     key_of(line, &from[i]),
+						   from[i].arg,	     from[i].flags,
+						   doc_of(&from[i]), 0 };
 	line->argp = (struct argp){
 		.options = options,
 		.parser = parse_line,
@@ -153,7 +176,7 @@ void command_parse(const struct command *command, int argc, char **argv, void *i
 		shared[i].argp = &lines[1 + i].argp;
 	}
 	if (completing) {
-		complete_words(&lines[0].argp, argc, argv);
+		complete_words(argc, argv);
 		exit(fflush(stdout) ? EXIT_FAILED : EXIT_OK);
 	}
 	check_options(&all, argc, argv);
@@ -178,46 +201,6 @@ void complete_word(const char *word, const char *typed, const char *what)
 	offer("", word, typed, what);
 }
 
-/*
- * struct values - what an option of a command can be given
- * @command: NULL: all that have the option
- * @words: separated by spaces; or
- * @list: the i-th, NULL past the last; or
- * @glob: files of these patterns, separated by spaces
- */
-static const struct values {
-	const char *command;
-	const char *option;
-	const char *words;
-	const char *(*list)(unsigned int i);
-	const char *glob;
-} values[] = {
-	{ NULL, "planner", .list = npuplan_planner_name },
-	{ NULL, "packer", .list = npuplan_packer_name },
-	{ NULL, "layout", .list = npuplan_layout_name },
-	{ NULL, "inputs", "host resident" },
-	{ NULL, "device", .glob = "/dev/accel/accel* /dev/dri/renderD*" },
-	{ "plan", "engine", .list = npuplan_engine_name },
-	{ "plan", "objective", "traffic peak" },
-	{ "plan", "schedule", "default mpmf" },
-	{ "plan", "budget", "MR MH MP" },
-	{ "plan", "arena-budget", "MR MH MP" },
-	{ "run", "objective", "arena traffic" },
-	{ "run", "external", "system carveout" },
-};
-
-/* Offer each word of a list separated by spaces. */
-static void offer_words(const char *words, const char *prefix, const char *typed)
-{
-	char *copy = strdup(words), *rest = copy, *word;
-
-	if (!copy)
-		abort();
-	while ((word = strsep(&rest, " ")))
-		offer(prefix, word, typed, NULL);
-	free(copy);
-}
-
 static void offer_glob(const char *patterns, const char *prefix, const char *typed)
 {
 	char *copy = strdup(patterns), *rest = copy, *pattern;
@@ -236,115 +219,88 @@ static void offer_glob(const char *patterns, const char *prefix, const char *typ
 }
 
 /* @prefix: "--planner=", where it is part of the word */
-static void complete_value(const char *command, const struct argp_option *option,
-			   const char *prefix, const char *typed)
+static void complete_value(const struct command_option *option, const char *prefix,
+			   const char *typed)
 {
-	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
-		const struct values *v = &values[i];
-
-		if (strcmp(v->option, option->name) != 0 ||
-		    (v->command && strcmp(v->command, command) != 0))
-			continue;
-		if (v->words)
-			offer_words(v->words, prefix, typed);
-		if (v->glob)
-			offer_glob(v->glob, prefix, typed);
-		for (unsigned int n = 0; v->list && v->list(n); n++)
-			offer(prefix, v->list(n), typed, NULL);
-		return;
-	}
+	if (option->files)
+		offer_glob(option->files, prefix, typed);
+	for (unsigned int i = 0; option_word(option, i); i++)
+		offer(prefix, option_word(option, i), typed, NULL);
 	/* "FILE", "OUT.csv": the shell knows best how to complete these. */
-	if (strstr(option->arg, "FILE") || strstr(option->arg, ".csv"))
+	if (!option->files && !option_word(option, 0) &&
+	    (strstr(option->arg, "FILE") || strstr(option->arg, ".csv")))
 		puts(":files");
 }
 
-/* Before the end of a table; headers of groups are entries, too, without a name. */
-static bool is_option(const struct argp_option *option)
-{
-	return option && (option->name || option->key || option->doc);
-}
-
-static bool names_long(const struct argp_option *option, const char *word, size_t length)
+static bool names_long(const struct command_option *option, const char *word, size_t length)
 {
 	return option->name && strlen(option->name) == length &&
 	       !strncmp(option->name, word, length);
 }
 
-/* The option that a word names, without the argument of an alias: that is the real one's. */
-static const struct argp_option *find_option(const struct argp *argp, const char *word,
-					     const char **name)
+/* The option that a word names; of an alias the real one, which has its values. NULL: none. */
+static const struct command_option *find_option(const char *word)
 {
-	const struct argp_option *real = NULL;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) && lines[i].command; i++) {
+		const struct command_option *real = NULL;
 
-	for (const struct argp_option *o = argp->options; is_option(o); o++) {
-		if (!(o->flags & OPTION_ALIAS))
-			real = o;
-		if ((word[1] == '-' && names_long(o, word + 2, strcspn(word + 2, "="))) ||
-		    (word[1] != '-' && word[1] == o->key && !word[2])) {
-			*name = o->name;
-			return real;
+		for (const struct command_option *o = lines[i].command->options; !is_last(o); o++) {
+			if (!(o->flags & OPTION_ALIAS))
+				real = o;
+			if ((word[1] == '-' && names_long(o, word + 2, strcspn(word + 2, "="))) ||
+			    (word[1] != '-' && word[1] == o->key && !word[2]))
+				return real;
 		}
-	}
-	for (const struct argp_child *child = argp->children; child && child->argp; child++) {
-		const struct argp_option *found = find_option(child->argp, word, name);
-
-		if (found)
-			return found;
 	}
 	return NULL;
 }
 
-static void complete_options(const struct argp *argp, const char *typed)
+/* Options that begin as @typed, each with its text. */
+static void complete_options(const struct line *line, const char *typed)
 {
 	const char *doc = NULL;
 
-	for (const struct argp_option *o = argp->options; is_option(o); o++) {
+	for (const struct argp_option *o = line->argp.options; o->name || o->key || o->doc; o++) {
 		if (!(o->flags & OPTION_ALIAS))
 			doc = o->doc;
-		if (o->name && !(o->flags & OPTION_HIDDEN) && strlen(typed) >= 2)
-			offer("--", o->name, typed + 2, doc);
-		else if (o->name && !(o->flags & OPTION_HIDDEN))
-			offer("--", o->name, "", doc);
+		if (o->name && !(o->flags & OPTION_HIDDEN))
+			offer("--", o->name, strlen(typed) >= 2 ? typed + 2 : "", doc);
 	}
-	for (const struct argp_child *child = argp->children; child && child->argp; child++)
-		complete_options(child->argp, typed);
 }
 
 /* argv[0] is "npumemctl COMMAND", the last one is what is to be completed. */
-static void complete_words(const struct argp *argp, int argc, char **argv)
+static void complete_words(int argc, char **argv)
 {
-	const char *command = strchr(argv[0], ' ') + 1, *typed = argv[argc - 1];
-	const char *before = argc > 2 ? argv[argc - 2] : "", *equals = strchr(typed, '=');
-	const struct argp_option *option = NULL;
-	const char *name = NULL;
+	const char *typed = argv[argc - 1], *before = argc > 2 ? argv[argc - 2] : "";
+	const char *equals = strchr(typed, '=');
+	const struct command_option *option = NULL;
 	char *prefix;
 
 	if (!strncmp(typed, "--", 2) && equals) {
-		option = find_option(argp, typed, &name);
-		if (!option || !name || !option->arg)
+		option = find_option(typed);
+		if (!option || !option->arg)
 			return;
 		prefix = strndup(typed, (size_t)(equals - typed) + 1);
 		if (!prefix)
 			abort();
-		complete_value(command, &(struct argp_option){ .name = name, .arg = option->arg },
-			       prefix, equals + 1);
+		complete_value(option, prefix, equals + 1);
 		free(prefix);
 		return;
 	}
 	if (*before == '-' && before[1] && !strchr(before, '='))
-		option = find_option(argp, before, &name);
-	if (option && name && option->arg && !(option->flags & OPTION_ARG_OPTIONAL)) {
-		complete_value(command, &(struct argp_option){ .name = name, .arg = option->arg },
-			       "", typed);
+		option = find_option(before);
+	if (option && option->arg && !(option->flags & OPTION_ARG_OPTIONAL)) {
+		complete_value(option, "", typed);
 		return;
 	}
 	if (*typed == '-') {
-		complete_options(argp, typed);
+		for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) && lines[i].command; i++)
+			complete_options(&lines[i], typed);
 		complete_word("--help", typed, "Give this help list");
 		complete_word("--version", typed, "Print program version");
 		return;
 	}
-	if (argp->args_doc)
+	if (lines[0].command->args_doc)
 		puts(":files");
 }
 

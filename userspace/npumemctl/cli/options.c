@@ -11,7 +11,9 @@
 #include "size.h"
 
 /* Largest size taken, in bytes: what every reader of JSON keeps as it is. */
-#define MAX_SIZE (1ull << 53)
+#define MAX_SIZE      (1ull << 53)
+/* Largest alignment taken, in bytes: as npuplan_plan() has it. */
+#define MAX_ALIGNMENT 65536u
 
 bool parse_size(const char *text, uint64_t *bytes)
 {
@@ -107,23 +109,39 @@ static double option_real(const struct argp_state *state, const char *option, co
 	return value;
 }
 
-uint32_t option_choice(const struct argp_state *state, const char *option, const char *text,
-		       const char *const *choices)
+const char *option_word(const struct command_option *option, unsigned int i)
 {
+	if (option->choices)
+		return option->choices[i];
+	return option->list ? option->list(i) : NULL;
+}
+
+uint32_t option_choice(const struct argp_state *state, const struct command_option *option,
+		       const char *text)
+{
+	const char *word;
 	char list[128] = "";
 	size_t used = 0;
 
-	for (uint32_t i = 0; choices[i]; i++) {
-		if (!strcmp(choices[i], text))
+	for (uint32_t i = 0; (word = option_word(option, i)); i++) {
+		const char *before = option_word(option, i + 1) ? ", " : " or ";
+
+		if (!strcmp(word, text))
 			return i;
-		used += snprintf(list + used, sizeof(list) - used, "%s%s",
-				 !i		? "" :
-				 choices[i + 1] ? ", " :
-						  " or ",
-				 choices[i]);
+		used += snprintf(list + used, sizeof(list) - used, "%s%s", i ? before : "", word);
 	}
-	usage_error(state, "%s: '%s' is not %s", option, text, list);
+	usage_error(state, "--%s: '%s' is not %s", option->name, text, list);
 	return 0;
+}
+
+static uint32_t option_alignment(const struct argp_state *state, const char *option,
+				 const char *text)
+{
+	uint64_t bytes = option_size(state, option, text);
+
+	if (bytes > MAX_ALIGNMENT || (bytes & (bytes - 1)))
+		usage_error(state, "%s: %s is not a power of two up to 64KiB", option, text);
+	return (uint32_t)bytes;
 }
 
 void option_texts_add(struct option_texts *texts, const char *text)
@@ -166,8 +184,10 @@ void option_store(const struct argp_state *state, const struct command_option *o
 			(uint32_t)option_number(state, name, arg, option->min, option->max);
 		break;
 	case VALUE_CHOICE:
-		*(uint32_t *)field =
-			(uint32_t)option->min + option_choice(state, name, arg, option->choices);
+		*(uint32_t *)field = (uint32_t)option->min + option_choice(state, option, arg);
+		break;
+	case VALUE_ALIGNMENT:
+		*(uint32_t *)field = option_alignment(state, name, arg);
 		break;
 	case VALUE_SECONDS:
 		*(double *)field = option_real(state, name, arg, 0, "number of seconds up to");

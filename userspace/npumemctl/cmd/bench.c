@@ -10,17 +10,13 @@
 #include "model/pack_csv.h"
 #include "cli/progress.h"
 
-#define OPTION_LIST  0x101
-#define OPTION_ALIGN 0x103
+#define OPTION_LIST 0x101
 
 struct arguments {
 	uint64_t capacity;
 	const char *output;
 	const char *packer;
-	uint32_t alignment;
-	double deadline;
-	uint64_t work;
-	uint64_t memory;
+	struct limits limits;
 	bool json;
 	char **files;
 	int file_count;
@@ -34,21 +30,11 @@ static const struct command_option options[] = {
 	  "Write the buffers with their offsets; for one FILE. - is standard output",
 	  offsetof(struct arguments, output) },
 	{ "packer", 0, VALUE_TEXT, "NAME", "Which packer (default: exact)",
-	  offsetof(struct arguments, packer) },
+	  offsetof(struct arguments, packer), .list = npuplan_packer_name },
 	{ "list-packers", OPTION_LIST, VALUE_OTHER, "all",
 	  "Print the packers' names and what each does, and end; \"all\": with those that do as "
 	  "others do, to compare with",
 	  .flags = OPTION_ARG_OPTIONAL },
-	{ "align", OPTION_ALIGN, VALUE_OTHER, "BYTES", "Least alignment of every offset" },
-	{ "deadline", 0, VALUE_SECONDS, "SECONDS",
-	  "Take the best packing found within SECONDS of each FILE",
-	  offsetof(struct arguments, deadline) },
-	{ "work", 0, VALUE_NUMBER, "UNITS",
-	  "Take the best packing found within UNITS of work: repeatable, unlike a deadline",
-	  offsetof(struct arguments, work), 1, UINT64_MAX - 1 },
-	{ "memory", 0, VALUE_SIZE, "BYTES",
-	  "Take the best packing found before the search holds more than BYTES (256MiB)",
-	  offsetof(struct arguments, memory) },
 	{ "json", 'j', VALUE_FLAG, NULL, "Print one JSON object",
 	  offsetof(struct arguments, json) },
 	{ 0 },
@@ -64,11 +50,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				&(struct algorithms){ npuplan_packer_name, npuplan_packer_purpose,
 						      npuplan_packer_published },
 				arg);
-	case OPTION_ALIGN:
-		args->alignment = (uint32_t)option_number(state, "--align", arg, 1, 1u << 31);
-		if (args->alignment & (args->alignment - 1))
-			usage_error(state, "--align: %s is not a power of two", arg);
-		return 0;
 	case ARGP_KEY_ARGS:
 		args->files = state->argv + state->next;
 		args->file_count = state->argc - state->next;
@@ -101,6 +82,7 @@ static const struct command command = {
 	       "and offset (fixed, if not empty). With --capacity, exit status 3 says that a "
 	       "FILE cannot be packed within it, 4 that it was not.  Interrupt (^C) ends with the "
 	       "best so far, and 5.",
+	.shared = { { &limits_command, offsetof(struct arguments, limits) } },
 };
 
 static bool read_file(const char *path, struct pack_csv *csv)
@@ -136,8 +118,8 @@ static const char *ended_by(const struct arguments *args, const struct npuplan_p
 {
 	if (result->status == NPUPLAN_PACK_OPTIMAL || result->status == NPUPLAN_PACK_INFEASIBLE)
 		return NULL;
-	return progress_ended_by(result->memory_ended, result->seconds, args->deadline,
-				 result->work, args->work);
+	return progress_ended_by(result->memory_ended, result->seconds, args->limits.deadline,
+				 result->work, args->limits.work);
 }
 
 static void print(const struct arguments *args, const char *path, uint32_t count,
@@ -199,15 +181,15 @@ static int pack_file(const struct arguments *args, const char *path, json_t *res
 	struct progress progress;
 	struct npuplan_pack_options pack_options = {
 		.packer = args->packer,
-		.work_limit = args->work,
-		.memory_limit = args->memory,
-		.deadline_seconds = args->deadline,
+		.work_limit = args->limits.work,
+		.memory_limit = args->limits.memory,
+		.deadline_seconds = args->limits.deadline,
 		.progress = progress_show,
 		.context = &progress,
 	};
 	struct npuplan_pack_problem problem = {
 		.capacity = args->capacity,
-		.alignment = args->alignment,
+		.alignment = args->limits.alignment,
 	};
 	struct npuplan_pack_result result;
 	struct npuplan_error error = { "out of memory" };
@@ -221,7 +203,7 @@ static int pack_file(const struct arguments *args, const char *path, json_t *res
 	problem.items = csv.items;
 	problem.item_count = csv.count;
 	offsets = calloc((size_t)csv.count + 1, sizeof(*offsets));
-	progress_begin(&progress, args->deadline);
+	progress_begin(&progress, args->limits.deadline);
 	ok = offsets && !npuplan_pack(&problem, &pack_options, offsets, &result, &error);
 	progress_end(&progress);
 	if (!ok) {

@@ -13,7 +13,7 @@ struct arguments {
 
 static const struct command_option options[] = {
 	{ "device", 'd', VALUE_TEXT, "PATH", "Only this device node",
-	  offsetof(struct arguments, device) },
+	  offsetof(struct arguments, device), .files = DEVICE_NODES },
 	{ "json", 'j', VALUE_FLAG, NULL, "Print all as one JSON object",
 	  offsetof(struct arguments, json) },
 	{ 0 },

@@ -8,7 +8,6 @@
 
 enum {
 	OPTION_BUDGET = 0x200,
-	OPTION_ALIGN,
 	OPTION_LIST,
 	OPTION_FIXED_SCHEDULE,
 	OPTION_RECOMPUTE,
@@ -19,6 +18,7 @@ enum {
 struct arguments {
 	struct tiling tiling;
 	struct reading reading;
+	struct limits limits;
 	struct npuplan_options plan;
 	struct npuplan_cosma_options cosma;
 	struct npuplan_tilesched_options tilesched;
@@ -47,42 +47,60 @@ struct arguments {
 static const char *const objectives[] = { "traffic", "peak", NULL };
 static const char *const schedules[] = { "default", "mpmf", NULL };
 
+/* "taa" has "paper"; "cosma" has "search" (its own), "ilp" ... */
+static char *explain_engines(void)
+{
+	const char *planner, *engine, *name;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		abort();
+	for (unsigned int p = 0; (planner = npuplan_planner_name(p)); p++) {
+		unsigned int found = 0;
+
+		for (unsigned int e = 0; (engine = npuplan_engine_name(e)); e++) {
+			name = npuplan_engine_planner(planner, engine);
+			if (!name)
+				continue;
+			if (!found++)
+				fprintf(out, "%s\"%s\" has ", ftell(out) ? "; " : "", planner);
+			else
+				fputs(", ", out);
+			fprintf(out, "\"%s\"%s", engine, strcmp(name, planner) ? "" : " (its own)");
+		}
+	}
+	if (fclose(out))
+		abort();
+	return text;
+}
+
 #define FIELD(name) offsetof(struct arguments, name)
 
 static const struct command_option options[] = {
-	{ "planner", 0, VALUE_TEXT, "NAME", "Planner to use (--list-planners)",
-	  FIELD(plan.planner) },
+	{ "planner", 0, VALUE_TEXT, "NAME", "Planner to use (--list-planners)", FIELD(plan.planner),
+	  .list = npuplan_planner_name },
 	{ "engine", 0, VALUE_TEXT, "NAME",
-	  "Engine of the planner: \"taa\" has \"paper\", \"cosma\" has \"search\" (its own), "
-	  "\"ilp\" (the paper's integer program, if built with HiGHS), \"belady\" and \"greedy\", "
-	  "\"tile-scheduled\" has \"rings\"; these are planners by the name of both: "
-	  "\"taa-paper\"",
-	  FIELD(engine) },
+	  "Engine of the planner: %s; these are planners by the name of both: \"taa-paper\" "
+	  "(--list-planners=all)",
+	  FIELD(engine), .list = npuplan_engine_name, .explain = explain_engines },
 	{ "list-planners", OPTION_LIST, VALUE_OTHER, "all",
 	  "Print the planners' names and what each is for, and end; \"all\": with those that do as "
 	  "publications say, to compare with",
 	  .flags = OPTION_ARG_OPTIONAL },
 	{ "arena-budget", OPTION_BUDGET, VALUE_OTHER, "BYTES",
 	  "Fail, with numbers, if the arena would be larger (1572864, 1536KiB, 1.5MiB). Planner "
-	  "cosma spills what does not fit, and also takes MR (what the largest step needs), MP "
-	  "(the least peak) and MH (their mean)" },
+	  "cosma spills what does not fit, and also takes %s (what the largest step needs), %s "
+	  "(the least peak) and %s (their mean)",
+	  .choices = budget_names },
 	{ "budget", OPTION_SHORT_BUDGET, .flags = OPTION_ALIAS },
 	{ "schedule", 0, VALUE_CHOICE, "ORDER",
-	  "Order of the steps, instead of the planner's choice: \"default\", the graph's, or "
-	  "\"mpmf\", of least peak footprint",
+	  "Order of the steps, instead of the planner's choice: \"%s\", the graph's, or "
+	  "\"%s\", of least peak footprint",
 	  FIELD(plan.schedule), NPUPLAN_SCHEDULE_GIVEN, 0, schedules },
 	{ "fixed-schedule", OPTION_FIXED_SCHEDULE, VALUE_OTHER, NULL,
 	  "Take the graph's order of the steps: --schedule default" },
-	{ "align", OPTION_ALIGN, VALUE_OTHER, "BYTES",
-	  "Alignment of every offset, a power of two (1: none but what a tensor asks for)" },
-	{ "deadline", 0, VALUE_SECONDS, "SECONDS",
-	  "Stop improving the plan after this time; results may then differ between runs",
-	  FIELD(plan.deadline_seconds) },
-	{ "work", 0, VALUE_NUMBER, "UNITS",
-	  "Stop improving the plan after so many units of work: repeatable, unlike a deadline",
-	  FIELD(plan.work_limit), 1, UINT64_MAX - 1 },
-	{ "memory", 0, VALUE_SIZE, "BYTES",
-	  "Stop improving the plan when the search holds so many bytes", FIELD(plan.memory_limit) },
 	{ "external", 0, VALUE_TEXTS, "NAME",
 	  "Leave this tensor (name or id) out of the arena: a buffer is bound at run time. Again "
 	  "for more tensors",
@@ -109,7 +127,7 @@ static const struct command_option options[] = {
 	{ "json", 'j', VALUE_FLAG, NULL, "Print a summary as one JSON object", FIELD(json) },
 	{ .doc = "Planner cosma:" },
 	{ "objective", 0, VALUE_CHOICE, "WHAT",
-	  "Least \"traffic\" within the budget (default), or least \"peak\" without any",
+	  "Least \"%s\" within the budget (default), or least \"%s\" without any",
 	  FIELD(plan.objective), NPUPLAN_OBJECTIVE_TRAFFIC, 0, objectives },
 	{ "recompute", OPTION_RECOMPUTE, VALUE_OTHER, "N",
 	  "Run operators again (N at most) where that saves traffic",
@@ -250,7 +268,6 @@ static void check_stdout(const struct argp_state *state, const struct arguments 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *args = state->input;
-	uint64_t value;
 
 	switch (key) {
 	case OPTION_BUDGET:
@@ -279,18 +296,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		args->cosma.banks = args->banks;
 		args->plan.cosma = &args->cosma;
 		return 0;
-	case OPTION_ALIGN:
-		value = option_size(state, "--align", arg);
-		if (value > 65536 || (value & (value - 1)))
-			usage_error(state, "--align: %s is not a power of two up to 64KiB", arg);
-		args->plan.alignment = (uint32_t)value;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (args->graph)
 			usage_error(state, "only one GRAPH can be planned");
 		args->graph = arg;
 		return 0;
 	case ARGP_KEY_END:
+		args->plan.alignment = args->limits.alignment;
+		args->plan.deadline_seconds = args->limits.deadline;
+		args->plan.work_limit = args->limits.work;
+		args->plan.memory_limit = args->limits.memory;
 		if (args->tilesched.weights_on_chip || args->tilesched.traffic_factor)
 			args->plan.tilesched = &args->tilesched;
 		check_together(state, args);
@@ -309,7 +324,8 @@ static const struct command command = {
 	.doc = "Plan where every tensor of a model lives, and when. No device is needed.\n"
 	       "GRAPH is a TFLite model, graph JSON or a graph blob; \"-\" is standard input. The "
 	       "plan is checked by the kernel's verifier before it is written.",
-	.shared = SHARED_WITH_MODELS(struct arguments),
+	.shared = { SHARED_WITH_MODELS(struct arguments),
+		    { &limits_command, offsetof(struct arguments, limits) } },
 };
 
 /* Into files beside those asked for. */

@@ -16,8 +16,6 @@
 enum {
 	OPTION_ITERATIONS = 0x200,
 	OPTION_PATH,
-	OPTION_EXTERNAL,
-	OPTION_OBJECTIVE,
 };
 
 struct arguments {
@@ -32,24 +30,30 @@ struct arguments {
 	uint64_t seed;
 	uint64_t repeat;
 	bool iterations_given;
-	bool objective_given;
+	uint32_t objective; /* 1 more than the enum drm_npumem_objective; 0: none was given */
+	uint32_t external;
 	bool json;
 };
+
+static const char *const objectives[] = { "arena", "traffic", NULL };
+enum external { EXTERNAL_SYSTEM, EXTERNAL_CARVEOUT };
+static const char *const externals[] = { "system", "carveout", NULL };
 
 static const struct command_option options[] = {
 	{ "plan", 0, VALUE_TEXT, "FILE", "Load this plan; without it npumemd is asked for one",
 	  offsetof(struct arguments, plan) },
 	{ "planner", 0, VALUE_TEXT, "NAME", "Planner that npumemd is to use",
-	  offsetof(struct arguments, session.planner) },
+	  offsetof(struct arguments, session.planner), .list = npuplan_planner_name },
 	{ "arena-budget", 0, VALUE_SIZE, "BYTES", "Largest arena that npumemd may plan",
 	  offsetof(struct arguments, session.budget) },
-	{ "objective", OPTION_OBJECTIVE, VALUE_OTHER, "WHAT",
-	  "What npumemd is to keep small: the \"arena\" (default), or, within the budget, the "
-	  "\"traffic\" with host memory" },
+	{ "objective", 0, VALUE_CHOICE, "WHAT",
+	  "What npumemd is to keep small: the \"%s\" (default), or, within the budget, the \"%s\" "
+	  "with host memory",
+	  offsetof(struct arguments, objective), 1, 0, objectives },
 	{ "output", 'o', VALUE_TEXT, "FILE", "Write the plan that was run as plan JSON to FILE",
 	  offsetof(struct arguments, output) },
 	{ "device", 'd', VALUE_TEXT, "PATH", "Device node; the first npumem device by default",
-	  offsetof(struct arguments, session.device) },
+	  offsetof(struct arguments, session.device), .files = DEVICE_NODES },
 	{ "seed", 0, VALUE_NUMBER, "N", "Of the inputs' random bytes and of the random path (1)",
 	  offsetof(struct arguments, seed), 0, UINT64_MAX },
 	{ "repeat", 0, VALUE_NUMBER, "N", "Inferences one after another (1)",
@@ -61,9 +65,9 @@ static const struct command_option options[] = {
 	{ "path", OPTION_PATH, VALUE_OTHER, "EDGE[*COUNT],...",
 	  "Not at random: at each block with several edges take its edge number EDGE, from 0, "
 	  "COUNT times; then straight out" },
-	{ "external", OPTION_EXTERNAL, VALUE_OTHER, "KIND",
-	  "Bind external tensors to a buffer in \"system\" memory (default) or in the "
-	  "\"carveout\"" },
+	{ "external", 0, VALUE_CHOICE, "KIND",
+	  "Bind external tensors to a buffer in \"%s\" memory (default) or in the \"%s\"",
+	  offsetof(struct arguments, external), EXTERNAL_SYSTEM, 0, externals },
 	{ "json", 'j', VALUE_FLAG, NULL, "Print the result as one JSON object",
 	  offsetof(struct arguments, json) },
 	{ 0 },
@@ -97,13 +101,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *args = state->input;
 
 	switch (key) {
-	case OPTION_OBJECTIVE:
-		args->objective_given = true;
-		args->session.objective = strcmp(arg, "traffic") ? NPUMEM_OBJECTIVE_ARENA :
-								   NPUMEM_OBJECTIVE_TRAFFIC;
-		if (strcmp(arg, "traffic") && strcmp(arg, "arena"))
-			usage_error(state, "--objective %s: \"arena\" or \"traffic\"", arg);
-		return 0;
 	case OPTION_ITERATIONS:
 		args->rule.max_iterations =
 			(uint32_t)option_number(state, "--max-iterations", arg, 0, 1000000);
@@ -111,11 +108,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_PATH:
 		parse_path(args, arg, state);
-		return 0;
-	case OPTION_EXTERNAL:
-		args->session.carveout = !strcmp(arg, "carveout");
-		if (!args->session.carveout && strcmp(arg, "system"))
-			usage_error(state, "--external %s: \"system\" or \"carveout\"", arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (args->graph)
@@ -129,12 +121,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			usage_error(
 				state,
 				"--plan loads a plan; --planner and --arena-budget ask for one");
-		if (args->plan && args->objective_given)
+		if (args->plan && args->objective)
 			usage_error(state, "--plan loads a plan; --objective asks for one");
 		if (args->choices && args->iterations_given)
 			usage_error(state, "--path is not random; --max-iterations is for random");
 		if (args->json && is_stdout(args->output))
 			usage_error(state, "-j and -o - both want standard output");
+		if (args->objective)
+			args->session.objective = args->objective - 1;
+		args->session.carveout = args->external == EXTERNAL_CARVEOUT;
 		check_files(state, args);
 		return 0;
 	default:
@@ -150,7 +145,7 @@ static const struct command command = {
 	       "\"mix\" on random inputs, and all outputs are compared with a reference that never "
 	       "uses memory twice. Loops and branches are gone through at random, or on a given "
 	       "path.",
-	.shared = SHARED_WITH_MODELS(struct arguments),
+	.shared = { SHARED_WITH_MODELS(struct arguments) },
 };
 
 static bool is_result(const struct npuplan_tensor *tensor)

@@ -86,7 +86,7 @@ static const struct command command = {
 	.doc = "Draw a plan: one line a step, one character for a part of the arena, a letter or "
 	       "digit for each tensor that lives there. With --html or --svg a picture: time across, "
 	       "offset up, a box for each tensor and for each range of bytes that lives as long.",
-	.shared = SHARED_WITH_MODELS(struct arguments),
+	.shared = { SHARED_WITH_MODELS(struct arguments) },
 };
 
 /** struct shown - a plan, the graph it is of, tiled as it says, and its picture */

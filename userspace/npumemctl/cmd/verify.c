@@ -51,7 +51,7 @@ static const struct command command = {
 	       "is needed.\n"
 	       "PLAN is plan JSON or a plan blob. JSON says how the graph is to be cut into steps; "
 	       "for a blob give the options that it was planned with.",
-	.shared = SHARED_WITH_MODELS(struct arguments),
+	.shared = { SHARED_WITH_MODELS(struct arguments) },
 };
 
 static void set_index(json_t *object, const char *key, uint32_t index)

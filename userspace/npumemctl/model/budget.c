@@ -6,9 +6,19 @@
 #include "model.h"
 #include "cli/progress.h"
 
+enum named_budget { NEEDED, PEAK, MIDDLE };
+
+/* As the COSMA paper has them. */
+const char *const budget_names[] = { [NEEDED] = "MR", [PEAK] = "MP", [MIDDLE] = "MH", NULL };
+
+static bool is_budget(const char *text, enum named_budget budget)
+{
+	return !strcmp(text, budget_names[budget]);
+}
+
 bool budget_is_name(const char *text)
 {
-	return !strcmp(text, "MR") || !strcmp(text, "MH") || !strcmp(text, "MP");
+	return is_budget(text, NEEDED) || is_budget(text, PEAK) || is_budget(text, MIDDLE);
 }
 
 /* The search for the least peak; what it takes of the deadline is gone for planning. */
@@ -35,7 +45,7 @@ bool budget_find(const struct model *model, const char *name, struct npuplan_opt
 {
 	struct npuplan_error error = { 0 };
 	struct npuplan_budgets budgets = { .proved = true };
-	bool least = !strcmp(name, "MR");
+	bool least = is_budget(name, NEEDED);
 
 	if (least ? npuplan_needed_find(model->graph, options, &budgets.needed, &budgets.step,
 					&error) :
@@ -43,9 +53,9 @@ bool budget_find(const struct model *model, const char *name, struct npuplan_opt
 		failure(model->path, "%s", error.text);
 		return false;
 	}
-	options->arena_budget = least		    ? budgets.needed :
-				!strcmp(name, "MH") ? budgets.middle :
-						      budgets.peak;
+	options->arena_budget = least			? budgets.needed :
+				is_budget(name, MIDDLE) ? budgets.middle :
+							  budgets.peak;
 	if (!budgets.proved)
 		fprintf(stderr,
 			"npumemctl: %s: note: --budget %s is %s: the least peak is not proved\n",

@@ -11,12 +11,14 @@
 /*
  * struct tiling - what the command line says of how a graph is cut into steps
  * @asked: without what is said of single operators; all 0: nothing
+ * @layout: 1 more than its number; 0: none was given. @asked has it in the end
  * @tiles: values of --tile
  * @is_said: any option but --params and --inputs was given
  * @inputs: enum npuplan_inputs, where neither the command line nor a plan says
  */
 struct tiling {
 	struct npuplan_tiling asked;
+	uint32_t layout;
 	struct option_texts tiles;
 	bool is_said;
 	uint32_t inputs;
@@ -60,10 +62,10 @@ struct reading {
 extern const struct command reading_command;
 
 /* Of commands that take a graph and read it: @type has fields tiling and reading. */
-#define SHARED_WITH_MODELS(type)                               \
-	{                                                      \
-		{ &tiling_command, offsetof(type, tiling) },   \
-		{ &reading_command, offsetof(type, reading) }, \
+#define SHARED_WITH_MODELS(type)                          \
+	{ &tiling_command, offsetof(type, tiling) },      \
+	{                                                 \
+		&reading_command, offsetof(type, reading) \
 	}
 
 /* Warnings, a line each; as a JSON object. */
@@ -122,7 +124,9 @@ void plan_file_release(struct plan_file *file);
 
 /* -------------------------------------------------------------- budget.c */
 
-/** budget_is_name() - "MR", "MH" or "MP": a budget that has to be found first */
+/* Names of the budgets that have to be found first; NULL ends them. */
+extern const char *const budget_names[];
+/** budget_is_name() - whether @text is such a name */
 bool budget_is_name(const char *text);
 /* options->arena_budget by its name. Says what is wrong and returns false if it fails. */
 bool budget_find(const struct model *model, const char *name, struct npuplan_options *options);

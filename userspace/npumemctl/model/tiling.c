@@ -8,8 +8,7 @@
 #include "model.h"
 
 enum {
-	OPTION_LAYOUT = 0x100,
-	OPTION_TILE,
+	OPTION_TILE = 0x100,
 };
 
 /* As on the kernel's side: more bands or rows than this no tensor is cut into. */
@@ -32,8 +31,8 @@ static const struct command_option options[] = {
 	{ "double-buffer", 0, VALUE_FLAG, NULL,
 	  "With --onchip: what changes from step to step has to fit twice",
 	  FIELD(asked.double_buffer) },
-	{ "layout", OPTION_LAYOUT, VALUE_OTHER, "LAYOUT",
-	  "Order of the tensors' bytes: nhwc (default), nchw, nc32hw" },
+	{ "layout", 0, VALUE_CHOICE, "LAYOUT", "Order of the tensors' bytes: %s (default), %s, %s",
+	  FIELD(layout), 1, .list = npuplan_layout_name },
 	{ "tile", OPTION_TILE, VALUE_OTHER, "OP=ROWS[xCHANNELS][,channels|,rows]",
 	  "Cut this operator (name or id) into tiles of so many rows and channels (\"all\": of all), "
 	  "all channels of some rows first (\",rows\", default), or all rows of some channels. Again "
@@ -41,7 +40,7 @@ static const struct command_option options[] = {
 	{ "params", 0, VALUE_FLAG, NULL, "Place parameters (weights) in the arena, too",
 	  FIELD(asked.with_parameters) },
 	{ "inputs", 0, VALUE_CHOICE, "WHERE",
-	  "Inputs start in \"host\" memory (default of planner cosma), or are \"resident\" in the "
+	  "Inputs start in \"%s\" memory (default of planner cosma), or are \"%s\" in the "
 	  "arena; parameters that are placed start in host memory. What does is loaded by the plan",
 	  FIELD(asked.inputs), NPUPLAN_INPUTS_HOST, 0, inputs },
 	{ 0 },
@@ -94,6 +93,10 @@ static void check_together(const struct argp_state *state, struct tiling *tiling
 {
 	const struct npuplan_tiling *asked = &tiling->asked;
 
+	if (tiling->layout) {
+		tiling->asked.layout = tiling->layout - 1;
+		tiling->is_said = true;
+	}
 	if (!!asked->bands + !!asked->rows + !!asked->onchip > 1)
 		usage_error(state, "--bands, --rows and --onchip exclude each other");
 	if (asked->double_buffer && !asked->onchip)
@@ -105,17 +108,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct tiling *tiling = state->input;
 	struct npuplan_tile_choice choice;
-	unsigned int layout = 0;
 
 	switch (key) {
-	case OPTION_LAYOUT:
-		while (npuplan_layout_name(layout) && strcmp(npuplan_layout_name(layout), arg) != 0)
-			layout++;
-		if (!npuplan_layout_name(layout))
-			usage_error(state, "--layout: '%s' is none of nhwc, nchw, nc32hw", arg);
-		tiling->asked.layout = layout;
-		tiling->is_said = true;
-		return 0;
 	case OPTION_TILE:
 		if (!parse_tile(arg, &choice))
 			usage_error(
