@@ -5,13 +5,11 @@
 #pragma once
 
 #include <stdint.h>
-#include <time.h>
+
+#include "../userspace/monotonic/monotonic.h"
 
 /* Microseconds of CLOCK_MONOTONIC. */
 static inline uint64_t now_us(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	return (uint64_t)monotonic_ns() / 1000;
 }

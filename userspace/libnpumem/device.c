@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <xf86drm.h>
 
 #include "device.h"
+#include "../monotonic/monotonic.h"
 
 #define QUERY_TRIES 8 /* the answer's size may change between two calls */
 
@@ -27,12 +27,9 @@ const char *npumem_version(void)
 
 int64_t npumem_deadline(int64_t nanoseconds)
 {
-	struct timespec now;
-	int64_t at, sum;
+	int64_t sum;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	at = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-	if (__builtin_add_overflow(at, nanoseconds, &sum))
+	if (__builtin_add_overflow(monotonic_ns(), nanoseconds, &sum))
 		return nanoseconds < 0 ? 0 : INT64_MAX;
 	return sum < 0 ? 0 : sum;
 }

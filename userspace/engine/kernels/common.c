@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* What several operators need. */
-#include <string.h>
-
 #include "kernel.h"
 
 /* Strides, dilations, kernels and padding. */
 #define MAX_WINDOW 65535
-
-float engine_float(int32_t bits)
-{
-	float value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
 
 void engine_range(uint8_t type, int32_t *min, int32_t *max)
 {

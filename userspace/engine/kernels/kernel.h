@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bits.h"
 #include "npumem_command.h"
 
 /* Loops for what the machine has: the results are the same. */
@@ -96,9 +97,6 @@ static inline bool is_float(const struct engine_tile *tile)
 {
 	return tile->type == NPUMEM_COMMAND_FLOAT32;
 }
-
-/** engine_float() - the float whose bits an attribute has */
-float engine_float(int32_t bits);
 
 /** engine_integer() - element of a tile of integers, without its zero point */
 static inline int32_t engine_integer(const struct engine_tile *tile, uint64_t index)

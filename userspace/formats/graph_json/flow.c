@@ -15,6 +15,7 @@
 
 #include "reader.h"
 #include "npuimport.h"
+#include "../../grow/grow.h"
 
 /* Loops and branches in each other. */
 #define MAX_DEPTH 64
@@ -98,13 +99,11 @@ static void need_block(struct lowering *l)
 	l->loose.count = 0;
 }
 
-/* Twice as long where the count is a power of two: then the list is full. */
+/* The list with room for one more, or as it was after saying that memory has ended. */
 static void *grown(struct lowering *l, void *list, uint32_t count, size_t size)
 {
-	void *room = list;
+	void *room = grow_by_one(list, count, size);
 
-	if (!(count & (count - 1)))
-		room = realloc(list, (count ? 2 * (size_t)count : 1) * size);
 	if (!room)
 		npujson_index(l->json, -ENOMEM);
 	return room ? room : list;

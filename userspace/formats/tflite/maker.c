@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bits.h"
 #include "fixed.h"
 #include "reader.h"
 #include "region.h"
 #include "schema.h"
+#include "../../grow/grow.h"
 
 int maker_fail(struct maker *m, int err, const char *format, ...)
 {
@@ -57,22 +59,6 @@ struct quantization maker_quantization_of(struct maker *m, uint32_t tensor)
 	return maker_file_quantization(m->fb, &table);
 }
 
-float maker_float_of(int32_t bits)
-{
-	float value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-int32_t maker_bits_of(float value)
-{
-	int32_t bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
-}
-
 /* A scale of a tensor; one that has none, or none that is positive, is refused. */
 float maker_scale_at(struct maker *m, uint32_t tensor, uint32_t index)
 {
@@ -80,7 +66,7 @@ float maker_scale_at(struct maker *m, uint32_t tensor, uint32_t index)
 	float scale = 0;
 
 	if (index < q.scales.count)
-		scale = maker_float_of(flatbuf_vector_i32(m->fb, &q.scales, index));
+		scale = engine_float(flatbuf_vector_i32(m->fb, &q.scales, index));
 	if (!(scale > 0 && isfinite(scale)))
 		maker_fail(m, -EINVAL, "%s has no scale",
 			   import_tensor_text(&m->graph->tensors[tensor]).s);
@@ -339,7 +325,7 @@ void maker_add_same(struct maker *m)
 void maker_add_scale(struct maker *m, double factor)
 {
 	struct npumem_command_scale *scales =
-		realloc(m->scales, (m->head.scale_count + 1) * sizeof(*scales));
+		grow_by_one(m->scales, m->head.scale_count, sizeof(*scales));
 
 	if (!scales) {
 		flatbuf_fail(m->fb, -ENOMEM, "out of memory");
@@ -398,7 +384,7 @@ void maker_set_range(struct maker *m, uint8_t activation, uint32_t tensor, uint3
 		int32_t value;
 
 		if (maker_is_float_type(type)) {
-			range[i] = maker_bits_of(bound);
+			range[i] = engine_bits(bound);
 			continue;
 		}
 		range[i] = i ? max : min;

@@ -102,6 +102,3 @@ void maker_add_scale(struct maker *m, double factor);
 /** maker_set_range() - two attributes from @first on: what an activation leaves of the output */
 void maker_set_range(struct maker *m, uint8_t activation, uint32_t tensor, uint32_t first);
 
-/* The bits of a float, as the file and attributes have them. */
-float maker_float_of(int32_t bits);
-int32_t maker_bits_of(float value);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bits.h"
 #include "schema.h"
 
 /* ----------------------------------------------------------------------------- operators */
@@ -201,7 +202,7 @@ static void make_convert(struct maker *m)
 				   (double)maker_scale_of(m, in) / (double)maker_scale_of(m, out));
 	else if (from_float != to_float)
 		m->attributes[NPUMEM_COMMAND_CONVERT_FACTOR] =
-			maker_bits_of(maker_scale_of(m, from_float ? out : in));
+			engine_bits(maker_scale_of(m, from_float ? out : in));
 }
 
 /* Largest difference that a number of @bits before the point takes, once rescaled. */
@@ -215,14 +216,14 @@ static int32_t radius(int bits, int32_t shift)
 static void make_softmax(struct maker *m)
 {
 	uint32_t out = maker_add_output(m, NATURAL), in = maker_add_input(m, 0, NATURAL);
-	float beta = maker_float_of((int32_t)flatbuf_u32(m->fb, &m->options, SOFTMAX_BETA, 0));
+	float beta = engine_float((int32_t)flatbuf_u32(m->fb, &m->options, SOFTMAX_BETA, 0));
 	double factor;
 
 	if (m->fb->err)
 		return;
 	m->head.attribute_count = NPUMEM_COMMAND_SOFTMAX_ATTRIBUTES;
 	if (maker_is_float_type(maker_tensor_type(m, out))) {
-		m->attributes[NPUMEM_COMMAND_SOFTMAX_BETA] = maker_bits_of(beta);
+		m->attributes[NPUMEM_COMMAND_SOFTMAX_BETA] = engine_bits(beta);
 		return;
 	}
 	factor = (double)beta * (double)maker_scale_of(m, in) * (double)(1 << 26);
@@ -375,13 +376,13 @@ static void lstm_scales(struct maker *m)
 				    hidden / 0x1p-12f));
 	if (m->fb->err)
 		return;
-	scale = made.scales.count ? maker_float_of(flatbuf_vector_i32(m->fb, &made.scales, 0)) : 0;
+	scale = made.scales.count ? engine_float(flatbuf_vector_i32(m->fb, &made.scales, 0)) : 0;
 	if (!(scale > 0) || frexpf(cell, &exponent) != 0.5f) {
 		maker_fail(m, -EINVAL, "the scale of its state is none");
 		return;
 	}
 	maker_add_scale(m, (double)(0x1p-15f / scale * 0x1p-15f));
-	clip = maker_float_of((int32_t)flatbuf_u32(m->fb, &m->options, LSTM_CELL_CLIP, 0));
+	clip = engine_float((int32_t)flatbuf_u32(m->fb, &m->options, LSTM_CELL_CLIP, 0));
 	m->attributes[NPUMEM_COMMAND_LSTM_CELL_SHIFT] = exponent - 1;
 	m->attributes[NPUMEM_COMMAND_LSTM_CELL_CLIP] =
 		clip > 0 ? (int32_t)fminf(clip / cell, INT16_MAX) : 0;

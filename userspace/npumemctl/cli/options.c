@@ -9,6 +9,7 @@
 
 #include "cli.h"
 #include "size.h"
+#include "../../grow/grow.h"
 
 /* Largest size taken, in bytes: what every reader of JSON keeps as it is. */
 #define MAX_SIZE      (1ull << 53)
@@ -146,7 +147,7 @@ static uint32_t option_alignment(const struct argp_state *state, const char *opt
 
 void option_texts_add(struct option_texts *texts, const char *text)
 {
-	const char **grown = realloc(texts->list, (texts->count + 1) * sizeof(*grown));
+	const char **grown = grow_by_one(texts->list, texts->count, sizeof(*grown));
 
 	if (!grown)
 		abort();

@@ -2,10 +2,10 @@
 #include "progress.h"
 
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "../../monotonic/monotonic.h"
 
 /* Seconds between two drawings. */
 #define PERIOD 0.1
@@ -46,17 +46,10 @@ void progress_text(const struct npuplan_pack_progress *now, double limit, char *
 			 limit > now->seconds ? limit - now->seconds : 0.0);
 }
 
-static double seconds_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 void progress_begin(struct progress *progress, double limit)
 {
-	*progress = (struct progress){ .limit = limit, .drawn = -1, .started = seconds_now() };
+	*progress =
+		(struct progress){ .limit = limit, .drawn = -1, .started = monotonic_seconds() };
 	progress->draws = isatty(STDERR_FILENO) && terminal_rewrites(STDERR_FILENO);
 	for (size_t i = 0; i < SIGNALS; i++) {
 		const struct sigaction action = {
@@ -107,7 +100,7 @@ int progress_show(void *context, const struct npuplan_pack_progress *now)
 
 void progress_end(struct progress *progress)
 {
-	progress->seconds = seconds_now() - progress->started;
+	progress->seconds = monotonic_seconds() - progress->started;
 	if (progress->drawn >= 0)
 		fprintf(stderr, "\r\033[K");
 	if (interrupted)

@@ -7,8 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../grow/grow.h"
+
 #define MAX_BYTES   (1ull << 60)
 #define MAX_COLUMNS 16
+/* As many as a packing may have. */
+#define MAX_BUFFERS (1u << 30)
 
 enum column { ID, LOWER, UPPER, SIZE, ALIGNMENT, OFFSET, COLUMN_COUNT };
 
@@ -26,7 +30,7 @@ struct instants {
 /*
  * struct reader - reading one file
  * @columns: which column each field of a line is
- * @instants: per buffer, as the file has them; room for @capacity, as in the lists of @csv
+ * @instants: per buffer, as the file has them; as many as @csv has
  */
 struct reader {
 	struct pack_csv *csv;
@@ -35,7 +39,6 @@ struct reader {
 	enum column columns[COLUMN_COUNT];
 	unsigned int column_count;
 	struct instants *instants;
-	uint32_t capacity;
 };
 
 static __attribute__((format(printf, 2, 3))) int bad(const struct reader *reader,
@@ -180,31 +183,21 @@ static int read_field(const struct reader *reader, enum column column, const cha
 	return 0;
 }
 
-/* An array of another capacity; false: it is as it was. */
-static bool resize(void *array, size_t capacity, size_t size)
-{
-	void **list = array, *resized = realloc(*list, capacity * size);
-
-	if (resized)
-		*list = resized;
-	return resized;
-}
-
+/* Room for one more buffer in all that is kept of each. */
 static int grow(struct reader *reader)
 {
 	struct pack_csv *csv = reader->csv;
-	size_t capacity = reader->capacity ? 2 * (size_t)reader->capacity : 64;
+	void *items = grow_by_one(csv->items, csv->count, sizeof(*csv->items));
+	void *rows = grow_by_one(csv->rows, csv->count, sizeof(*csv->rows));
+	void *instants = grow_by_one(reader->instants, csv->count, sizeof(*reader->instants));
 
-	if (csv->count < reader->capacity)
-		return 0;
-	if (capacity > UINT32_MAX / 2)
+	/* Those that there is memory for have moved. */
+	csv->items = items ? items : csv->items;
+	csv->rows = rows ? rows : csv->rows;
+	reader->instants = instants ? instants : reader->instants;
+	if (csv->count == MAX_BUFFERS)
 		return bad(reader, "there are too many buffers");
-	if (!resize(&csv->items, capacity, sizeof(*csv->items)) ||
-	    !resize(&csv->rows, capacity, sizeof(*csv->rows)) ||
-	    !resize(&reader->instants, capacity, sizeof(*reader->instants)))
-		return -ENOMEM;
-	reader->capacity = (uint32_t)capacity;
-	return 0;
+	return items && rows && instants ? 0 : -ENOMEM;
 }
 
 static int read_row(struct reader *reader, char *line)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "picture.h"
+#include "../../grow/grow.h"
 
 /* Hundredths: of a name's character, about, and of a line of them. */
 #define CHARACTER 560
@@ -62,7 +63,7 @@ static bool claim(struct names *names, const struct area *area)
 		    area->y < other->y + other->height && other->y < area->y + area->height)
 			return false;
 	}
-	areas = picture_grow(names->areas, names->count, sizeof(*areas));
+	areas = grow_by_one(names->areas, names->count, sizeof(*areas));
 	if (!areas)
 		return false;
 	names->areas = areas;

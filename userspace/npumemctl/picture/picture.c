@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../chunks/chunks.h"
+#include "../../grow/grow.h"
 
 #define NONE UINT32_MAX
 
@@ -31,18 +32,11 @@ struct uses {
 	uint32_t count;
 };
 
-void *picture_grow(void *array, uint32_t count, size_t size)
-{
-	size_t capacity = count ? 2 * (size_t)count : 1;
-
-	return count & (count - 1) ? array : realloc(array, capacity * size);
-}
-
 /* -------------------------------------------------------------- what is accessed */
 
 static int add_use(struct uses *all, struct use use)
 {
-	struct use *list = picture_grow(all->list, all->count, sizeof(*list));
+	struct use *list = grow_by_one(all->list, all->count, sizeof(*list));
 
 	if (!list)
 		return -ENOMEM;
@@ -293,7 +287,7 @@ static int add_box(struct picture *picture, struct picture_placement *drawn, str
 		last->length += box.length;
 		return 0;
 	}
-	boxes = picture_grow(picture->boxes, picture->box_count, sizeof(*boxes));
+	boxes = grow_by_one(picture->boxes, picture->box_count, sizeof(*boxes));
 	if (!boxes)
 		return -ENOMEM;
 	picture->boxes = boxes;

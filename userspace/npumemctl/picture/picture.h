@@ -82,13 +82,6 @@ void picture_write_html(FILE *out, struct picture *pictures, unsigned int count)
 /* Make a box hold another one, too. */
 void picture_join(struct picture_box *into, const struct picture_box *box);
 
-/* picture_grow() - room for one more in an array whose capacity is the next power of two
- * @count: elements in use
- *
- * Returns the array, NULL: out of memory.
- */
-void *picture_grow(void *array, uint32_t count, size_t size);
-
 /* picture/peak.c: fill in peak, peak_bytes and those of the placements. -ENOMEM. */
 int picture_find_peak(struct picture *picture);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "npumem_mix.h"
+#include "../../grow/grow.h"
 
 /*
  * What is looked up at each block on the way: edges of the graph by block, edges of
@@ -173,14 +174,11 @@ static int append(struct path *path, struct path_step step, struct npuplan_error
 
 	if (path->count == PATH_MAX_STEPS)
 		return fail(error, -E2BIG, "the path has more than %u blocks", PATH_MAX_STEPS);
-	if (!(path->count & (path->count - 1))) {
-		steps = reallocarray(path->steps, path->count ? path->count * 2 : 1,
-				     sizeof(*steps));
-		if (!steps)
-			return fail(error, -ENOMEM, "out of memory");
-		path->steps = steps;
-	}
-	path->steps[path->count++] = step;
+	steps = grow_by_one(path->steps, path->count, sizeof(*steps));
+	if (!steps)
+		return fail(error, -ENOMEM, "out of memory");
+	path->steps = steps;
+	steps[path->count++] = step;
 	return 0;
 }
 

@@ -5,21 +5,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "../../monotonic/monotonic.h"
 
 /* SUBMITs that may be under way before the next one waits: jobs take kernel memory. */
 #define MAX_QUEUED 16
 
 /* Room between external tensors, so that a byte too many is seen by none of them. */
 #define EXTERNAL_ALIGN 64
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int64_t deadline(const struct session *s)
 {
@@ -104,7 +97,7 @@ static int request_plan(struct session *s)
 static int get_plan(struct session *s)
 {
 	struct npumem_error error = { 0 };
-	double start = now();
+	double start = monotonic_seconds();
 	int status = EXIT_OK;
 
 	if (npumem_graph_new(s->device, s->model.blob, s->model.blob_size, NULL, &s->graph, &error))
@@ -114,7 +107,7 @@ static int get_plan(struct session *s)
 	else if (npumem_plan_load(s->graph, s->file.blob, s->file.blob_size, NULL, &s->plan,
 				  &error))
 		status = failure(s->file.path, "%s", error.text);
-	s->plan_seconds = now() - start;
+	s->plan_seconds = monotonic_seconds() - start;
 	if (status == EXIT_OK && npumem_plan_stats(s->plan, &s->stats, &error))
 		status = failure(session_device(s), "%s", error.text);
 	return status;
@@ -447,9 +440,9 @@ int session_infer(struct session *s, const struct path *path, uint64_t seed, boo
 	status = copy_in(s);
 	if (status != EXIT_OK)
 		return status;
-	start = now();
+	start = monotonic_seconds();
 	status = execute(s, path, seed);
-	s->run_seconds += now() - start;
+	s->run_seconds += monotonic_seconds() - start;
 	if (status == EXIT_OK)
 		status = check_traffic(s);
 	for (uint32_t i = 0; status == EXIT_OK && i < path->count; i++) {

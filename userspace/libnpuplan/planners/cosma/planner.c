@@ -289,7 +289,7 @@ static int make_plan(struct cosma_call *call, struct npuplan_plan **out)
 	if (call->asked.common.objective == NPUPLAN_OBJECTIVE_PEAK)
 		err = judge_peak(call, plan);
 	else
-		judge_traffic(planning, plan);
+		judge_traffic(call, plan);
 	for (int b = 0; b < NPUPLAN_BANKS && call->banks; b++) {
 		plan->cosma->banks[b] = call->banks[b];
 		plan->cosma->accessed[b] = call->banked.accessed[b];
