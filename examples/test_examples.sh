@@ -3,11 +3,11 @@
 #
 # test_examples.sh - the examples run, and say what they are meant to show.
 #
-# usage: test_examples.sh PACK_BUFFERS PLAN_MODEL GRAPHS
+# usage: test_examples.sh PACK_BUFFERS PLAN_MODEL BUILD_GRAPH GRAPHS
 #
 # TAP.
 
-pack=$(realpath "$1") plan=$(realpath "$2") graphs=$(realpath "$3")
+pack=$(realpath "$1") plan=$(realpath "$2") build=$(realpath "$3") graphs=$(realpath "$4")
 # shellcheck source=tests/lib/command.sh
 . "$(dirname "$0")/../tests/lib/command.sh"
 
@@ -21,6 +21,7 @@ ends() {
 }
 
 check 'buffers are packed' ends 0 'arena: 5120 bytes' "$pack"
+check 'a graph is built by hand' ends 0 'graph: 800 bytes, plan: 480 bytes, arena: 12288 bytes' "$build"
 check 'a model is planned' ends 0 'arena: 800 bytes, at least 400' "$plan" "$graphs/loop_conv.json"
 check 'a model that is not there' ends 1 'none.json: No such file or directory' "$plan" none.json
 check 'no model' ends 2 '' "$plan"

@@ -43,7 +43,7 @@ static int bench(char *path, uint32_t bands, const char *planner, struct totals 
 		goto out;
 	started = now();
 	err = bands > 1 ? npuplan_graph_tile_bands(graph, bands, false, &error) :
-			  npuplan_graph_tile_whole(graph, false, &error);
+			  npuplan_graph_tile_bands(graph, 1, false, &error);
 	tiled = now();
 	if (!err)
 		err = npuplan_plan(graph, &options, &plan, &error);
@@ -92,7 +92,7 @@ static int compare(char *path, struct comparison *comparison)
 	int err = npuimport_file(path, NULL, &graph, NULL, &error);
 
 	if (!err)
-		err = npuplan_graph_tile_whole(graph, false, &error);
+		err = npuplan_graph_tile_bands(graph, 1, false, &error);
 	if (!err)
 		printf("%-36s", basename(path));
 	for (size_t i = 0; i < COMPARED && !err; i++) {

@@ -109,7 +109,7 @@ void fuzz_check_graph(struct npuplan_graph *graph)
 	if (!small)
 		return;
 	bands = copy(graph);
-	if (!npuplan_graph_tile_whole(graph, true, &error))
+	if (!npuplan_graph_tile_bands(graph, 1, true, &error))
 		check_plan(graph);
 	else
 		FUZZ_ASSERT(error.text[0], "a refusal has a reason");

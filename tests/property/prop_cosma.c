@@ -200,7 +200,7 @@ static void check_planners(struct npuplan_graph *graph, struct cosma_settings op
 		if ((graph->tensors[t].kind == NPUMEM_TENSOR_INPUT && !options.inputs_flagged) ||
 		    (graph->tensors[t].kind == NPUMEM_TENSOR_PARAMETER && options.with_parameters))
 			graph->tensors[t].flags |= NPUMEM_TENSOR_FLAG_HOST;
-	if (npuplan_graph_tile_whole(graph, options.with_parameters, &error))
+	if (npuplan_graph_tile_bands(graph, 1, options.with_parameters, &error))
 		FAIL(graph, &options, "%s", error.text);
 	for (uint32_t s = 0; s < graph->step_count; s++)
 		if (options.staged && options.staged[graph->steps[s].op])

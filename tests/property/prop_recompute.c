@@ -195,7 +195,7 @@ static void check_clones(const struct npuplan_graph *graph, const struct cosma_s
 	for (int i = 0; i < 2; i++) {
 		struct npuplan_graph *g = i ? found->graph : now;
 
-		if (npuplan_graph_tile_whole(g, false, &error) ||
+		if (npuplan_graph_tile_bands(g, 1, false, &error) ||
 		    npuplan_graph_write(g, &blob[i], &size[i], &error))
 			FAIL(graph, options, "%s", error.text);
 	}

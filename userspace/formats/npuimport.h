@@ -17,7 +17,7 @@
  * see the verifier), each tensor is written at most once, aliases lead to their
  * bases and are inside them, sizes are 1 byte to NPUIMPORT_MAX_BYTES, ids are unique. There
  * are no steps yet (but in a graph read from a blob): see
- * npuplan_graph_tile_whole() and npuplan_graph_tile_bands().
+ * npuplan_graph_tile() and npuplan_graph_tile_bands().
  */
 #ifndef NPUIMPORT_H
 #define NPUIMPORT_H
@@ -44,7 +44,11 @@ extern "C" {
 /* Kernel elements along one dimension. */
 #define NPUIMPORT_MAX_KERNEL	 65535
 
-/** npuimport_version() - of the library, "major.minor.patch" */
+/**
+ * npuimport_version() - version of the library, as "major.minor.patch"
+ *
+ * The text is the library's.
+ */
 NPUIMPORT_EXPORT const char *npuimport_version(void);
 
 /** enum npuimport_format - kind of a file */
@@ -77,7 +81,12 @@ struct npuimport_info {
 	uint64_t reserved[4];
 };
 
-/** npuimport_format_name() - "graph JSON", "TFLite", "graph blob" or "unknown" */
+/**
+ * npuimport_format_name() - "graph JSON", "TFLite", "graph blob" or "unknown"
+ * @format: of a file
+ *
+ * The text is the library's.
+ */
 NPUIMPORT_EXPORT const char *npuimport_format_name(enum npuimport_format format);
 
 /**
@@ -162,7 +171,12 @@ struct npuimport_options {
 	struct npuimport_warnings *warnings;
 };
 
-/** npuimport_doubt_name() - "field", "attribute", "window", ...: one word */
+/**
+ * npuimport_doubt_name() - one word for a kind of what was not understood
+ * @kind: below NPUIMPORT_DOUBTS
+ *
+ * "field", "attribute", "window" and so on. The text is the library's.
+ */
 NPUIMPORT_EXPORT const char *npuimport_doubt_name(enum npuimport_doubt kind);
 
 /**
@@ -182,7 +196,8 @@ NPUIMPORT_EXPORT void npuimport_warning_text(const struct npuimport_warning *war
  * @size: out: bytes at @data, without the NUL
  * @error: filled in if the call fails; may be NULL
  *
- * -E2BIG more than NPUIMPORT_MAX_FILE bytes.
+ * -E2BIG: more than NPUIMPORT_MAX_FILE bytes; -ENOMEM; otherwise what open() and read() give,
+ * as -ENOENT.
  */
 NPUIMPORT_EXPORT int npuimport_read_file(const char *path, void **data, size_t *size,
 					 struct npuplan_error *error);
@@ -194,9 +209,11 @@ NPUIMPORT_EXPORT int npuimport_file_sized(const char *path, const struct npuimpo
  * npuimport_file() - read a model, its format told by its content
  * @path: of the file; "-" is standard input
  * @options: may be NULL
- * @out: the graph; npuplan_graph_free() it
- * @info: see @options
+ * @out: out: the graph; npuplan_graph_free() it
+ * @info: out: what was in the file; may be NULL
  * @error: filled in if the call fails; may be NULL
+ *
+ * Errors as npuimport_read_file() and npuimport_buffer().
  */
 static inline int npuimport_file(const char *path, const struct npuimport_options *options,
 				 struct npuplan_graph **out, struct npuimport_info *info,
@@ -217,9 +234,13 @@ NPUIMPORT_EXPORT int npuimport_buffer_sized(const void *data, size_t size, const
  * @name: of the graph where the format has none; a path loses its folders and
  *	its extension
  * @options: may be NULL
- * @out: the graph; npuplan_graph_free() it
- * @info: may be NULL
+ * @out: out: the graph, which keeps nothing of @data; npuplan_graph_free() it
+ * @info: out: what was in the file; may be NULL
  * @error: filled in if the call fails; may be NULL
+ *
+ * -EBADMSG: not well formed; -EINVAL: a rule of its format or of graphs is broken, or, if the
+ * options are strict, something is not understood; -EOPNOTSUPP: none of the formats, or what is
+ * not supported; -E2BIG: too large, or options of a later version; -ENOMEM.
  */
 static inline int npuimport_buffer(const void *data, size_t size, const char *name,
 				   const struct npuimport_options *options,
@@ -235,7 +256,18 @@ NPUIMPORT_EXPORT int npuimport_graph_json_sized(const char *text, size_t size,
 						size_t options_size, struct npuplan_graph **out,
 						struct npuimport_info *info,
 						struct npuplan_error *error);
-/** npuimport_graph_json() - read graph JSON (docs/formats.md) */
+/**
+ * npuimport_graph_json() - read graph JSON (docs/formats.md), and nothing else
+ * @text: the text
+ * @size: bytes at @text
+ * @options: may be NULL
+ * @out: out: the graph, which keeps nothing of @text; npuplan_graph_free() it
+ * @info: out: what was in the text; may be NULL
+ * @error: filled in if the call fails; may be NULL
+ *
+ * For programs that are to take no other format, whatever the bytes are: a server, say. Errors
+ * as npuimport_buffer(), but for other formats, which are -EBADMSG here.
+ */
 static inline int npuimport_graph_json(const char *text, size_t size,
 				       const struct npuimport_options *options,
 				       struct npuplan_graph **out, struct npuimport_info *info,
@@ -263,14 +295,16 @@ NPUIMPORT_EXPORT int npuimport_tflite_sized(const void *data, size_t size, const
 					    struct npuimport_info *info,
 					    struct npuplan_error *error);
 /**
- * npuimport_tflite() - read subgraph 0 of a TFLite model
+ * npuimport_tflite() - read subgraph 0 of a TFLite model, and nothing else
  * @data: the bytes
  * @size: bytes at @data
- * @name: of the graph
+ * @name: of the graph; copied
  * @options: may be NULL
- * @out: the graph; npuplan_graph_free() it
- * @info: may be NULL
+ * @out: out: the graph, which keeps nothing of @data; npuplan_graph_free() it
+ * @info: out: what was in the model; may be NULL
  * @error: filled in if the call fails; may be NULL
+ *
+ * Errors as npuimport_buffer(), but for other formats, which are -EBADMSG here.
  */
 static inline int npuimport_tflite(const void *data, size_t size, const char *name,
 				   const struct npuimport_options *options,

@@ -12,7 +12,8 @@
  * npumem_deadline(). Functions that can fail return 0 or a negative errno, and
  * take a struct npumem_error, which may be NULL, for the reason. Arguments that
  * cannot be right (NULL objects, unknown flags) are -EINVAL with a reason and
- * never reach the driver.
+ * never reach the driver. Every call that asks the driver can also end with -ENODEV:
+ * the device is gone; its objects can only be freed then.
  *
  * Objects keep what they were made from: a run its plan, a plan its graph, all
  * of them their device; they may be freed in any order, and freeing NULL
@@ -88,13 +89,27 @@ struct npumem_log {
 	uint64_t reserved[4];
 };
 
-/** npumem_version() - of the library, "major.minor.patch" */
+/**
+ * npumem_version() - version of the library, as "major.minor.patch"
+ *
+ * The text is the library's.
+ */
 NPUMEM_EXPORT const char *npumem_version(void);
 
-/** npumem_rule_name() - "V4 write" and so on; "unknown rule" for others */
+/**
+ * npumem_rule_name() - name of a rule that a verdict cites
+ * @rule: enum npumem_rule, as in struct npumem_verdict
+ *
+ * "V4 write" and so on; "unknown rule" of any other number. The text is the library's.
+ */
 NPUMEM_EXPORT const char *npumem_rule_name(uint32_t rule);
 
-/** npumem_deadline() - absolute time that many nanoseconds from now; saturates */
+/**
+ * npumem_deadline() - absolute time that lies so long from now
+ * @nanoseconds: how long; below 0: before now
+ *
+ * Returns CLOCK_MONOTONIC nanoseconds, from 0 to INT64_MAX. Cannot fail: it saturates.
+ */
 NPUMEM_EXPORT int64_t npumem_deadline(int64_t nanoseconds);
 
 /* ---------------------------------------------------------------- devices */
@@ -107,7 +122,8 @@ NPUMEM_EXPORT int64_t npumem_deadline(int64_t nanoseconds);
  * @count: out: number of @paths
  * @error: filled in if the call fails; may be NULL
  *
- * No device is not an error: @count is 0.
+ * No device is not an error: @count is 0. -EINVAL: NULL argument; -ENOMEM; otherwise what
+ * reading the folders below /dev gives.
  */
 NPUMEM_EXPORT int npumem_device_list(char ***paths, uint32_t *count, struct npumem_error *error);
 
@@ -130,22 +146,64 @@ NPUMEM_EXPORT int npumem_device_open(const char *path, struct npumem_device **ou
  * @out: out: the new object, which is the caller's
  * @error: filled in if the call fails; may be NULL
  *
- * The descriptor is the device's from then on, unless the call fails.
+ * The descriptor is the device's from then on, unless the call fails. For runtimes that are
+ * handed an open device, in a sandbox say. -EINVAL: not a descriptor, or NULL argument;
+ * -ENODEV: no npumem device; -EPROTONOSUPPORT: as of npumem_device_open(); -ENOMEM.
  */
 NPUMEM_EXPORT int npumem_device_from_fd(int fd, struct npumem_device **out,
 					struct npumem_error *error);
+/**
+ * npumem_device_close() - give up the device
+ * @device: may be NULL. Objects made of it keep what they need until they are freed
+ */
 NPUMEM_EXPORT void npumem_device_close(struct npumem_device *device);
+/**
+ * npumem_device_fd() - file descriptor of the device, for what this library does not do
+ * @device: the device
+ *
+ * DRM's own calls take it (syncobjs as files, handles of other drivers' buffers), with handles
+ * that npumem_bo_handle() and npumem_sync_new() give. It stays the device's: do not close() it.
+ * Cannot fail.
+ */
 NPUMEM_EXPORT int npumem_device_fd(const struct npumem_device *device);
-/* Path of the node, "" for a device made from a descriptor. */
+/**
+ * npumem_device_path() - path of the device's node
+ * @device: the device
+ *
+ * "" if it was made from a descriptor. The text is the device's.
+ */
 NPUMEM_EXPORT const char *npumem_device_path(const struct npumem_device *device);
 
-/** npumem_device_info() - versions, features, limits, as they are now */
+/**
+ * npumem_device_info() - versions, features and limits of the driver, as they are now
+ * @device: the device
+ * @info: out: what the driver says; fields that an older one does not have are zero
+ * @error: filled in if the call fails; may be NULL
+ *
+ * -EINVAL: NULL argument; -ENODEV.
+ */
 NPUMEM_EXPORT int npumem_device_info(struct npumem_device *device, struct drm_npumem_info *info,
 				     struct npumem_error *error);
-/** npumem_device_banks() - carveout banks, as they are now; free(@banks) */
+/**
+ * npumem_device_banks() - banks of the carveout, with what is free, as they are now
+ * @device: the device
+ * @banks: out: array of @count records, one allocation: free() it
+ * @count: out: number of @banks
+ * @error: filled in if the call fails; may be NULL
+ *
+ * -EINVAL: NULL argument; -ENODEV; -ENOMEM; -EPROTO: the driver's answer makes no sense.
+ */
 NPUMEM_EXPORT int npumem_device_banks(struct npumem_device *device, struct drm_npumem_bank **banks,
 				      uint32_t *count, struct npumem_error *error);
-/** npumem_device_engines() - engines; free(@engines) */
+/**
+ * npumem_device_engines() - engines of the device
+ * @device: the device
+ * @engines: out: array of @count records, one allocation: free() it
+ * @count: out: number of @engines
+ * @error: filled in if the call fails; may be NULL
+ *
+ * Errors as npumem_device_banks().
+ */
 NPUMEM_EXPORT int npumem_device_engines(struct npumem_device *device,
 					struct drm_npumem_engine **engines, uint32_t *count,
 					struct npumem_error *error);
@@ -162,13 +220,29 @@ NPUMEM_EXPORT int npumem_device_engines(struct npumem_device *device,
  * @error: filled in if the call fails; may be NULL
  *
  * -ENOSPC: the bank has no such contiguous range free; the error says how much
- * it has.
+ * it has. -EINVAL: no bytes, unknown flags, or no such bank; -ENOMEM.
  */
 NPUMEM_EXPORT int npumem_bo_new(struct npumem_device *device, uint64_t size, uint32_t flags,
 				uint32_t bank, struct npumem_bo **out, struct npumem_error *error);
-/* Unmaps it too. */
+/**
+ * npumem_bo_free() - give up a buffer
+ * @bo: may be NULL. Its mapping ends, too; what the driver still needs of it (a job in
+ *	flight, a binding) keeps the memory
+ */
 NPUMEM_EXPORT void npumem_bo_free(struct npumem_bo *bo);
+/**
+ * npumem_bo_handle() - GEM handle of a buffer
+ * @bo: the buffer
+ *
+ * For DRM's own calls, see npumem_device_fd(). The handle is the BO's.
+ */
 NPUMEM_EXPORT uint32_t npumem_bo_handle(const struct npumem_bo *bo);
+/**
+ * npumem_bo_size() - bytes of a buffer
+ * @bo: the buffer
+ *
+ * Whole pages, so perhaps more than were asked for.
+ */
 NPUMEM_EXPORT uint64_t npumem_bo_size(const struct npumem_bo *bo);
 /**
  * npumem_bo_import() - buffer that a dma-buf is, of another device or process
@@ -190,13 +264,28 @@ NPUMEM_EXPORT int npumem_bo_import(struct npumem_device *device, int fd, struct 
  * @fd: out: descriptor, close-on-exec; close() it
  * @error: filled in if the call fails; may be NULL
  *
- * The first export decides about @writable as long as the dma-buf lives.
+ * The first export decides about @writable as long as the dma-buf lives. -EINVAL: NULL
+ * argument; -EMFILE, -ENFILE: no descriptor is left; -ENOMEM.
  */
 NPUMEM_EXPORT int npumem_bo_export(struct npumem_bo *bo, bool writable, int *fd,
 				   struct npumem_error *error);
-/** npumem_bo_map() - map for reading and writing; same address every time */
+/**
+ * npumem_bo_map() - map a buffer for reading and writing
+ * @bo: the buffer
+ * @address: out: of its first byte, the same every time; npumem_bo_free() unmaps it
+ * @error: filled in if the call fails; may be NULL
+ *
+ * -EINVAL: NULL argument; otherwise what mmap() gives, as -ENOMEM.
+ */
 NPUMEM_EXPORT int npumem_bo_map(struct npumem_bo *bo, void **address, struct npumem_error *error);
-/** npumem_bo_wait() - until no job uses it; -ETIMEDOUT if @deadline passes */
+/**
+ * npumem_bo_wait() - wait until no job uses a buffer
+ * @bo: the buffer
+ * @deadline: CLOCK_MONOTONIC nanoseconds, see npumem_deadline()
+ * @error: filled in if the call fails; may be NULL
+ *
+ * -ETIMEDOUT: @deadline has passed; -EINVAL: NULL argument; -ENODEV.
+ */
 NPUMEM_EXPORT int npumem_bo_wait(struct npumem_bo *bo, int64_t deadline,
 				 struct npumem_error *error);
 
@@ -224,7 +313,10 @@ struct npumem_tensor_args {
 	uint32_t alias_of;
 };
 
-/** npumem_region_whole() - region of all bytes of a tensor */
+/**
+ * npumem_region_whole() - region of all bytes of a tensor
+ * @size: bytes of the tensor
+ */
 static inline struct npumem_region npumem_region_whole(uint64_t size)
 {
 	struct npumem_region region;
@@ -237,21 +329,53 @@ static inline struct npumem_region npumem_region_whole(uint64_t size)
 	return region;
 }
 
+/**
+ * npumem_builder_new() - a graph without anything, to be added to
+ *
+ * For runtimes that make graphs of their own; needs no device. NULL: out of memory.
+ */
 NPUMEM_EXPORT struct npumem_builder *npumem_builder_new(void);
+/**
+ * npumem_builder_free() - give up a builder
+ * @builder: may be NULL. Blobs that it has written are not its
+ */
 NPUMEM_EXPORT void npumem_builder_free(struct npumem_builder *builder);
 
-/*
- * Append; return the index (>= 0) or a negative errno with a reason. Indices
- * must be of what was added before. Only what the driver's structure check
- * cannot say better is checked here.
+/**
+ * npumem_builder_add_tensor() - append a tensor
+ * @builder: the builder
+ * @tensor: copied, its name too
+ * @error: filled in if the call fails; may be NULL
+ *
+ * Returns its index, from 0 on. Here as in the functions below only that is checked which the
+ * driver's own check of the graph cannot say better. -EINVAL: NULL argument, or an alias of a
+ * tensor that has not been added; -E2BIG: names of more than 4 GiB; -ENOMEM.
  */
 NPUMEM_EXPORT int64_t npumem_builder_add_tensor(struct npumem_builder *builder,
 						const struct npumem_tensor_args *tensor,
 						struct npumem_error *error);
+/**
+ * npumem_builder_add_tile() - append a tile: what a step accesses of a tensor
+ * @builder: the builder
+ * @tensor: index of the tensor
+ * @region: its bytes that the tile has; copied
+ * @error: filled in if the call fails; may be NULL
+ *
+ * Returns its index, from 0 on. -EINVAL: NULL argument, or the tensor has not been added;
+ * -ENOMEM.
+ */
 NPUMEM_EXPORT int64_t npumem_builder_add_tile(struct npumem_builder *builder, uint32_t tensor,
 					      const struct npumem_region *region,
 					      struct npumem_error *error);
-/* A block starts here: steps added from now on are its. The first is implied. */
+/**
+ * npumem_builder_add_block() - begin a block: steps that are added from now on are its
+ * @builder: the builder
+ * @name: for people; may be NULL; copied
+ * @error: filled in if the call fails; may be NULL
+ *
+ * Returns its index, from 0 on. The first step begins block 0 where this did not. -EINVAL: NULL
+ * argument; -E2BIG: names of more than 4 GiB; -ENOMEM.
+ */
 NPUMEM_EXPORT int64_t npumem_builder_add_block(struct npumem_builder *builder, const char *name,
 					       struct npumem_error *error);
 /**
@@ -263,12 +387,26 @@ NPUMEM_EXPORT int64_t npumem_builder_add_block(struct npumem_builder *builder, c
  * @accesses: copied; see struct npumem_access (its inplace is NPUMEM_NONE mostly)
  * @access_count: >= 1
  * @error: filled in if the call fails; may be NULL
+ *
+ * Returns its index, from 0 on. -EINVAL: NULL argument, no access, or one of a tile that has not
+ * been added; -E2BIG: names of more than 4 GiB; -ENOMEM.
  */
 NPUMEM_EXPORT int64_t npumem_builder_add_step(struct npumem_builder *builder, const char *name,
 					      uint32_t flags, uint64_t cookie,
 					      const struct npumem_access *accesses,
 					      uint32_t access_count, struct npumem_error *error);
-/* Blocks may be named before they are added; npumem_builder_finish() checks. */
+/**
+ * npumem_builder_add_edge() - let control pass from the end of a block to another
+ * @builder: the builder
+ * @from: index of the block that it leaves; may be added later
+ * @to: index of the block that it enters, likewise; NPUMEM_NONE: the exit
+ * @carries: which tensor takes on which one's value along the edge; copied
+ * @carry_count: number of @carries; 0: @carries may be NULL
+ * @error: filled in if the call fails; may be NULL
+ *
+ * Returns its index, from 0 on. -EINVAL: NULL argument, or a carry of a tensor that has not been
+ * added; -ENOMEM. Whether the blocks are there npumem_builder_finish() checks.
+ */
 NPUMEM_EXPORT int64_t npumem_builder_add_edge(struct npumem_builder *builder, uint32_t from,
 					      uint32_t to, const struct npumem_carry *carries,
 					      uint32_t carry_count, struct npumem_error *error);
@@ -279,7 +417,8 @@ NPUMEM_EXPORT int64_t npumem_builder_add_edge(struct npumem_builder *builder, ui
  * @size: bytes at @text
  * @error: filled in if the call fails; may be NULL
  *
- * Carried to the daemon unread by the driver. Copied; replaces an earlier one.
+ * Carried to the daemon unread by the driver. Copied; replaces an earlier one. -EINVAL: NULL
+ * argument; -ENOMEM.
  */
 NPUMEM_EXPORT int npumem_builder_set_model(struct npumem_builder *builder, const void *text,
 					   size_t size, struct npumem_error *error);
@@ -290,7 +429,8 @@ NPUMEM_EXPORT int npumem_builder_set_model(struct npumem_builder *builder, const
  * @size: out: bytes at @blob
  * @error: filled in if the call fails; may be NULL
  *
- * The builder stays as it was. Same calls, same bytes.
+ * The builder stays as it was. Same calls, same bytes. -EINVAL: NULL argument, no step, or an
+ * edge of a block that has not been added; -E2BIG: more bytes than a blob may have; -ENOMEM.
  */
 NPUMEM_EXPORT int npumem_builder_finish(const struct npumem_builder *builder, void **blob,
 					size_t *size, struct npumem_error *error);
@@ -310,6 +450,10 @@ NPUMEM_EXPORT int npumem_builder_finish(const struct npumem_builder *builder, vo
 NPUMEM_EXPORT int npumem_graph_new(struct npumem_device *device, const void *blob, size_t size,
 				   struct npumem_log *log, struct npumem_graph **out,
 				   struct npumem_error *error);
+/**
+ * npumem_graph_free() - give up a graph
+ * @graph: may be NULL. Plans that were made of it keep what they need
+ */
 NPUMEM_EXPORT void npumem_graph_free(struct npumem_graph *graph);
 
 /* ------------------------------------------------------------------ plans */
@@ -402,6 +546,14 @@ struct npumem_plan_stats {
 
 NPUMEM_EXPORT int npumem_plan_stats_sized(struct npumem_plan *plan, struct npumem_plan_stats *stats,
 					  size_t stats_size, struct npumem_error *error);
+/**
+ * npumem_plan_stats() - what the driver knows of a plan, ready or not
+ * @plan: the plan
+ * @stats: out: what it knows
+ * @error: filled in if the call fails; may be NULL
+ *
+ * -EINVAL: NULL argument; -ENODEV.
+ */
 static inline int npumem_plan_stats(struct npumem_plan *plan, struct npumem_plan_stats *stats,
 				    struct npumem_error *error)
 {
@@ -429,7 +581,8 @@ NPUMEM_EXPORT int npumem_plan_read(struct npumem_plan *plan, void **blob, size_t
  * @error: filled in if the call fails; may be NULL
  *
  * For runtimes that place inputs or follow edges, so that they need not read the blob's
- * format themselves. Errors are npumem_plan_read()'s.
+ * format themselves. Errors as npumem_plan_read()'s, and -EINVAL: NULL argument, or a record of
+ * no bytes; -EPROTO: what the driver gave is no plan.
  */
 NPUMEM_EXPORT int npumem_plan_records(struct npumem_plan *plan, uint32_t section,
 				      size_t record_size, void **records, uint32_t *count,
@@ -450,8 +603,17 @@ NPUMEM_EXPORT int npumem_plan_records(struct npumem_plan *plan, uint32_t section
  */
 NPUMEM_EXPORT int npumem_plan_offset(struct npumem_plan *plan, uint32_t tensor, uint32_t position,
 				     uint64_t *offset, struct npumem_error *error);
-/* A pending request is given up. */
+/**
+ * npumem_plan_free() - give up a plan
+ * @plan: may be NULL. A request that is pending is given up; runs keep what they need
+ */
 NPUMEM_EXPORT void npumem_plan_free(struct npumem_plan *plan);
+/**
+ * npumem_plan_handle() - the driver's handle of a plan
+ * @plan: the plan
+ *
+ * For ioctls of npumem_drm.h on npumem_device_fd(). The handle is the plan's.
+ */
 NPUMEM_EXPORT uint32_t npumem_plan_handle(const struct npumem_plan *plan);
 
 /* ----------------------------------------------------------- runs and jobs */
@@ -472,9 +634,17 @@ NPUMEM_EXPORT uint32_t npumem_plan_handle(const struct npumem_plan *plan);
  */
 NPUMEM_EXPORT int npumem_run_new(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *host,
 				 struct npumem_run **out, struct npumem_error *error);
-/* Its arena is unmapped too. Jobs in flight still finish. */
+/**
+ * npumem_run_free() - give up a run and its arena
+ * @run: may be NULL. Its arena is unmapped, too. Jobs in flight still finish
+ */
 NPUMEM_EXPORT void npumem_run_free(struct npumem_run *run);
-/* The arena, for npumem_bo_map() and npumem_bo_wait(); it is the run's. */
+/**
+ * npumem_run_arena() - arena of a run, for npumem_bo_map() and npumem_bo_wait()
+ * @run: the run
+ *
+ * The BO is the run's: it ends with it, and npumem_bo_free() is not for it.
+ */
 NPUMEM_EXPORT struct npumem_bo *npumem_run_arena(struct npumem_run *run);
 /**
  * npumem_run_bind() - put an external tensor into a BO
@@ -525,7 +695,14 @@ struct npumem_run_stats {
 
 NPUMEM_EXPORT int npumem_run_stats_sized(struct npumem_run *run, struct npumem_run_stats *stats,
 					 size_t stats_size, struct npumem_error *error);
-/** npumem_run_stats() - what the driver has counted since the inference began */
+/**
+ * npumem_run_stats() - what the driver has counted since the inference began
+ * @run: the run
+ * @stats: out: what it has counted
+ * @error: filled in if the call fails; may be NULL
+ *
+ * -EINVAL: NULL argument; -ENODEV.
+ */
 static inline int npumem_run_stats(struct npumem_run *run, struct npumem_run_stats *stats,
 				   struct npumem_error *error)
 {
@@ -618,8 +795,21 @@ static inline int npumem_run_submit(struct npumem_run *run, struct npumem_submit
 
 /* --------------------------------------------------------------- syncobjs */
 
+/**
+ * npumem_sync_new() - syncobj without a fence
+ * @device: the device
+ * @handle: out: handle of the syncobj; npumem_sync_free() it
+ * @error: filled in if the call fails; may be NULL
+ *
+ * -EINVAL: NULL argument; -ENODEV; -ENOMEM.
+ */
 NPUMEM_EXPORT int npumem_sync_new(struct npumem_device *device, uint32_t *handle,
 				  struct npumem_error *error);
+/**
+ * npumem_sync_free() - give up a syncobj
+ * @device: the device
+ * @handle: of the syncobj; 0 does nothing. Jobs that wait for it or signal it keep it
+ */
 NPUMEM_EXPORT void npumem_sync_free(struct npumem_device *device, uint32_t handle);
 /**
  * npumem_sync_wait() - until all syncobjs are signalled
@@ -629,7 +819,8 @@ NPUMEM_EXPORT void npumem_sync_free(struct npumem_device *device, uint32_t handl
  * @deadline: CLOCK_MONOTONIC nanoseconds, see npumem_deadline()
  * @error: filled in if the call fails; may be NULL
  *
- * -ETIMEDOUT if @deadline passes.
+ * -ETIMEDOUT: @deadline has passed; -EINVAL: NULL argument; -ENOENT: no such syncobj;
+ * -ENOMEM.
  */
 NPUMEM_EXPORT int npumem_sync_wait(struct npumem_device *device,
 				   const struct drm_npumem_sync *syncs, uint32_t count,

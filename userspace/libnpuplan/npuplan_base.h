@@ -28,7 +28,11 @@ extern "C" {
  * (tensors, operators, items, ...) stay as they are while the soname does.
  */
 
-/** npuplan_version() - of the library, "major.minor.patch" */
+/**
+ * npuplan_version() - version of the library, as "major.minor.patch"
+ *
+ * The text is the library's.
+ */
 NPUPLAN_EXPORT const char *npuplan_version(void);
 
 /**

@@ -170,28 +170,73 @@ struct npuplan_graph {
 	struct npuplan_tiling tiling;
 };
 
+/**
+ * npuplan_graph_new() - graph of one block, without anything in it
+ * @name: for people; copied
+ *
+ * npuplan_graph_free() it. NULL: out of memory.
+ */
 NPUPLAN_EXPORT struct npuplan_graph *npuplan_graph_new(const char *name);
+/**
+ * npuplan_graph_free() - give up a graph, with all that it owns
+ * @graph: may be NULL
+ */
 NPUPLAN_EXPORT void npuplan_graph_free(struct npuplan_graph *graph);
 
-/*
- * Append; return the index, or a negative errno. Names are copied. Operators stand
- * block by block, so no operator's block is below that of the one before.
+/**
+ * npuplan_graph_add_tensor() - append a tensor
+ * @graph: the graph
+ * @tensor: copied, its name too, which may be NULL; an alignment of 0 is 1
+ *
+ * Returns its index, from 0 on. -EINVAL: no bytes, an alignment that is not a power of two up to
+ * 65536, an unknown kind or flag, or too many dimensions; -E2BIG: 2^31 tensors; -ENOMEM.
  */
 NPUPLAN_EXPORT int64_t npuplan_graph_add_tensor(struct npuplan_graph *graph,
 						const struct npuplan_tensor *tensor);
+/**
+ * npuplan_graph_add_op() - append an operator
+ * @graph: the graph
+ * @op: copied, with its names, which may be NULL, and the indices of its tensors
+ *
+ * Returns its index, from 0 on. Operators stand block by block. -EINVAL: a tensor or block that
+ * is not there, a block below that of the operator before, or too many spatial dimensions;
+ * -E2BIG: 2^31 operators; -ENOMEM.
+ */
 NPUPLAN_EXPORT int64_t npuplan_graph_add_op(struct npuplan_graph *graph,
 					    const struct npuplan_op *op);
+/**
+ * npuplan_graph_add_tile() - append a tile: what a step accesses of a tensor
+ * @graph: the graph
+ * @tensor: index of the tensor
+ * @region: its bytes that the tile has; copied
+ *
+ * Returns its index, from 0 on. -EINVAL: there is no such tensor; -E2BIG: 2^31 tiles; -ENOMEM.
+ * Whether the region is within the tensor planning checks.
+ */
 NPUPLAN_EXPORT int64_t npuplan_graph_add_tile(struct npuplan_graph *graph, uint32_t tensor,
 					      const struct npumem_region *region);
-/*
- * @accesses: of tiles already added. The step goes to its operator's block; without
- * an operator, to the last one. Steps, too, stand block by block.
+/**
+ * npuplan_graph_add_step() - append a step
+ * @graph: the graph
+ * @step: copied, its name too, which may be NULL; @step->first_access and
+ *	@step->access_count are not looked at
+ * @accesses: of tiles that have been added; copied
+ * @access_count: number of @accesses, at least 1
+ *
+ * Returns its index, from 0 on. The step goes to its operator's block; without an operator, to
+ * the last one. Steps, too, stand block by block. -EINVAL: no access, a tile or operator that is
+ * not there, or a block below that of the step before; -E2BIG: 2^31 steps; -ENOMEM.
  */
 NPUPLAN_EXPORT int64_t npuplan_graph_add_step(struct npuplan_graph *graph,
 					      const struct npuplan_step *step,
 					      const struct npumem_access *accesses,
 					      uint32_t access_count);
-/* Block without steps; a new graph has one, its entry. */
+/**
+ * npuplan_graph_add_block() - append a block without steps
+ * @graph: the graph, which has one block from the beginning: its entry
+ *
+ * Returns its index. -E2BIG: 2^31 blocks; -ENOMEM.
+ */
 NPUPLAN_EXPORT int64_t npuplan_graph_add_block(struct npuplan_graph *graph);
 /**
  * npuplan_graph_add_edge() - let control pass from the end of a block to another
@@ -200,6 +245,9 @@ NPUPLAN_EXPORT int64_t npuplan_graph_add_block(struct npuplan_graph *graph);
  * @to: block, or NPUMEM_NONE for the exit
  * @carries: parallel assignments along the edge, of tensors of equal size
  * @carry_count: number of @carries
+ *
+ * Returns its index, from 0 on. -EINVAL: a block or tensor that is not there, or a carry between
+ * tensors of different size; -E2BIG: 2^31 edges; -ENOMEM.
  */
 NPUPLAN_EXPORT int64_t npuplan_graph_add_edge(struct npuplan_graph *graph, uint32_t from,
 					      uint32_t to, const struct npumem_carry *carries,
@@ -219,10 +267,28 @@ NPUPLAN_EXPORT int64_t npuplan_graph_add_edge(struct npuplan_graph *graph, uint3
 NPUPLAN_EXPORT int npuplan_graph_set_layout(struct npuplan_graph *graph, enum npuplan_layout layout,
 					    struct npuplan_error *error);
 
-/** npuplan_graph_write() - graph blob (npumem_graph.h); malloc'ed, free() it */
+/**
+ * npuplan_graph_write() - graph blob (npumem_graph.h) of a tiled graph
+ * @graph: the graph
+ * @blob: out: the blob, malloc'ed; free() it
+ * @size: out: bytes at @blob
+ * @error: filled in if the call fails; may be NULL
+ *
+ * -E2BIG: more bytes than a blob may have; -ENOMEM. What planning would refuse is written, too.
+ */
 NPUPLAN_EXPORT int npuplan_graph_write(const struct npuplan_graph *graph, void **blob, size_t *size,
 				       struct npuplan_error *error);
-/** npuplan_graph_read() - from a graph blob; checked by the kernel's verifier */
+/**
+ * npuplan_graph_read() - graph of a graph blob, which the kernel's verifier has checked
+ * @blob: the blob, aligned to 8 bytes
+ * @size: bytes at @blob
+ * @out: out: the graph, without operators; npuplan_graph_free() it
+ * @error: filled in if the call fails; may be NULL
+ *
+ * -EBADMSG: not well formed; -EINVAL: a rule of the format is broken, and the error quotes the
+ * verifier; -EOPNOTSUPP: another version, or a feature that is not known; -E2BIG: more than the
+ * verifier takes; -ENOMEM.
+ */
 NPUPLAN_EXPORT int npuplan_graph_read(const void *blob, size_t size, struct npuplan_graph **out,
 				      struct npuplan_error *error);
 

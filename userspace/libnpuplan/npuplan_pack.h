@@ -170,11 +170,26 @@ static inline int npuplan_pack_check(const struct npuplan_pack_problem *problem,
 	return npuplan_pack_check_sized(problem, sizeof(*problem), offsets, top, error);
 }
 
-/** npuplan_packer_name() - name of the i-th packer, NULL past the last */
+/**
+ * npuplan_packer_name() - name of the i-th packer
+ * @i: from 0 on
+ *
+ * NULL past the last. The text is the library's.
+ */
 NPUPLAN_EXPORT const char *npuplan_packer_name(unsigned int i);
-/** npuplan_packer_purpose() - what it does, one line; NULL past the last */
+/**
+ * npuplan_packer_purpose() - what the i-th packer does, in one line
+ * @i: as of npuplan_packer_name()
+ *
+ * NULL past the last. The text is the library's.
+ */
 NPUPLAN_EXPORT const char *npuplan_packer_purpose(unsigned int i);
-/** npuplan_packer_published() - it does as somebody else's does, to compare with */
+/**
+ * npuplan_packer_published() - whether the i-th packer does as a publication says
+ * @i: as of npuplan_packer_name()
+ *
+ * Such packers are there to compare with; false past the last.
+ */
 NPUPLAN_EXPORT bool npuplan_packer_published(unsigned int i);
 
 #ifdef __cplusplus

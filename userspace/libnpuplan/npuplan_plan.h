@@ -241,6 +241,10 @@ static inline int npuplan_plan(const struct npuplan_graph *graph,
 {
 	return npuplan_plan_sized(graph, options, sizeof(*options), out, error);
 }
+/**
+ * npuplan_plan_free() - give up a plan, with all that it owns
+ * @plan: may be NULL
+ */
 NPUPLAN_EXPORT void npuplan_plan_free(struct npuplan_plan *plan);
 
 /**
@@ -293,6 +297,8 @@ NPUPLAN_EXPORT int npuplan_needed_find_sized(const struct npuplan_graph *graph,
  * @needed: out: as in struct npuplan_budgets
  * @step: see @needed
  * @error: filled in if the call fails; may be NULL
+ *
+ * Errors as npuplan_budgets_find(), but for those of a search.
  */
 static inline int npuplan_needed_find(const struct npuplan_graph *graph,
 				      const struct npuplan_options *options, uint64_t *needed,
@@ -374,6 +380,10 @@ static inline int npuplan_recompute_find(const struct npuplan_graph *graph,
 	return npuplan_recompute_find_sized(graph, tiling, options, sizeof(*options), limit, out,
 					    error);
 }
+/**
+ * npuplan_recompute_fini() - free what a struct npuplan_recompute owns
+ * @recompute: is zeroed; the struct itself is the caller's
+ */
 NPUPLAN_EXPORT void npuplan_recompute_fini(struct npuplan_recompute *recompute);
 
 /**
@@ -423,6 +433,10 @@ static inline int npuplan_peak_find(const struct npuplan_graph *graph,
 {
 	return npuplan_peak_find_sized(graph, options, sizeof(*options), plan, out, error);
 }
+/**
+ * npuplan_peak_free() - give up what npuplan_peak_find() made
+ * @peak: may be NULL
+ */
 NPUPLAN_EXPORT void npuplan_peak_free(struct npuplan_peak *peak);
 
 /**
@@ -466,18 +480,47 @@ static inline int npuplan_front_find(const struct npuplan_graph *graph,
 {
 	return npuplan_front_find_sized(graph, options, sizeof(*options), out, error);
 }
+/**
+ * npuplan_front_free() - give up what npuplan_front_find() made
+ * @front: may be NULL
+ */
 NPUPLAN_EXPORT void npuplan_front_free(struct npuplan_front *front);
 
-/** npuplan_planner_name() - name of the i-th planner, NULL past the last */
+/**
+ * npuplan_planner_name() - name of the i-th planner of this build
+ * @i: from 0 on
+ *
+ * NULL past the last. The text is the library's.
+ */
 NPUPLAN_EXPORT const char *npuplan_planner_name(unsigned int i);
-/** npuplan_planner_purpose() - what it is for, one line; NULL past the last */
+/**
+ * npuplan_planner_purpose() - what the i-th planner is for, in one line
+ * @i: as of npuplan_planner_name()
+ *
+ * NULL past the last. The text is the library's.
+ */
 NPUPLAN_EXPORT const char *npuplan_planner_purpose(unsigned int i);
-/** npuplan_planner_published() - it does as a publication says, to compare with */
+/**
+ * npuplan_planner_published() - whether the i-th planner does as a publication says
+ * @i: as of npuplan_planner_name()
+ *
+ * Such planners are there to compare with; false past the last.
+ */
 NPUPLAN_EXPORT bool npuplan_planner_published(unsigned int i);
-/** npuplan_status_name() - name of an enum npumem_plan_status; "unknown" of any other number */
+/**
+ * npuplan_status_name() - name of a plan's or packing's status
+ * @status: enum npumem_plan_status, or enum npuplan_pack_status, which has its numbers
+ *
+ * "optimal", "feasible" or "infeasible"; "unknown" of any other number. The text is the library's.
+ */
 NPUPLAN_EXPORT const char *npuplan_status_name(uint32_t status);
 
-/** npuplan_transfer_name() - "load" ... of enum npumem_position_kind; NULL if it is no transfer */
+/**
+ * npuplan_transfer_name() - name of a kind of transfer
+ * @kind: enum npumem_position_kind
+ *
+ * "load", "spill", "fill", "drop" or "store"; NULL if it is no transfer. The text is the library's.
+ */
 NPUPLAN_EXPORT const char *npuplan_transfer_name(uint32_t kind);
 
 /**
@@ -525,8 +568,29 @@ NPUPLAN_EXPORT const char *npuplan_engine_name(unsigned int i);
  */
 NPUPLAN_EXPORT const char *npuplan_engine_planner(const char *planner, const char *engine);
 
+/**
+ * npuplan_plan_write() - plan blob (npumem_plan.h) of a plan
+ * @plan: the plan
+ * @blob: out: the blob, malloc'ed; free() it
+ * @size: out: bytes at @blob
+ * @error: filled in if the call fails; may be NULL
+ *
+ * -E2BIG: more bytes than a blob may have; -ENOMEM. The verifier is not asked.
+ */
 NPUPLAN_EXPORT int npuplan_plan_write(const struct npuplan_plan *plan, void **blob, size_t *size,
 				      struct npuplan_error *error);
+/**
+ * npuplan_plan_read() - plan of a plan blob
+ * @blob: the blob, aligned to 8 bytes
+ * @size: bytes at @blob
+ * @out: out: the plan; npuplan_plan_free() it
+ * @error: filled in if the call fails; may be NULL
+ *
+ * Its frame is checked, and what each record says by itself; whether it is a good plan of its
+ * graph npuplan_verify_plan() says. -EBADMSG: not well formed; -EINVAL: a rule of the format is
+ * broken; -EOPNOTSUPP: another version, or a feature that is not known; -E2BIG: more than the
+ * verifier takes; -ENOMEM.
+ */
 NPUPLAN_EXPORT int npuplan_plan_read(const void *blob, size_t size, struct npuplan_plan **out,
 				     struct npuplan_error *error);
 
@@ -562,6 +626,10 @@ NPUPLAN_EXPORT int npuplan_claims_check(const struct npuplan_graph *graph,
  * @verdict: filled on refusal; may be NULL
  * @log: may be NULL; a NUL-terminated text of at most @log_size bytes
  * @log_size: bytes at @log
+ *
+ * 0: the driver would take this plan of this graph. -EBADMSG: one of the blobs is not well formed;
+ * -EINVAL: a rule is broken, @verdict says which; -EOPNOTSUPP: another version, or a feature
+ * that is not known; -E2BIG: more than the verifier takes; -ENOMEM.
  */
 NPUPLAN_EXPORT int npuplan_verify(const void *graph_blob, size_t graph_size, const void *plan_blob,
 				  size_t plan_size, struct npumem_verdict *verdict, char *log,
@@ -574,7 +642,7 @@ NPUPLAN_EXPORT int npuplan_verify(const void *graph_blob, size_t graph_size, con
  * @verdict: filled on refusal; may be NULL
  * @error: filled in if the call fails; may be NULL
  *
- * As npuplan_verify(); the error quotes the verifier's log. @verdict may be NULL.
+ * Errors as npuplan_verify(); the error quotes the verifier's log.
  */
 NPUPLAN_EXPORT int npuplan_verify_plan(const struct npuplan_graph *graph,
 				       const struct npuplan_plan *plan,
@@ -611,17 +679,33 @@ NPUPLAN_EXPORT int npuplan_json_tiling(const struct npuplan_graph *graph, const 
 NPUPLAN_EXPORT int npuplan_json_external(struct npuplan_graph *graph, const char *text, size_t size,
 					 struct npuplan_error *error);
 
-/*
- * Plan JSON (docs/formats.md). The graph gives ids and names, and must be tiled
- * as the plan's was, its external tensors marked. The text is malloc'ed and NUL-terminated;
- * free() it.
- * -EBADMSG: not JSON; -EINVAL: a field is missing, unknown or of the wrong type, or does
- * not fit the graph; the error names the field. Whether it is a plan of that very graph
- * its digest says; the graph's name is compared where it has none.
+/**
+ * npuplan_plan_to_json() - plan JSON of a plan (docs/formats.md)
+ * @graph: the graph that it is of, which gives ids and names
+ * @plan: the plan
+ * @text: out: malloc'ed, NUL-terminated; free() it
+ * @error: filled in if the call fails; may be NULL
+ *
+ * -EINVAL: the plan does not fit the graph, or two tensors of the graph have one id; -ENOMEM: also
+ * where the graph's name is not UTF-8.
  */
 NPUPLAN_EXPORT int npuplan_plan_to_json(const struct npuplan_graph *graph,
 					const struct npuplan_plan *plan, char **text,
 					struct npuplan_error *error);
+/**
+ * npuplan_plan_from_json() - plan of plan JSON (docs/formats.md)
+ * @graph: the graph that it is of, tiled as the plan's was (npuplan_json_tiling()), its external
+ *	tensors marked (npuplan_json_external())
+ * @text: the text
+ * @size: bytes at @text
+ * @out: out: the plan; npuplan_plan_free() it
+ * @error: filled in if the call fails; may be NULL
+ *
+ * Whether it is a plan of that very graph its digest says; the graph's name is compared where it
+ * has none, and the plan is then @unbound. The verifier is not asked. -EBADMSG: not JSON; -EINVAL:
+ * a field is missing, unknown or of the wrong type, or does not fit the graph; the error names
+ * the field. -ENOMEM.
+ */
 NPUPLAN_EXPORT int npuplan_plan_from_json(const struct npuplan_graph *graph, const char *text,
 					  size_t size, struct npuplan_plan **out,
 					  struct npuplan_error *error);
@@ -631,7 +715,9 @@ NPUPLAN_EXPORT int npuplan_plan_from_json(const struct npuplan_graph *graph, con
  * @graph: the graph
  * @plan: the plan
  * @columns: characters that the arena is drawn with, 1..512
- * @out: written to
+ * @out: written to; whether that fails its error flag says
+ *
+ * -EINVAL: @columns, or a placement that does not fit the graph; -ENOMEM.
  */
 NPUPLAN_EXPORT int npuplan_plan_print(const struct npuplan_graph *graph,
 				      const struct npuplan_plan *plan, unsigned int columns,

@@ -114,23 +114,16 @@ NPUPLAN_EXPORT int npuplan_graph_clone_op(const struct npuplan_graph *graph,
 					  struct npuplan_graph **out, struct npuplan_error *error);
 
 /**
- * npuplan_graph_tile_whole() - one step an operator, whole tensors as tiles
- * @graph: the graph
- * @with_parameters: parameters are accessed, and so planned, too
- * @error: filled in if the call fails; may be NULL
- */
-NPUPLAN_EXPORT int npuplan_graph_tile_whole(struct npuplan_graph *graph, bool with_parameters,
-					    struct npuplan_error *error);
-/**
  * npuplan_graph_tile_bands() - cut each operator into up to @bands row bands
  * @graph: the graph
- * @bands: row bands an operator
- * @with_parameters: steps access parameters too
+ * @bands: row bands an operator; 1: one step an operator, with whole tensors as tiles
+ * @with_parameters: steps access parameters, which are so planned, too
  * @error: filled in if the call fails; may be NULL
  *
  * Read ranges with halos from kernel, stride, dilation and padding; operators
  * that need whole inputs (softmax over rows, matmul, mean, ...) read them whole.
- * Steps are staged: a tile step loads, then stores.
+ * Steps are staged: a tile step loads, then stores. npuplan_graph_tile() has all other ways to
+ * cut; errors as there, and -EINVAL: no band.
  */
 NPUPLAN_EXPORT int npuplan_graph_tile_bands(struct npuplan_graph *graph, uint32_t bands,
 					    bool with_parameters, struct npuplan_error *error);
@@ -143,7 +136,7 @@ NPUPLAN_EXPORT int npuplan_graph_tile_bands(struct npuplan_graph *graph, uint32_
  *
  * Each tile is a staged step that reads what it needs of each input, halos
  * included, and writes its tile of each output; but whole operators, and nothing
- * said of any, are as npuplan_graph_tile_whole() makes them. graph->tiling then
+ * said of any, are one step each, with whole tensors as tiles. graph->tiling then
  * says all of it, what the tiler chose included: tiling a graph like it by that
  * gives the same steps.
  *
@@ -196,7 +189,10 @@ struct npuplan_tile_report {
 NPUPLAN_EXPORT int npuplan_tiling_report(const struct npuplan_graph *graph,
 					 struct npuplan_tile_report **reports,
 					 struct npuplan_error *error);
-/* Frees what a tiling owns, and zeroes it. */
+/**
+ * npuplan_tiling_fini() - free what a tiling owns
+ * @tiling: is zeroed; the struct itself is the caller's. Not of a graph: that frees its own
+ */
 NPUPLAN_EXPORT void npuplan_tiling_fini(struct npuplan_tiling *tiling);
 
 /**
@@ -208,7 +204,12 @@ NPUPLAN_EXPORT void npuplan_tiling_fini(struct npuplan_tiling *tiling);
  */
 NPUPLAN_EXPORT void npuplan_graph_untile(struct npuplan_graph *graph);
 
-/** npuplan_layout_name() - "nhwc", "nchw", "nc32hw"; NULL if there is none such */
+/**
+ * npuplan_layout_name() - "nhwc", "nchw" or "nc32hw"
+ * @layout: enum npuplan_layout
+ *
+ * NULL of any other number. The text is the library's.
+ */
 NPUPLAN_EXPORT const char *npuplan_layout_name(unsigned int layout);
 
 #ifdef __cplusplus

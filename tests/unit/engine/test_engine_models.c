@@ -113,7 +113,7 @@ static uint8_t *run_whole(const struct file *file, size_t *size, char *digest)
 	uint64_t seed = SEED;
 
 	sha256_init(&sha);
-	assert_int_equal(npuplan_graph_tile_whole(graph, true, NULL), 0);
+	assert_int_equal(npuplan_graph_tile_bands(graph, 1, true, NULL), 0);
 	if (!engine_net_init(&net, file->data, file->size, graph))
 		fail_msg("%s", net.text);
 	for (int i = 0; i < INFERENCES; i++) {
@@ -300,7 +300,7 @@ TEST(unknown_operator)
 	struct engine_net net;
 	uint64_t seed = SEED;
 
-	assert_int_equal(npuplan_graph_tile_whole(graph, true, NULL), 0);
+	assert_int_equal(npuplan_graph_tile_bands(graph, 1, true, NULL), 0);
 	assert_true(engine_net_init(&net, file.data, file.size, graph));
 	engine_draw_inputs(&net, &seed);
 	assert_false(engine_run_tensors(&net));

@@ -480,7 +480,7 @@ TEST(blob)
 	void *blob = NULL;
 	size_t size;
 
-	assert_int_equal(npuplan_graph_tile_whole(graph, false, &error), 0);
+	assert_int_equal(npuplan_graph_tile_bands(graph, 1, false, &error), 0);
 	assert_int_equal(npuplan_graph_write(graph, &blob, &size, &error), 0);
 	assert_int_equal(npuimport_buffer(blob, size, "x", NULL, &again, &info, &error), 0);
 	assert_int_equal(info.format, NPUIMPORT_BLOB);

@@ -286,7 +286,7 @@ static bool check_file(const char *path, uint32_t bands)
 		return false;
 	}
 	if (bands ? npuplan_graph_tile_bands(graph, bands, false, &error) :
-		    npuplan_graph_tile_whole(graph, false, &error))
+		    npuplan_graph_tile_bands(graph, 1, false, &error))
 		fail_msg("%s: %s", path, error.text);
 	plan = planned(graph, "auto", 0, NPUPLAN_SCHEDULE_FREE);
 	compare(graph, plan->info.arena_size, NPUPLAN_SCHEDULE_GIVEN);

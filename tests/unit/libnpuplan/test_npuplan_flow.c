@@ -45,7 +45,7 @@ static struct npuplan_graph *import(const char *name)
 {
 	struct npuplan_graph *graph = import_model(name);
 
-	assert_int_equal(npuplan_graph_tile_whole(graph, true, NULL), 0);
+	assert_int_equal(npuplan_graph_tile_bands(graph, 1, true, NULL), 0);
 	return graph;
 }
 
@@ -307,7 +307,7 @@ TEST(graph_json)
 			fail_msg("%s", error.text);
 		assert_int_equal(npuimport_graph_json_write(again, &twice, &error), 0);
 		assert_string_equal(text, twice);
-		assert_int_equal(npuplan_graph_tile_whole(again, true, NULL), 0);
+		assert_int_equal(npuplan_graph_tile_bands(again, 1, true, NULL), 0);
 		other = planned(again, NULL, ALIGN);
 		same_plan(plan, other);
 	}

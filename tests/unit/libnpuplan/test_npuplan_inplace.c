@@ -261,7 +261,7 @@ TEST(marks)
 	build_op(graph, "relu", w, NPUMEM_NONE, NPUMEM_NONE, y[2])->attrs.inplace = true;
 	build_op(graph, "relu", in, NPUMEM_NONE, NPUMEM_NONE, y[3]);
 	build_op(graph, "relu", s, NPUMEM_NONE, NPUMEM_NONE, s)->attrs.inplace = true;
-	assert_int_equal(npuplan_graph_tile_whole(graph, true, &error), 0);
+	assert_int_equal(npuplan_graph_tile_bands(graph, 1, true, &error), 0);
 	assert_int_equal(graph->accesses[1].inplace, 0);
 	for (uint32_t i = 2; i < graph->access_count; i++)
 		assert_int_equal(graph->accesses[i].inplace, NPUMEM_NONE);

@@ -150,7 +150,7 @@ TEST(state)
 
 	build_op(graph, "lstm", in, cell, NPUMEM_NONE, cell);
 	build_op(graph, "linear", cell, NPUMEM_NONE, NPUMEM_NONE, out);
-	assert_int_equal(npuplan_graph_tile_whole(graph, false, NULL), 0);
+	assert_int_equal(npuplan_graph_tile_bands(graph, 1, false, NULL), 0);
 	live = live_of(graph);
 	/* Two versions of the cell's bytes, the one ending where the other begins. */
 	assert_int_equal(live.atom_count, 4);
@@ -173,7 +173,7 @@ TEST(parameters)
 		struct npuplan_liveness live;
 
 		build_op(graph, "linear", in, weights, NPUMEM_NONE, out);
-		assert_int_equal(npuplan_graph_tile_whole(graph, with, NULL), 0);
+		assert_int_equal(npuplan_graph_tile_bands(graph, 1, with, NULL), 0);
 		live = live_of(graph);
 		assert_int_equal(live.atom_count, 2 + with);
 		if (with)

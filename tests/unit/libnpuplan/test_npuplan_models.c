@@ -34,7 +34,7 @@ TEST(whole)
 		AUTO_GRAPH struct npuplan_graph *graph = import_model(models[i].name);
 		struct npuplan_plan *plan;
 
-		assert_int_equal(npuplan_graph_tile_whole(graph, false, NULL), 0);
+		assert_int_equal(npuplan_graph_tile_bands(graph, 1, false, NULL), 0);
 		plan = planned(graph, "greedy");
 		assert_int_equal(plan->info.arena_size, models[i].greedy);
 		npuplan_plan_free(plan);
@@ -113,7 +113,7 @@ TEST(parameters)
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
 		if (graph->tensors[i].kind == NPUMEM_TENSOR_PARAMETER)
 			weights += graph->tensors[i].size;
-	assert_int_equal(npuplan_graph_tile_whole(graph, true, NULL), 0);
+	assert_int_equal(npuplan_graph_tile_bands(graph, 1, true, NULL), 0);
 	plan = planned(graph, NULL);
 	assert_int_equal(plan->info.lower_bound, weights + 1505280);
 	assert_true(plan->info.arena_size >= plan->info.lower_bound);

@@ -105,7 +105,7 @@ TEST(clone_refused)
 	clone_refused(graph, 1000, 1004, 1, -EOPNOTSUPP,
 		      "operator 'make_big' cannot run again: 'big' is an alias");
 	graph->tensors[1].flags = 0;
-	assert_int_equal(npuplan_graph_tile_whole(graph, false, NULL), 0);
+	assert_int_equal(npuplan_graph_tile_bands(graph, 1, false, NULL), 0);
 	clone_refused(graph, 1000, 1004, 1, -EINVAL,
 		      "operators run again only in a graph that is not tiled yet");
 	npuplan_graph_free(graph);

@@ -55,7 +55,7 @@ static struct npuplan_graph *two_operators(bool tiled)
 	struct npuplan_error error;
 
 	if (npuimport_graph_json(json, strlen(json), NULL, &graph, NULL, &error) ||
-	    (tiled && npuplan_graph_tile_whole(graph, false, &error)))
+	    (tiled && npuplan_graph_tile_bands(graph, 1, false, &error)))
 		fail_msg("%s", error.text);
 	return graph;
 }

@@ -70,7 +70,7 @@ TEST(whole)
 	struct npuplan_error error;
 
 	build_op(graph, "linear", in, weights, NPUMEM_NONE, out);
-	assert_int_equal(npuplan_graph_tile_whole(graph, false, &error), 0);
+	assert_int_equal(npuplan_graph_tile_bands(graph, 1, false, &error), 0);
 	assert_int_equal(graph->tiling.bands, 1);
 	assert_int_equal(graph->step_count, 1);
 	assert_int_equal(graph->steps[0].op, 0);
@@ -81,7 +81,7 @@ TEST(whole)
 	assert_int_equal(graph->tiles[0].region.length, 4);
 	assert_int_equal(graph->accesses[1].mode, NPUMEM_ACCESS_WRITE);
 	/* A graph can be tiled only once. */
-	assert_int_equal(npuplan_graph_tile_whole(graph, false, &error), -EINVAL);
+	assert_int_equal(npuplan_graph_tile_bands(graph, 1, false, &error), -EINVAL);
 	ASSERT_TEXT(error, "tiled already");
 }
 
@@ -93,7 +93,7 @@ TEST(whole_with_parameters)
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
 
 	build_op(graph, "linear", in, weights, NPUMEM_NONE, out);
-	assert_int_equal(npuplan_graph_tile_whole(graph, true, NULL), 0);
+	assert_int_equal(npuplan_graph_tile_bands(graph, 1, true, NULL), 0);
 	assert_true(graph->tiling.with_parameters);
 	assert_int_equal(graph->access_count, 3);
 	assert_int_equal(graph->tiles[graph->accesses[1].tile].tensor, weights);
@@ -109,7 +109,7 @@ TEST(merged_accesses)
 
 	build_op(graph, "add", in, in, NPUMEM_NONE, out);
 	build_op(graph, "lstm", in, cell, NPUMEM_NONE, cell);
-	assert_int_equal(npuplan_graph_tile_whole(graph, false, NULL), 0);
+	assert_int_equal(npuplan_graph_tile_bands(graph, 1, false, NULL), 0);
 	assert_int_equal(graph->steps[0].access_count, 2);
 	assert_int_equal(graph->steps[1].access_count, 2);
 	assert_int_equal(graph->accesses[3].mode, NPUMEM_ACCESS_UPDATE);
@@ -123,7 +123,7 @@ TEST(refusals)
 	uint32_t weights, none = NPUMEM_NONE;
 	struct npuplan_op op = { .name = (char *)(uintptr_t)"constant", .input_count = 1 };
 
-	assert_int_equal(npuplan_graph_tile_whole(graph, false, &error), -EINVAL);
+	assert_int_equal(npuplan_graph_tile_bands(graph, 1, false, &error), -EINVAL);
 	ASSERT_TEXT(error, "no operators");
 	assert_int_equal(npuplan_graph_tile_bands(graph, 0, false, &error), -EINVAL);
 	ASSERT_TEXT(error, "bands: 0");
@@ -132,12 +132,12 @@ TEST(refusals)
 	build_op(graph, "identity", weights, none, none,
 		 build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 4));
 	assert_true(npuplan_graph_add_op(graph, &op) >= 0);
-	assert_int_equal(npuplan_graph_tile_whole(graph, false, &error), -EINVAL);
+	assert_int_equal(npuplan_graph_tile_bands(graph, 1, false, &error), -EINVAL);
 	ASSERT_TEXT(error, "operator constant accesses no tensor");
 	/* Nothing of the failed tiling is left. */
 	assert_int_equal(graph->step_count + graph->tile_count + graph->access_count, 0);
 	assert_int_equal(graph->blocks[0].step_count, 0);
-	assert_int_equal(npuplan_graph_tile_whole(graph, true, &error), 0);
+	assert_int_equal(npuplan_graph_tile_bands(graph, 1, true, &error), 0);
 }
 
 /* 2^20 accesses are the verifier's limit: 101 a band pass it in band 10382. */

@@ -195,12 +195,6 @@ int npuplan_graph_tile(struct npuplan_graph *graph, const struct npuplan_tiling 
 	return 0;
 }
 
-int npuplan_graph_tile_whole(struct npuplan_graph *graph, bool with_parameters,
-			     struct npuplan_error *error)
-{
-	return npuplan_graph_tile_bands(graph, 1, with_parameters, error);
-}
-
 int npuplan_graph_tile_bands(struct npuplan_graph *graph, uint32_t bands, bool with_parameters,
 			     struct npuplan_error *error)
 {
