@@ -20,7 +20,10 @@ const char *npuimport_format_name(enum npuimport_format format)
 	return names[format <= NPUIMPORT_BLOB ? format : NPUIMPORT_UNKNOWN];
 }
 
-/* What is not understood, and what comes of it; %s is what. */
+/*
+ * The words of a warning: @thing is what was not understood (%s is its name), @outcome what came
+ * of it.
+ */
 static const struct {
 	const char *name;
 	const char *thing;

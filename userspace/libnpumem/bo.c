@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Buffers (BOs): memory of the carveout or of the system that the CPU can map. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

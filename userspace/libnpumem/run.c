@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Runs: their arenas, bindings and jobs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 
 #define MAX_ALIGN 65536u
 
-/* What planners that only place do not plan. */
+/* Options and graphs that the planner does not plan are refused, each with a sentence. */
 static int check_supported(const struct npuplan_graph *graph, const struct npuplan_planner *planner,
 			   const struct npuplan_options *options, struct npuplan_error *error)
 {

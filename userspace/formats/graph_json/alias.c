@@ -44,7 +44,7 @@ static void check_range(struct graph_json_reader *r, const struct npuplan_tensor
 			     import_tensor_text(whole).s, whole->size);
 }
 
-/* What an alias may be, and where: its address goes by that of its base. */
+/* An alias must fit into its base, whose address decides its own. */
 static void check_alias(struct graph_json_reader *r, const struct npuplan_tensor *tensor)
 {
 	const struct npuplan_tensor *base = &r->graph->tensors[tensor->alias_of];

@@ -11,7 +11,7 @@
 #include "reader.h"
 #include "npuimport.h"
 
-/* Those that planning does not need are checked all the same. */
+/* Attributes that have a meaning; those that planning does not need are checked all the same. */
 static const char *const known[] = { "kernel",	  "stride",    "dilation",	 "padding",
 				     "pad_begin", "pad_end",   "pad_folded",	 "output_padding",
 				     "groups",	  "depthwise", "ceil_mode",	 "dim",
@@ -113,7 +113,7 @@ static void read_paddings(struct graph_json_reader *r, json_t *attrs, bool is_pa
 		npujson_fail(r->json, "output_padding", "is for transposed convolutions only");
 }
 
-/* All paddings together, per dimension. */
+/* The several ways in which padding is given add up, per dimension. */
 static void sum_paddings(const struct window *window, bool is_pad, struct npuplan_attrs *out)
 {
 	for (uint32_t d = 0; d < out->spatial; d++) {
@@ -336,7 +336,7 @@ static void read_inplace(struct graph_json_reader *r, json_t *attrs, struct npup
 	graph_json_doubt(r, NPUIMPORT_DOUBT_INPLACE, "inplace");
 }
 
-/* What planning does not use: right types all the same, so that typos show. */
+/* Attributes that planning does not use need the right types all the same, so that typos show. */
 static void check_others(struct graph_json_reader *r, json_t *attrs)
 {
 	static const char *const strings[] = { "fused_act", "bn_folded", "mode", NULL };

@@ -149,7 +149,10 @@ static void forget(struct lowering *l, uint32_t trail)
 		l->defined[l->trail[--l->trail_count]] = false;
 }
 
-/* What an alias holds came from the tensor it is part of. */
+/*
+ * Whether something has written the tensor; the bytes of an alias are written as those of its
+ * base.
+ */
 static bool is_defined(const struct lowering *l, uint32_t tensor)
 {
 	return l->defined[tensor] || (l->graph->tensors[tensor].flags & NPUMEM_TENSOR_FLAG_ALIAS);

@@ -336,7 +336,7 @@ static void read_layout(struct graph_json_reader *r, json_t *root)
 	r->whole = graph_json_doubt(r, NPUIMPORT_DOUBT_LAYOUT, "layout");
 }
 
-/* What is there for people, and the size of elements, which is returned. */
+/* Fields that are there for people are checked; the size of elements is returned. */
 static int64_t read_head(struct graph_json_reader *r, json_t *root)
 {
 	int64_t dtype_bytes;

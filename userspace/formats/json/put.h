@@ -7,10 +7,13 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* One member or element more of a value that becomes NULL if it cannot be; takes the reference. */
+/*
+ * One member or element is added to a value, which becomes NULL if that fails. The reference to
+ * @value is taken over.
+ */
 void npujson_set(json_t **object, const char *key, json_t *value);
 void npujson_set_int(json_t **object, const char *key, json_int_t value);
-/* Such a member, unless it is 0. */
+/* The same, unless the value is 0: then there is no such member. */
 void npujson_set_if(json_t **object, const char *key, json_int_t value);
 void npujson_append(json_t **list, json_t *value);
 

@@ -23,7 +23,7 @@ uint32_t plan_json_tensor(struct plan_json_reader *r, const json_t *object, cons
 	return r->json->err ? 0 : tensor;
 }
 
-/* What the schedule says of a step's accesses must be what the graph says. */
+/* The schedule repeats the accesses of each step; they must be the graph's. */
 static void check_accesses(struct plan_json_reader *r, const json_t *entry, const char *field,
 			   uint32_t step, uint32_t mode)
 {
@@ -268,7 +268,10 @@ static void read_placements(struct plan_json_reader *r, const json_t *list, size
 			       &plan->placements[plan->placement_count++]);
 }
 
-/* What only planner cosma finds; the plan gets it with the first value that is read of it. */
+/*
+ * The figures of planner cosma, which the plan gets with the first one that is read. NULL: out of
+ * memory.
+ */
 static struct npuplan_cosma_result *cosma_result(struct plan_json_reader *r)
 {
 	if (!r->plan->cosma)
@@ -407,7 +410,7 @@ static void check_graph(struct plan_json_reader *r, const json_t *root)
 			     name, text, r->graph->name, own.s);
 }
 
-/* What the plan says of the graph must be so. */
+/* Fields in which the plan repeats what the graph says must agree with it. */
 static void read_rest(struct plan_json_reader *r, const json_t *root)
 {
 	const json_t *seconds = json_object_get(root, "seconds");

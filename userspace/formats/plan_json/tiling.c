@@ -28,7 +28,7 @@ static json_t *clones_json(const struct npuplan_tiling *tiling)
 	return list;
 }
 
-/* What is 0, false or as it always was is left out. */
+/* A field is left out where it has its default. */
 json_t *plan_json_tiling(const struct npuplan_tiling *tiling)
 {
 	json_t *object = json_object();

@@ -182,7 +182,7 @@ static void raise(struct emitter *e, const struct flatbuf_vector *tables, unsign
 	}
 }
 
-/* What a newer schema adds cannot be copied: nobody knows whether it is an offset. */
+/* Fields that a newer schema adds cannot be copied: nobody knows whether they are offsets. */
 static void check_known(struct emitter *e)
 {
 	for (uint32_t i = MODEL_FIELDS; i < e->model.fields; i++)

@@ -49,7 +49,10 @@ struct maker {
 	int32_t attributes[MAX_ATTRIBUTES];
 };
 
-/* What the file says of a tensor's numbers. */
+/*
+ * struct quantization - how the file maps a tensor's integers to real numbers, one pair or one a
+ * channel
+ */
 struct quantization {
 	struct flatbuf_vector scales;
 	struct flatbuf_vector zero_points;

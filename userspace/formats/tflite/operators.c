@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* What each operator makes of its options, scales and tensors. */
+/*
+ * The commands that each operator of a TFLite model becomes, with its options, scales and tensors.
+ */
 #include "operators.h"
 
 #include <errno.h>
@@ -129,7 +131,10 @@ static void make_pool(struct maker *m)
 		maker_fail(m, -EOPNOTSUPP, "it would have to rescale");
 }
 
-/* Of inputs of the output's shape it does not matter how it is seen; else from the last on. */
+/*
+ * How the tensors of an operator of two inputs are seen. Inputs of the output's shape are seen as
+ * they are; others are lined up with the output by their last dimensions.
+ */
 static enum view binary_view(const struct maker *m)
 {
 	const struct npuplan_tensor *out = &m->graph->tensors[m->op->outputs[0]];

@@ -509,7 +509,7 @@ static void note_uses(struct tflite_reader *r, const struct model *model,
 	}
 }
 
-/* Who uses each tensor; all numbers of tensors are checked here. */
+/* The uses of each tensor are counted, and all numbers of tensors are checked here. */
 static void count_uses(struct tflite_reader *r, struct model *model)
 {
 	uint64_t references = 0;

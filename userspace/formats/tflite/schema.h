@@ -122,7 +122,7 @@ enum tflite_resize_nearest {
 	RESIZE_NEAREST_HALF_PIXEL = 1,
 };
 
-/* Of UNIDIRECTIONAL_SEQUENCE_LSTM; the operator's inputs, by number. */
+/* Inputs of UNIDIRECTIONAL_SEQUENCE_LSTM, by number. */
 enum tflite_lstm {
 	LSTM_CELL_CLIP = 1,	  /* float */
 	LSTM_PROJECTION_CLIP = 2, /* float */

@@ -16,7 +16,7 @@
 #include "planners/taa/taa.h"
 #include "planners/tilesched/tilesched.h"
 
-/* What planners have in common that are one planner's engines. */
+/* Traits that the engines of one planner have in common. */
 #define COSMA	  (NPUPLAN_PLANNER_MOVES | NPUPLAN_PLANNER_COSMA)
 #define TILESCHED NPUPLAN_PLANNER_TILESCHED
 

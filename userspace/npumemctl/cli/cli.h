@@ -124,7 +124,7 @@ struct command {
  */
 void command_parse(const struct command *command, int argc, char **argv, void *input);
 void command_complete(void);
-/* Such a line, if @word begins as @typed; @what may be NULL. */
+/* complete_word() prints such a line if @word begins as @typed; @what, its text, may be NULL. */
 void complete_word(const char *word, const char *typed, const char *what);
 
 /* ------------------------------------------------------------ messages.c */
@@ -317,7 +317,7 @@ struct limits {
 	uint32_t alignment;
 };
 
-/* Their options: a child, whose input is a struct limits. */
+/* Options of the commands that search: a child, whose input is a struct limits. */
 extern const struct command limits_command;
 
 /** usage_error() - argp_error(), with control characters as by plain_text() */

@@ -68,7 +68,7 @@ struct line {
 	struct argp argp;
 };
 
-/* Of options that have no key of their own: their number after this, for each line. */
+/* An option without a key of its own gets its number in the line, after this many for each line. */
 #define FIRST_KEY 0x1000
 
 /* The command's line, and those of what it shares. */

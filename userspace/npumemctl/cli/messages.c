@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes out: errors, sizes, JSON, files. */
+/* Texts that the user sees: errors, warnings, sizes, JSON on standard output. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>

@@ -15,7 +15,7 @@
 
 #include "cli.h"
 
-/* As many symbolic links as the kernel follows. */
+/* The kernel follows as many symbolic links. */
 #define MAX_LINKS 40
 
 /* ---------------------------------------------------------- which file a path names */
@@ -117,7 +117,7 @@ static bool is_same(const struct identity *a, const struct identity *b)
 	return true;
 }
 
-/* What is written to a device, like /dev/null, replaces nothing. */
+/* Whether a file keeps what is written to it; a device like /dev/null does not. */
 static bool keeps(const struct identity *id)
 {
 	return id->known && !S_ISCHR(id->mode);
@@ -184,7 +184,7 @@ void outputs_check(const struct argp_state *state, const struct named_path *inpu
 
 /* ------------------------------------------------------------------------- writing */
 
-/* All of it; 0 or -errno. */
+/* All bytes are written, however many calls that takes; 0 or -errno. */
 static int write_all(int fd, const char *data, size_t size)
 {
 	while (size) {
@@ -200,7 +200,7 @@ static int write_all(int fd, const char *data, size_t size)
 	return 0;
 }
 
-/* To what is no file that could be replaced: a pipe, a device. */
+/* A pipe or a device cannot be replaced by a file, so that it is written to at once. */
 static int write_through(const char *path, const void *data, size_t size)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY), err;
@@ -213,7 +213,10 @@ static int write_through(const char *path, const void *data, size_t size)
 	return err ? failure(path, "%s", strerror(-err)) : EXIT_OK;
 }
 
-/* As @old, if there is one; otherwise what open() would have given it. */
+/*
+ * The mode is that of @old, the file to be replaced; without one it is what open() would have
+ * given.
+ */
 static int set_mode(int fd, const struct stat *old)
 {
 	mode_t mask;

@@ -31,7 +31,7 @@ struct progress {
 };
 
 void progress_begin(struct progress *progress, double limit);
-/* For npuplan_options.progress, the struct progress as context. */
+/* The callback of npuplan_options.progress, whose context is the struct progress. */
 int progress_show(void *context, const struct npuplan_pack_progress *now);
 void progress_end(struct progress *progress);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What fits the terminal that text goes to. */
+/* How wide the terminal is that text goes to, and text that is cut to fit. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -7,7 +7,7 @@
 
 #include "cli.h"
 
-/* Of terminals that do not know. */
+/* A terminal that does not know its width has this one, in characters. */
 #define USUAL_WIDTH 80
 
 unsigned int terminal_width(int fd)

@@ -113,7 +113,7 @@ static bool write_offsets(const char *path, const struct pack_csv *csv, const ui
 	return text_write(&text, path) == EXIT_OK;
 }
 
-/* What ended the search; NULL: it was through, or no limit that was asked for did. */
+/* The limit, of those asked for, that ended the search; NULL: none did. */
 static const char *ended_by(const struct arguments *args, const struct npuplan_pack_result *result)
 {
 	if (result->status == NPUPLAN_PACK_OPTIMAL || result->status == NPUPLAN_PACK_INFEASIBLE)
@@ -156,7 +156,7 @@ static json_t *result_json(const struct arguments *args, const char *path, uint3
 	return object;
 }
 
-/* What was found is held against the file once more, whoever found it. */
+/* Whatever packer found it, a packing is held against the file once more. */
 static bool check(const char *path, const struct npuplan_pack_problem *problem,
 		  const uint64_t *offsets, const struct npuplan_pack_result *result)
 {
@@ -234,7 +234,9 @@ out:
 	return status;
 }
 
-/* Of two exit codes that which says more: failures before what no file changes. */
+/*
+ * The exit code of two files together is the worse one: a failure before what no file can change.
+ */
 static int worse(int a, int b)
 {
 	if (a == EXIT_OK || b == EXIT_OK)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* npumemctl devices: what each npumem device says of itself. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -38,7 +39,7 @@ static const char *const features[] = {
 };
 static const char *const engine_flags[] = { "transfers" };
 
-/* All that one device says of itself. */
+/* Everything that one device says of itself. */
 struct device {
 	struct drm_npumem_info info;
 	struct drm_npumem_bank *banks;

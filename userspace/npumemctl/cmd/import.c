@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* npumemctl import: a model of any format, read and written as graph JSON, with its figures. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

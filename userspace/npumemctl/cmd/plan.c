@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* npumemctl plan: a model is planned without a device, and the plan written and reported. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,7 +161,10 @@ static bool is_own_engine(const struct arguments *args)
 	return name && !strcmp(name, planner);
 }
 
-/* What does not go together, and what only one planner has; the first that is wrong is said. */
+/*
+ * Options that exclude each other, or that only one planner has, are refused; the first such is
+ * said.
+ */
 static void check_together(const struct argp_state *state, const struct arguments *args)
 {
 	const struct npuplan_options *plan = &args->plan;
@@ -357,7 +361,7 @@ static int add_outputs(const struct arguments *args, const struct model *model,
 	return status;
 }
 
-/* All of them or none: a plan and the blob of another one would be worse than neither. */
+/* All files are written or none: a plan and the blob of another one would be worse than neither. */
 static int write_outputs(const struct arguments *args, const struct model *model,
 			 const struct npuplan_plan *plan)
 {
@@ -366,7 +370,7 @@ static int write_outputs(const struct arguments *args, const struct model *model
 	return outputs_end(&outputs, add_outputs(args, model, plan, &outputs));
 }
 
-/* What orders of tiles there are, instead of a plan. */
+/* --pareto: the orders of tiles that there are, instead of a plan. */
 static int list_front(const struct arguments *args, const struct model *model)
 {
 	struct npuplan_error error = { 0 };
@@ -400,7 +404,7 @@ static int list_front(const struct arguments *args, const struct model *model)
 	return status == EXIT_OK && progress_interrupted() ? EXIT_INTERRUPTED : status;
 }
 
-/* What the command line says of single tensors, and what is written asks of the plan. */
+/* Tensors are marked as the command line says, and as the files to be written need them. */
 static bool mark_tensors(struct arguments *args, struct model *model)
 {
 	if (args->external_io && !mark_external_io(model))
@@ -440,7 +444,7 @@ static char *engine_name(const struct arguments *args)
 	return asprintf(&name, "%s-%s", args->plan.planner, args->engine) < 0 ? NULL : name;
 }
 
-/* What ended the search; null: it was through, or no limit that was asked for did. */
+/* The limit, of those asked for, that ended the search; null: none did. */
 static json_t *ended_by(const struct arguments *args, const struct npuplan_plan *plan)
 {
 	const char *ended = NULL;
@@ -452,7 +456,7 @@ static json_t *ended_by(const struct arguments *args, const struct npuplan_plan 
 	return ended ? json_string(ended) : json_null();
 }
 
-/* What is said on standard output. */
+/* Everything that goes to standard output, as JSON or text. */
 static int report(const struct arguments *args, const struct model *model,
 		  const struct npuplan_plan *plan)
 {
@@ -498,7 +502,7 @@ static int report(const struct arguments *args, const struct model *model,
 	return text_end(&text);
 }
 
-/* Which operators run again; the tiling then says so. */
+/* --recompute: the operators that run again are found, and put into the tiling. */
 static bool recompute(struct arguments *args, struct model *model, int *status)
 {
 	struct npuplan_error error = { 0 };

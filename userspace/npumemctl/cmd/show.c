@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* npumemctl show: plans drawn, as text, as a page or as a picture. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "picture/picture.h"
 
 #define MAX_PLANS   2
-/* As npuplan_plan_print() has it. */
+/* npuplan_plan_print() takes no more. */
 #define MAX_COLUMNS 512
 
 struct arguments {

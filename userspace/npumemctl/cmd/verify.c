@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* npumemctl verify: a plan is held against its graph, by the kernel's verifier, and its claims too. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -89,7 +90,9 @@ static const struct {
 	{ "alignment", NPUPLAN_CLAIM_ALIGNMENT },
 };
 
-/* What the plan file says of itself: "checked", "not checked", or null: nothing. */
+/*
+ * For each claim that a plan file can make, "checked" or "not checked"; null: it makes none such.
+ */
 static json_t *claims_json(const struct npuplan_plan *plan, uint32_t checked)
 {
 	json_t *object = json_object();

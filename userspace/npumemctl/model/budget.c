@@ -8,7 +8,7 @@
 
 enum named_budget { NEEDED, PEAK, MIDDLE };
 
-/* As the COSMA paper has them. */
+/* The names are the COSMA paper's. */
 const char *const budget_names[] = { [NEEDED] = "MR", [PEAK] = "MP", [MIDDLE] = "MH", NULL };
 
 static bool is_budget(const char *text, enum named_budget budget)
@@ -63,7 +63,7 @@ bool budget_find(const struct model *model, const char *name, struct npuplan_opt
 	return true;
 }
 
-/* What needs most; null: what is on chip from the start. */
+/* The step that needs most, as JSON; null: what is on chip from the start needs most. */
 static json_t *step_json(const struct npuplan_graph *graph, uint32_t step)
 {
 	const struct npuplan_step *s;

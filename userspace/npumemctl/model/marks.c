@@ -6,7 +6,10 @@
 
 #include "model.h"
 
-/* By name; a number that is no name is an id. NPUMEM_NONE after saying what is wrong. */
+/*
+ * The tensor of this name, or else of this id. NPUMEM_NONE, after an error message, if none has
+ * it.
+ */
 static uint32_t find_tensor(const struct model *model, const char *option, const char *name)
 {
 	const struct npuplan_graph *graph = model->graph;

@@ -12,7 +12,7 @@ static bool is_blob(const void *data, size_t size)
 	return size >= sizeof(magic) && !memcmp(data, magic, sizeof(magic));
 }
 
-/* What was given where a graph is expected. */
+/* Whether a plan, as a blob or JSON, was given where a graph is expected. */
 static bool is_plan(const void *data, size_t size)
 {
 	json_t *object;

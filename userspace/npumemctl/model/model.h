@@ -61,7 +61,7 @@ struct reading {
 /* Options of the commands that read models: a child, whose input is a struct reading. */
 extern const struct command reading_command;
 
-/* Of commands that take a graph and read it: @type has fields tiling and reading. */
+/* The shared options of a command that reads a graph, whose @type has fields tiling and reading. */
 #define SHARED_WITH_MODELS(type)                          \
 	{ &tiling_command, offsetof(type, tiling) },      \
 	{                                                 \
@@ -97,7 +97,7 @@ struct model {
  */
 bool model_import(struct model *model, const char *path, const struct reading *reading);
 bool model_tile(struct model *model, const struct tiling *tiling);
-/* As before model_tile(), to tile it once more. */
+/* The model becomes as it was before model_tile(), so that it can be tiled once more. */
 void model_untile(struct model *model);
 void model_release(struct model *model);
 
@@ -145,13 +145,13 @@ int no_plan(const struct model *model, const struct npuplan_options *options,
  * wrong and return false if they fail.
  */
 bool mark_external(struct model *model, const char *name);
-/* All inputs and outputs of the graph. */
+/* The same for all inputs and outputs of the graph. */
 bool mark_external_io(struct model *model);
 bool mark_fixed(struct model *model, const char *text, bool parameters);
 
 /* ----------------------------------------------------------- recompute.c */
 
-/* Whether it can be asked; says why not. */
+/* Whether --recompute can be asked of this model; an error message says why not. */
 bool recompute_possible(const struct model *model, const struct tiling *tiling);
 /* @graph: tiled, with the clones. */
 json_t *recompute_json(const struct npuplan_graph *graph, const struct npuplan_recompute *found);

@@ -11,7 +11,7 @@
 
 #define MAX_BYTES   (1ull << 60)
 #define MAX_COLUMNS 16
-/* As many as a packing may have. */
+/* More buffers than this are refused. */
 #define MAX_BUFFERS (1u << 30)
 
 enum column { ID, LOWER, UPPER, SIZE, ALIGNMENT, OFFSET, COLUMN_COUNT };

@@ -11,7 +11,7 @@ enum {
 	OPTION_TILE = 0x100,
 };
 
-/* As on the kernel's side: more bands or rows than this no tensor is cut into. */
+/* No tensor is cut into more bands or rows than this; the kernel's verifier has the same limits. */
 #define MAX_BANDS 65536
 #define MAX_ROWS  UINT32_MAX
 
@@ -129,7 +129,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct command tiling_command = { .options = options, .parse = parse };
 
-/* By name first, then by id; @count: how many are called so. */
+/* The operator of this name, or else of this id. @count is how many have it. */
 static uint32_t find_op(const struct npuplan_graph *graph, const char *text, size_t length,
 			uint32_t *count)
 {

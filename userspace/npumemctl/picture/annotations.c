@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is drawn above the boxes: names, transfers, levels, and what all that means. */
+/* Drawn above the boxes: names, transfers, levels, and the legend that explains them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void write_tail(FILE *out, const char *text, size_t count)
 	picture_write_text(out, text);
 }
 
-/* Of a name, in hundredths. */
+/* struct area - rectangle that a name takes up, in hundredths of the picture's units */
 struct area {
 	uint64_t x;
 	uint64_t y;
@@ -99,7 +99,11 @@ static void write_name(FILE *out, struct names *names, const char *name, const s
 	fputs("</text>\n", out);
 }
 
-/* All placements of a tensor together, and how much of that they fill, in units of both. */
+/*
+ * struct bounds - all placements of a tensor together
+ * @hull: rectangle around them, in bytes and steps
+ * @area: how much of it they fill, in bytes times steps
+ */
 struct bounds {
 	struct picture_box hull;
 	double area;
@@ -129,7 +133,7 @@ static void write_name_in(FILE *out, struct names *names, const struct picture *
 	write_name(out, names, picture->graph->tensors[tensor].name, &area);
 }
 
-/* Of pieces that fill most of the rectangle around them one name, else one each. */
+/* Pieces that fill most of the rectangle around them have one name together, others one each. */
 void picture_write_names(FILE *out, const struct picture *picture)
 {
 	struct bounds *bounds = calloc((size_t)picture->graph->tensor_count + 1, sizeof(*bounds));

@@ -21,7 +21,7 @@ static int by_peak(const void *left, const void *right)
 	return a->tensor < b->tensor ? -1 : a->tensor > b->tensor;
 }
 
-/* What makes the peak, largest first. */
+/* The list of tensors that make the peak, largest first. */
 static void write_peak_table(FILE *out, const struct picture *picture)
 {
 	struct picture_placement *list = malloc(picture->placement_count * sizeof(*list) + 1);

@@ -80,7 +80,7 @@ struct living {
 	struct picture_placement *drawn;
 };
 
-/* By address; of boxes at one, what has come last has the bytes. */
+/* Boxes by address; of several at one address the one that has come last has the bytes. */
 static int by_owner(const void *left, const void *right)
 {
 	const struct picture_box *a = ((const struct living *)left)->box;

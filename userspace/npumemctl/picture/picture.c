@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What a picture of a plan shows: which bytes live when, and where most do. */
+/* The contents of a picture of a plan: which bytes live when, and when most do. */
 #include "picture.h"
 
 #include <errno.h>
@@ -133,7 +133,7 @@ struct intervals {
 	size_t count;
 };
 
-/* What begins with the byte that it is of. */
+/* Order of records whose first member is the byte that they are of. */
 static int by_byte(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
@@ -234,7 +234,7 @@ static size_t first_interval(const struct intervals *intervals, uint64_t byte)
 	return low;
 }
 
-/* What is read before it was written has been there since half @from. */
+/* Bytes that are read before they were written have been there since half step @from. */
 static void apply(struct intervals *intervals, const struct use *use, uint32_t from)
 {
 	struct chunks walk = chunks_of_region(&use->region);
@@ -254,7 +254,7 @@ static void apply(struct intervals *intervals, const struct use *use, uint32_t f
 	}
 }
 
-/* What must be there from the start, or to the end. */
+/* The kind of a tensor says whether its bytes are there from the start, or to the end. */
 static void apply_kind(struct intervals *intervals, uint32_t kind, bool blocks, uint32_t from,
 		       uint32_t to)
 {
@@ -296,7 +296,7 @@ static int add_box(struct picture *picture, struct picture_placement *drawn, str
 	return 0;
 }
 
-/* Of the bytes that the placement holds: what lies between its chunks is elsewhere. */
+/* Intervals of the bytes that the placement holds; those between its chunks lie elsewhere. */
 static int add_intervals(struct picture *picture, struct picture_placement *drawn,
 			 const struct intervals *intervals, const struct chunk_list *chunks)
 {

@@ -104,7 +104,7 @@ void picture_write_tensor(FILE *out, const struct picture *picture, uint32_t ten
 		fprintf(out, "tensor %" PRIu32, tensor);
 }
 
-/* What hovering says: name, shape, size, drawn, live range. */
+/* The text that shows when the pointer rests: name, shape, size, what is drawn, live range. */
 static void write_title(FILE *out, const struct picture *picture,
 			const struct picture_placement *drawn)
 {
@@ -266,7 +266,7 @@ static void write_heading(FILE *out, const struct picture *picture)
 	fputs("</text>\n", out);
 }
 
-/* What moves and grows when the picture is zoomed. */
+/* The part of the picture that moves and grows when it is zoomed. */
 static void write_plot(FILE *out, const struct picture *picture)
 {
 	fputs("<g class=\"boxes\">\n", out);
@@ -284,7 +284,7 @@ static void write_frame(FILE *out, const struct picture *picture)
 	write_axes(out, picture);
 }
 
-/* What stays where it is, or as large as it is. */
+/* The part that stays where it is, or as large as it is, when the picture is zoomed. */
 static void write_overlay(FILE *out, const struct picture *picture)
 {
 	picture_write_names(out, picture);

@@ -49,7 +49,10 @@ void front_print(FILE *out, const struct npuplan_graph *graph, const struct npup
 
 /* Banks that the arena lies in; null if there is but one. */
 json_t *plan_banks_json(const struct npuplan_plan *plan);
-/* What a plan moves between arena and host memory: null, and nothing, if it does not. */
+/*
+ * What a plan moves between arena and host memory; a plan that moves nothing gives null, and prints
+ * nothing.
+ */
 json_t *plan_transfers_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan);
 void plan_transfers_print(FILE *out, const struct npuplan_graph *graph,
 			  const struct npuplan_plan *plan);

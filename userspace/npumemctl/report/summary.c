@@ -94,7 +94,10 @@ static uint32_t placed_tensors(const struct npuplan_graph *graph, const struct n
 	return count;
 }
 
-/* What a plan that is optimal is best in, and among which; NULL if that is not known. */
+/*
+ * The sentence that says in what an optimal plan is best, and among which plans; NULL if that is
+ * not known.
+ */
 static const char *optimal_in(const struct npuplan_plan *plan, const struct asked *asked)
 {
 	static const char *const texts[2][2] = {
@@ -144,7 +147,7 @@ json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan
 			 "seconds", plan->seconds, "work", (json_int_t)plan->info.work);
 }
 
-/* What is saved; "none" if nothing is, or another plan happened to be larger. */
+/* How many bytes fewer @after is; "none" also where another plan happened to be larger. */
 static struct size_text less(uint64_t before, uint64_t after)
 {
 	struct size_text text = { "none" };
@@ -173,7 +176,7 @@ static void print_savings(FILE *out, const struct npuplan_graph *graph,
 	}
 }
 
-/* As many names as a line takes; how many are left is said, too. */
+/* The line of the peak has as many names as fit, and says how many are left. */
 static void print_peak(FILE *out, const struct npuplan_graph *graph,
 		       const struct npuplan_plan *plan, const struct npuplan_options *options)
 {

@@ -23,7 +23,7 @@ static uint64_t moved(const struct npuplan_tile_report *report)
 	return report->inputs + report->weights + report->outputs;
 }
 
-/* All operators together; on chip the one that has most. */
+/* The sums over all operators; on chip it is the one that has most. */
 static struct npuplan_tile_report total_of(const struct npuplan_tile_report *reports,
 					   uint32_t count)
 {

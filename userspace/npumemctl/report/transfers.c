@@ -14,7 +14,7 @@ struct moved {
 	uint64_t bytes[NPUMEM_POSITION_STORE + 1];
 };
 
-/* Without what is compulsory. */
+/* Bytes that the plan is charged for: those that are compulsory do not count. */
 static uint64_t cost(const struct moved *moved)
 {
 	return moved->bytes[NPUMEM_POSITION_SPILL] + moved->bytes[NPUMEM_POSITION_FILL];
@@ -74,7 +74,9 @@ static uint64_t traffic_bound(const struct npuplan_plan *plan)
 	return plan->cosma ? plan->cosma->traffic_bound : 0;
 }
 
-/* Of the least traffic that is possible; a plan that was read as a blob does not know it. */
+/*
+ * Whether the plan knows the least traffic that is possible. One that was read as a blob does not.
+ */
 static bool knows_bound(const struct npuplan_plan *plan)
 {
 	return traffic_bound(plan) || plan->info.status == NPUMEM_PLAN_STATUS_OPTIMAL;

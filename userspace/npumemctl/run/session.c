@@ -214,7 +214,7 @@ void session_release(struct session *s)
 
 /* ----------------------------------------------------------------- inferences */
 
-/* What is valid at entry goes in, by the placements that hold it first. */
+/* Tensors that are valid at entry are written to where their first placements lie. */
 static int copy_in(struct session *s)
 {
 	const struct npuplan_graph *graph = s->model.graph;
@@ -409,7 +409,7 @@ static int execute(struct session *s, const struct path *path, uint64_t key)
 	return status == EXIT_OK ? wait_idle(s) : status;
 }
 
-/* What the driver has moved is what the plan says. */
+/* The driver has to have moved as many bytes as the plan says. */
 static int check_traffic(struct session *s)
 {
 	struct npuplan_error plan_error = { 0 };

@@ -65,7 +65,7 @@ struct session {
 	struct traffic traffic;
 };
 
-/* All of these say what is wrong and return an exit code; in this order. */
+/* All of these are called in this order; each says what is wrong and returns an exit code. */
 
 /** session_open() - the device, and on it the plan: @file's, or the daemon's */
 int session_open(struct session *s);
@@ -86,7 +86,7 @@ int session_result(struct session *s, const struct path *path, uint32_t tensor, 
 /** session_reset() - before another one */
 int session_reset(struct session *s);
 
-/* For messages: the device as far as it is known. */
+/* The device's path for messages, as far as it is known. */
 const char *session_device(const struct session *s);
 /* At any time, and more than once. */
 void session_release(struct session *s);
