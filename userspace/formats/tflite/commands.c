@@ -9,7 +9,7 @@
 #include "schema.h"
 
 /* The parts one behind the other. */
-static int put_together(struct maker *m, void **command, size_t *size)
+static int put_together(struct command_maker *m, void **command, size_t *size)
 {
 	size_t operands = m->head.operand_count * sizeof(*m->operands);
 	size_t pieces = m->head.piece_count * sizeof(*m->pieces);
@@ -48,7 +48,7 @@ static int put_together(struct maker *m, void **command, size_t *size)
 			  why);
 }
 
-static int32_t builtin_of(struct maker *m)
+static int32_t builtin_of(struct command_maker *m)
 {
 	uint32_t index = flatbuf_u32(m->fb, &m->table, OPERATOR_CODE, 0);
 	struct flatbuf_table code;
@@ -68,7 +68,7 @@ int tflite_command(struct tflite_commands *commands, uint32_t step, void **comma
 		   struct npuplan_error *error)
 {
 	struct npuplan_error own;
-	struct maker m = {
+	struct command_maker m = {
 		.all = commands,
 		.fb = &commands->fb,
 		.graph = commands->graph,
@@ -101,7 +101,7 @@ int tflite_initial_value(struct tflite_commands *commands, uint32_t tensor, void
 	const struct npuplan_tensor *t = &commands->graph->tensors[tensor];
 	struct npuplan_error own;
 	struct npuplan_op none = { 0 };
-	struct maker m = {
+	struct command_maker m = {
 		.all = commands,
 		.fb = &commands->fb,
 		.graph = commands->graph,

@@ -16,7 +16,7 @@
 #include "schema.h"
 #include "../../grow/grow.h"
 
-int maker_fail(struct maker *m, int err, const char *format, ...)
+int maker_fail(struct command_maker *m, int err, const char *format, ...)
 {
 	char text[256];
 	va_list args;
@@ -29,13 +29,13 @@ int maker_fail(struct maker *m, int err, const char *format, ...)
 
 /* ------------------------------------------------------------------------------ the file */
 
-static struct flatbuf_table tensor_table(struct maker *m, uint32_t tensor)
+static struct flatbuf_table tensor_table(struct command_maker *m, uint32_t tensor)
 {
 	return flatbuf_vector_table(m->fb, &m->all->tensors,
 				    (uint32_t)m->graph->tensors[tensor].id);
 }
 
-uint8_t maker_tensor_type(struct maker *m, uint32_t tensor)
+uint8_t maker_tensor_type(struct command_maker *m, uint32_t tensor)
 {
 	struct flatbuf_table table = tensor_table(m, tensor);
 
@@ -52,7 +52,7 @@ struct quantization maker_file_quantization(struct flatbuf *fb, const struct fla
 	};
 }
 
-struct quantization maker_quantization_of(struct maker *m, uint32_t tensor)
+struct quantization maker_quantization_of(struct command_maker *m, uint32_t tensor)
 {
 	struct flatbuf_table table = tensor_table(m, tensor);
 
@@ -60,7 +60,7 @@ struct quantization maker_quantization_of(struct maker *m, uint32_t tensor)
 }
 
 /* A scale of a tensor; one that has none, or none that is positive, is refused. */
-float maker_scale_at(struct maker *m, uint32_t tensor, uint32_t index)
+float maker_scale_at(struct command_maker *m, uint32_t tensor, uint32_t index)
 {
 	struct quantization q = maker_quantization_of(m, tensor);
 	float scale = 0;
@@ -73,13 +73,13 @@ float maker_scale_at(struct maker *m, uint32_t tensor, uint32_t index)
 	return scale;
 }
 
-float maker_scale_of(struct maker *m, uint32_t tensor)
+float maker_scale_of(struct command_maker *m, uint32_t tensor)
 {
 	return maker_scale_at(m, tensor, 0);
 }
 
 /* Index in the graph of the operator's n-th input in the file; NPUMEM_NONE if it has none. */
-uint32_t maker_input_at(struct maker *m, uint32_t n)
+uint32_t maker_input_at(struct command_maker *m, uint32_t n)
 {
 	int32_t number = n < m->inputs.count ? flatbuf_vector_i32(m->fb, &m->inputs, n) : -1;
 
@@ -89,7 +89,7 @@ uint32_t maker_input_at(struct maker *m, uint32_t n)
 }
 
 /* Constant data of a tensor. */
-struct flatbuf_vector maker_data_of(struct maker *m, uint32_t tensor)
+struct flatbuf_vector maker_data_of(struct command_maker *m, uint32_t tensor)
 {
 	struct flatbuf_table table = tensor_table(m, tensor);
 
@@ -171,7 +171,8 @@ static void view_shape(const struct npuplan_tensor *t, enum view view, uint32_t 
  * The step's access of a tensor: the @nth one that fits, the last if there are not as many;
  * NPUMEM_NONE if there is none.
  */
-static uint32_t find_access(const struct maker *m, uint32_t tensor, bool write, uint32_t nth)
+static uint32_t find_access(const struct command_maker *m, uint32_t tensor, bool write,
+			    uint32_t nth)
 {
 	uint32_t found = NPUMEM_NONE;
 
@@ -189,7 +190,7 @@ static uint32_t find_access(const struct maker *m, uint32_t tensor, bool write, 
 }
 
 /* How many inputs of the operand's tensor stand before it. */
-static uint32_t earlier(const struct maker *m, uint32_t tensor, uint32_t n)
+static uint32_t earlier(const struct command_maker *m, uint32_t tensor, uint32_t n)
 {
 	uint32_t count = 0;
 
@@ -198,7 +199,7 @@ static uint32_t earlier(const struct maker *m, uint32_t tensor, uint32_t n)
 	return count;
 }
 
-int32_t maker_zero_point(struct maker *m, uint32_t tensor)
+int32_t maker_zero_point(struct command_maker *m, uint32_t tensor)
 {
 	struct quantization q = maker_quantization_of(m, tensor);
 	int64_t zero = q.zero_points.count && !maker_is_float_type(maker_tensor_type(m, tensor)) ?
@@ -216,7 +217,7 @@ int32_t maker_zero_point(struct maker *m, uint32_t tensor)
 }
 
 /* Where the tile of an access lies in its tensor, and its bytes in the access. */
-static void set_tile(struct maker *m, struct npumem_command_operand *o, uint32_t access,
+static void set_tile(struct command_maker *m, struct npumem_command_operand *o, uint32_t access,
 		     const struct npuplan_tensor *t)
 {
 	const struct npumem_tile *tile =
@@ -242,7 +243,7 @@ static void set_tile(struct maker *m, struct npumem_command_operand *o, uint32_t
 }
 
 /* The next operand. @nth: among the step's accesses of that tensor */
-void maker_add_operand(struct maker *m, uint32_t tensor, enum view view, unsigned int mode,
+void maker_add_operand(struct command_maker *m, uint32_t tensor, enum view view, unsigned int mode,
 		       uint32_t nth)
 {
 	struct npumem_command_operand *o = &m->operands[m->head.operand_count];
@@ -278,7 +279,7 @@ void maker_add_operand(struct maker *m, uint32_t tensor, enum view view, unsigne
 }
 
 /* The operator's n-th input in the file, which it has to have. */
-uint32_t maker_add_input(struct maker *m, uint32_t n, enum view view)
+uint32_t maker_add_input(struct command_maker *m, uint32_t n, enum view view)
 {
 	uint32_t tensor = maker_input_at(m, n);
 
@@ -289,7 +290,7 @@ uint32_t maker_add_input(struct maker *m, uint32_t n, enum view view)
 	return m->fb->err ? 0 : tensor;
 }
 
-uint32_t maker_add_output(struct maker *m, enum view view)
+uint32_t maker_add_output(struct command_maker *m, enum view view)
 {
 	if (m->outputs.count != 1)
 		maker_fail(m, -EOPNOTSUPP, "it has %" PRIu32 " outputs", m->outputs.count);
@@ -301,7 +302,7 @@ uint32_t maker_add_output(struct maker *m, enum view view)
  * Output and input of an operator that takes element for element. A parameter is accessed whole
  * even where the output is cut: of that the same part is the operand.
  */
-void maker_add_same(struct maker *m)
+void maker_add_same(struct command_maker *m)
 {
 	const struct npumem_command_operand *out = &m->operands[0];
 	struct npumem_command_operand *in = &m->operands[1];
@@ -322,7 +323,7 @@ void maker_add_same(struct maker *m)
 	memcpy(in->dims, out->dims, sizeof(in->dims));
 }
 
-void maker_add_scale(struct maker *m, double factor)
+void maker_add_scale(struct command_maker *m, double factor)
 {
 	struct npumem_command_scale *scales =
 		grow_by_one(m->scales, m->head.scale_count, sizeof(*scales));
@@ -340,7 +341,7 @@ void maker_add_scale(struct maker *m, double factor)
 	m->head.scale_count++;
 }
 
-static int32_t nearest(struct maker *m, float value)
+static int32_t nearest(struct command_maker *m, float value)
 {
 	value = roundf(value);
 	if (!(value >= -0x1p30f && value <= 0x1p30f)) {
@@ -350,13 +351,13 @@ static int32_t nearest(struct maker *m, float value)
 	return (int32_t)value;
 }
 
-uint8_t maker_activation_at(struct maker *m, unsigned int field)
+uint8_t maker_activation_at(struct command_maker *m, unsigned int field)
 {
 	return flatbuf_u8(m->fb, &m->options, field, ACTIVATION_NONE);
 }
 
 /* Range of the output that an activation leaves; two attributes from @first on. */
-void maker_set_range(struct maker *m, uint8_t activation, uint32_t tensor, uint32_t first)
+void maker_set_range(struct command_maker *m, uint8_t activation, uint32_t tensor, uint32_t first)
 {
 	static const float ranges[][2] = {
 		[ACTIVATION_NONE] = { -INFINITY, INFINITY },

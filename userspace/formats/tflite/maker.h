@@ -26,12 +26,12 @@ struct tflite_commands {
 };
 
 /*
- * struct maker - a command in the making
+ * struct command_maker - a command in the making
  * @table, @options, @inputs, @outputs: of the operator in the file
  * @head: has how many there are of @operands, @pieces, @scales and @attributes
  * @scales: malloc'ed
  */
-struct maker {
+struct command_maker {
 	struct tflite_commands *all;
 	struct flatbuf *fb;
 	const struct npuplan_graph *graph;
@@ -74,34 +74,33 @@ enum view {
  */
 
 /** maker_fail() - @err with a sentence about the operator; returns the first error */
-__attribute__((format(printf, 3, 4))) int maker_fail(struct maker *m, int err, const char *format,
-						     ...);
+__attribute__((format(printf, 3, 4))) int maker_fail(struct command_maker *m, int err,
+						     const char *format, ...);
 /** maker_tensor_type() - TFLite's type of a tensor of the graph */
-uint8_t maker_tensor_type(struct maker *m, uint32_t tensor);
+uint8_t maker_tensor_type(struct command_maker *m, uint32_t tensor);
 bool maker_is_float_type(uint8_t type);
 struct quantization maker_file_quantization(struct flatbuf *fb, const struct flatbuf_table *tensor);
-struct quantization maker_quantization_of(struct maker *m, uint32_t tensor);
+struct quantization maker_quantization_of(struct command_maker *m, uint32_t tensor);
 /** maker_scale_at() - the scale of a channel; one that has none, or none that is positive, fails */
-float maker_scale_at(struct maker *m, uint32_t tensor, uint32_t index);
-float maker_scale_of(struct maker *m, uint32_t tensor);
-int32_t maker_zero_point(struct maker *m, uint32_t tensor);
+float maker_scale_at(struct command_maker *m, uint32_t tensor, uint32_t index);
+float maker_scale_of(struct command_maker *m, uint32_t tensor);
+int32_t maker_zero_point(struct command_maker *m, uint32_t tensor);
 /** maker_data_of() - constant data of a tensor */
-struct flatbuf_vector maker_data_of(struct maker *m, uint32_t tensor);
+struct flatbuf_vector maker_data_of(struct command_maker *m, uint32_t tensor);
 /** maker_input_at() - the operator's n-th input in the file; NPUMEM_NONE if it has none */
-uint32_t maker_input_at(struct maker *m, uint32_t n);
+uint32_t maker_input_at(struct command_maker *m, uint32_t n);
 /** maker_activation_at() - the fused activation that a field of the options says */
-uint8_t maker_activation_at(struct maker *m, unsigned int field);
+uint8_t maker_activation_at(struct command_maker *m, unsigned int field);
 
 /** maker_add_operand() - the next operand; @nth: among the step's accesses of that tensor */
-void maker_add_operand(struct maker *m, uint32_t tensor, enum view view, unsigned int mode,
+void maker_add_operand(struct command_maker *m, uint32_t tensor, enum view view, unsigned int mode,
 		       uint32_t nth);
 /** maker_add_input() - the operator's n-th input in the file, which it has to have; which it is */
-uint32_t maker_add_input(struct maker *m, uint32_t n, enum view view);
+uint32_t maker_add_input(struct command_maker *m, uint32_t n, enum view view);
 /** maker_add_output() - the operator's output, of which it has one; which it is */
-uint32_t maker_add_output(struct maker *m, enum view view);
+uint32_t maker_add_output(struct command_maker *m, enum view view);
 /** maker_add_same() - output and input of an operator that takes element for element */
-void maker_add_same(struct maker *m);
-void maker_add_scale(struct maker *m, double factor);
+void maker_add_same(struct command_maker *m);
+void maker_add_scale(struct command_maker *m, double factor);
 /** maker_set_range() - two attributes from @first on: what an activation leaves of the output */
-void maker_set_range(struct maker *m, uint8_t activation, uint32_t tensor, uint32_t first);
-
+void maker_set_range(struct command_maker *m, uint8_t activation, uint32_t tensor, uint32_t first);

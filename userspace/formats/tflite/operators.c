@@ -15,7 +15,7 @@
 /* ----------------------------------------------------------------------------- operators */
 
 /* Stride, dilation, padding and kernel, which the graph's reader has checked. */
-static void set_window(struct maker *m, unsigned int activation)
+static void set_window(struct command_maker *m, unsigned int activation)
 {
 	const struct npuplan_attrs *attrs = &m->op->attrs;
 
@@ -35,7 +35,7 @@ static void set_window(struct maker *m, unsigned int activation)
 }
 
 /* Scales of sums of products: one, or those of the output's channels in the step. */
-static void add_product_scales(struct maker *m, uint32_t in, uint32_t weights, uint32_t out,
+static void add_product_scales(struct command_maker *m, uint32_t in, uint32_t weights, uint32_t out,
 			       bool by_channel)
 {
 	struct quantization q = maker_quantization_of(m, weights);
@@ -66,7 +66,7 @@ static void add_product_scales(struct maker *m, uint32_t in, uint32_t weights, u
 					   (double)out_scale);
 }
 
-static void make_conv(struct maker *m)
+static void make_conv(struct command_maker *m)
 {
 	uint32_t out = maker_add_output(m, NATURAL), in = maker_add_input(m, 0, NATURAL);
 	uint32_t weights = maker_add_input(m, 1, NATURAL);
@@ -78,7 +78,7 @@ static void make_conv(struct maker *m)
 }
 
 /* A convolution of one row and column; the input is as many rows as it has weights' channels. */
-static void make_linear(struct maker *m)
+static void make_linear(struct command_maker *m)
 {
 	uint32_t weights = maker_input_at(m, 1), out = maker_add_output(m, NATURAL), in;
 	struct npumem_command_operand *o;
@@ -121,7 +121,7 @@ static void make_linear(struct maker *m)
 	add_product_scales(m, in, weights, out, false);
 }
 
-static void make_pool(struct maker *m)
+static void make_pool(struct command_maker *m)
 {
 	uint32_t out = maker_add_output(m, NATURAL), in = maker_add_input(m, 0, NATURAL);
 
@@ -135,7 +135,7 @@ static void make_pool(struct maker *m)
  * How the tensors of an operator of two inputs are seen. Inputs of the output's shape are seen as
  * they are; others are lined up with the output by their last dimensions.
  */
-static enum view binary_view(const struct maker *m)
+static enum view binary_view(const struct command_maker *m)
 {
 	const struct npuplan_tensor *out = &m->graph->tensors[m->op->outputs[0]];
 
@@ -149,7 +149,7 @@ static enum view binary_view(const struct maker *m)
 	return NATURAL;
 }
 
-static void make_binary(struct maker *m)
+static void make_binary(struct command_maker *m)
 {
 	bool is_sum = m->builtin == BUILTIN_ADD;
 	enum view view;
@@ -182,7 +182,7 @@ static void make_binary(struct maker *m)
 }
 
 /* Between types and scales: quantize, dequantize, and the activations that only clamp. */
-static void make_convert(struct maker *m)
+static void make_convert(struct command_maker *m)
 {
 	uint8_t activation = m->builtin == BUILTIN_RELU		? ACTIVATION_RELU :
 			     m->builtin == BUILTIN_RELU6	? ACTIVATION_RELU6 :
@@ -218,7 +218,7 @@ static int32_t radius(int bits, int32_t shift)
 	return (int32_t)fmin(floor(ldexp(most, -shift)), INT32_MAX);
 }
 
-static void make_softmax(struct maker *m)
+static void make_softmax(struct command_maker *m)
 {
 	uint32_t out = maker_add_output(m, NATURAL), in = maker_add_input(m, 0, NATURAL);
 	float beta = engine_float((int32_t)flatbuf_u32(m->fb, &m->options, SOFTMAX_BETA, 0));
@@ -237,7 +237,7 @@ static void make_softmax(struct maker *m)
 		m->attributes[NPUMEM_COMMAND_SOFTMAX_DIFF_MIN] = -radius(5, m->scales[0].shift);
 }
 
-static void make_logistic(struct maker *m)
+static void make_logistic(struct command_maker *m)
 {
 	maker_add_same(m);
 	m->head.attribute_count = NPUMEM_COMMAND_LOGISTIC_ATTRIBUTES;
@@ -248,7 +248,7 @@ static void make_logistic(struct maker *m)
 		m->attributes[NPUMEM_COMMAND_LOGISTIC_RADIUS] = radius(4, m->scales[0].shift);
 }
 
-static void make_pad(struct maker *m)
+static void make_pad(struct command_maker *m)
 {
 	uint32_t out = maker_add_output(m, NATURAL), in = maker_add_input(m, 0, NATURAL);
 	uint32_t paddings = maker_input_at(m, 1), value = maker_input_at(m, 2), rank;
@@ -289,7 +289,7 @@ static void make_pad(struct maker *m)
 		       data.count);
 }
 
-static void make_concatenation(struct maker *m)
+static void make_concatenation(struct command_maker *m)
 {
 	uint32_t out = maker_add_output(m, NATURAL);
 
@@ -308,7 +308,7 @@ static void make_concatenation(struct maker *m)
 	}
 }
 
-static void make_resize(struct maker *m)
+static void make_resize(struct command_maker *m)
 {
 	bool linear = m->builtin == BUILTIN_RESIZE_BILINEAR;
 	unsigned int align = linear ? RESIZE_BILINEAR_ALIGN : RESIZE_NEAREST_ALIGN;
@@ -325,7 +325,7 @@ static void make_resize(struct maker *m)
 /* ---------------------------------------------------------------------------------- LSTM */
 
 /* The last of five intermediate tensors has the quantization of what the output gate makes. */
-static struct quantization hidden_quantization(struct maker *m)
+static struct quantization hidden_quantization(struct command_maker *m)
 {
 	struct flatbuf_vector numbers = flatbuf_vector(m->fb, &m->table, OPERATOR_INTERMEDIATES, 4);
 	struct flatbuf_table tensor;
@@ -339,7 +339,7 @@ static struct quantization hidden_quantization(struct maker *m)
 	return maker_file_quantization(m->fb, &tensor);
 }
 
-static void check_lstm(struct maker *m)
+static void check_lstm(struct command_maker *m)
 {
 	for (uint32_t i = 0; i < m->inputs.count; i++) {
 		bool optional = (i >= LSTM_PEEPHOLES && i < LSTM_BIASES) ||
@@ -363,7 +363,7 @@ static void check_lstm(struct maker *m)
 		maker_fail(m, -EOPNOTSUPP, "it is not of 8-bit integers");
 }
 
-static void lstm_scales(struct maker *m)
+static void lstm_scales(struct command_maker *m)
 {
 	float in = maker_scale_of(m, maker_input_at(m, LSTM_INPUT)),
 	      hidden = maker_scale_of(m, maker_input_at(m, LSTM_HIDDEN));
@@ -396,7 +396,7 @@ static void lstm_scales(struct maker *m)
 					 0;
 }
 
-static void make_lstm(struct maker *m)
+static void make_lstm(struct command_maker *m)
 {
 	check_lstm(m);
 	maker_add_output(m, SERIES);
@@ -420,7 +420,7 @@ static void make_lstm(struct maker *m)
 static const struct {
 	int32_t builtin;
 	uint16_t operation;
-	void (*make)(struct maker *m);
+	void (*make)(struct command_maker *m);
 } makers[] = {
 	{ BUILTIN_ADD, NPUMEM_COMMAND_ADD, make_binary },
 	{ BUILTIN_AVERAGE_POOL_2D, NPUMEM_COMMAND_AVERAGE_POOL, make_pool },
@@ -448,7 +448,7 @@ static const struct {
 	{ BUILTIN_UNIDIRECTIONAL_SEQUENCE_LSTM, NPUMEM_COMMAND_LSTM, make_lstm },
 };
 
-void maker_run(struct maker *m)
+void maker_run(struct command_maker *m)
 {
 	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
 		if (makers[i].builtin == m->builtin) {

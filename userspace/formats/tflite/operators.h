@@ -7,4 +7,4 @@
 #include "maker.h"
 
 /** maker_run() - operands, scales and attributes of the operator that the maker is of */
-void maker_run(struct maker *m);
+void maker_run(struct command_maker *m);

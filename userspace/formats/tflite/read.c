@@ -33,8 +33,8 @@ struct name {
 	char s[MAX_NAME + 1];
 };
 
-/* The model's tables and vectors that are looked into again and again. */
-struct model {
+/* struct tflite_tables - tables and vectors of the model that are looked into again and again */
+struct tflite_tables {
 	struct flatbuf_table root;
 	struct flatbuf_vector codes;
 	struct flatbuf_vector buffers;
@@ -183,7 +183,7 @@ struct flatbuf_vector tflite_buffer(struct flatbuf *fb, const struct flatbuf_vec
 }
 
 /* Constant data of a tensor. */
-static struct flatbuf_vector read_data(struct tflite_reader *r, const struct model *model,
+static struct flatbuf_vector read_data(struct tflite_reader *r, const struct tflite_tables *model,
 				       const struct flatbuf_table *table,
 				       const struct npuplan_tensor *tensor)
 {
@@ -218,7 +218,7 @@ static void check_added(struct tflite_reader *r, int64_t index, const char *what
 		flatbuf_fail(&r->fb, (int)index, "%s: %s", what, strerror((int)-index));
 }
 
-static void read_tensor(struct tflite_reader *r, const struct model *model, uint32_t number)
+static void read_tensor(struct tflite_reader *r, const struct tflite_tables *model, uint32_t number)
 {
 	struct flatbuf_table table = flatbuf_vector_table(&r->fb, &model->tensors, number);
 	struct npuplan_tensor tensor = { .id = number, .alias_of = NPUMEM_NONE };
@@ -275,7 +275,7 @@ static void read_tensor(struct tflite_reader *r, const struct model *model, uint
 }
 
 /* Name of the operator's type: builtin or custom. */
-static struct name read_type(struct tflite_reader *r, const struct model *model,
+static struct name read_type(struct tflite_reader *r, const struct tflite_tables *model,
 			     const struct flatbuf_table *table, uint32_t number, int32_t *builtin)
 {
 	uint32_t index = flatbuf_u32(&r->fb, table, OPERATOR_CODE, 0);
@@ -381,8 +381,8 @@ static bool fixed_alike(const struct npuplan_tensor *base, const struct npuplan_
  * output is copied.
  * @target: number of the output in the file
  */
-static bool is_view(const struct tflite_reader *r, const struct model *model, int32_t builtin,
-		    const struct npuplan_op *op, uint32_t target)
+static bool is_view(const struct tflite_reader *r, const struct tflite_tables *model,
+		    int32_t builtin, const struct npuplan_op *op, uint32_t target)
 {
 	const struct npuplan_tensor *tensors = r->graph->tensors, *in, *out, *base;
 
@@ -432,7 +432,8 @@ static void unknown_operator(struct tflite_reader *r, struct npuplan_op *op)
 	import_warn(&r->doubts, NPUIMPORT_DOUBT_OPERATOR, op->type, where.s, text);
 }
 
-static void read_operator(struct tflite_reader *r, const struct model *model, uint32_t number)
+static void read_operator(struct tflite_reader *r, const struct tflite_tables *model,
+			  uint32_t number)
 {
 	struct flatbuf_table table = flatbuf_vector_table(&r->fb, &model->operators, number);
 	struct flatbuf_vector inputs = flatbuf_vector(&r->fb, &table, OPERATOR_INPUTS, 4);
@@ -486,7 +487,7 @@ static void read_operator(struct tflite_reader *r, const struct model *model, ui
 }
 
 /* @what: "input" or "output": the operator's, or the model's if @operator_number is NPUMEM_NONE */
-static void note_uses(struct tflite_reader *r, const struct model *model,
+static void note_uses(struct tflite_reader *r, const struct tflite_tables *model,
 		      const struct flatbuf_vector *numbers, int32_t min, uint8_t use,
 		      const char *what, uint32_t operator_number)
 {
@@ -510,7 +511,7 @@ static void note_uses(struct tflite_reader *r, const struct model *model,
 }
 
 /* The uses of each tensor are counted, and all numbers of tensors are checked here. */
-static void count_uses(struct tflite_reader *r, struct model *model)
+static void count_uses(struct tflite_reader *r, struct tflite_tables *model)
 {
 	uint64_t references = 0;
 
@@ -540,7 +541,7 @@ static void count_uses(struct tflite_reader *r, struct model *model)
 	}
 }
 
-static void read_model(struct tflite_reader *r, struct model *model)
+static void read_model(struct tflite_reader *r, struct tflite_tables *model)
 {
 	struct flatbuf *fb = &r->fb;
 	struct flatbuf_vector subgraphs;
@@ -565,7 +566,7 @@ static void read_model(struct tflite_reader *r, struct model *model)
 	model->subgraphs = subgraphs.count;
 }
 
-static void read_subgraph(struct tflite_reader *r, struct model *model)
+static void read_subgraph(struct tflite_reader *r, struct tflite_tables *model)
 {
 	size_t count = (size_t)model->tensors.count + 1;
 
@@ -599,7 +600,7 @@ int npuimport_tflite_sized(const void *data, size_t size, const char *name,
 	struct tflite_reader reader = {
 		.fb = { .data = data, .size = size, .error = error ? error : &own },
 	};
-	struct model model = { 0 };
+	struct tflite_tables model = { 0 };
 	int err = import_doubts_of(&reader.doubts, options, options_size, error);
 
 	*out = NULL;

@@ -8,7 +8,7 @@
 #include "model/model.h"
 
 struct arguments {
-	struct reading reading;
+	struct model_reading reading;
 	const char *file;
 	const char *output;
 	bool json;

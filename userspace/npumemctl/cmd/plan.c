@@ -18,7 +18,7 @@ enum {
 
 struct arguments {
 	struct tiling tiling;
-	struct reading reading;
+	struct model_reading reading;
 	struct limits limits;
 	struct npuplan_options plan;
 	struct npuplan_cosma_options cosma;

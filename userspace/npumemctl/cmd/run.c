@@ -20,7 +20,7 @@ enum {
 
 struct arguments {
 	struct tiling tiling;
-	struct reading reading;
+	struct model_reading reading;
 	struct session_args session;
 	struct path_rule rule;
 	struct path_choice *choices;

@@ -16,7 +16,7 @@
 
 struct arguments {
 	struct tiling tiling;
-	struct reading reading;
+	struct model_reading reading;
 	const char *graph;
 	const char *html;
 	const char *svg;

@@ -10,7 +10,7 @@
 
 struct arguments {
 	struct tiling tiling;
-	struct reading reading;
+	struct model_reading reading;
 	const char *graph;
 	const char *plan;
 	bool json;

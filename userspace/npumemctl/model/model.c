@@ -26,7 +26,7 @@ static bool is_plan(const void *data, size_t size)
 	return placed;
 }
 
-bool model_import(struct model *model, const char *path, const struct reading *reading)
+bool model_import(struct model *model, const char *path, const struct model_reading *reading)
 {
 	const struct npuimport_options options = {
 		.strict = reading->strict,
@@ -142,8 +142,9 @@ static bool read_plan(struct model *model, struct plan_file *file, void *text, s
 	return !err;
 }
 
-bool model_with_plan(struct model *model, const char *graph_path, const struct reading *reading,
-		     struct plan_file *file, const char *plan_path, const struct tiling *tiling)
+bool model_with_plan(struct model *model, const char *graph_path,
+		     const struct model_reading *reading, struct plan_file *file,
+		     const char *plan_path, const struct tiling *tiling)
 {
 	struct npuplan_tiling said = { 0 };
 	struct npuplan_error error = { 0 };

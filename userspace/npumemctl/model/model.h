@@ -49,16 +49,16 @@ void tiling_for_planner(struct tiling *tiling, const char *planner);
 /* ------------------------------------------------------------- reading.c */
 
 /**
- * struct reading - how models are read
+ * struct model_reading - how models are read
  * @strict: what is not understood is refused
  * @quiet: of what is not, nothing is said (it has been)
  */
-struct reading {
+struct model_reading {
 	bool strict;
 	bool quiet;
 };
 
-/* Options of the commands that read models: a child, whose input is a struct reading. */
+/* Options of the commands that read models: a child, whose input is a struct model_reading. */
 extern const struct command reading_command;
 
 /* The shared options of a command that reads a graph, whose @type has fields tiling and reading. */
@@ -95,7 +95,7 @@ struct model {
  * These say what is wrong and return false if they fail. model_release() may be
  * called at any time.
  */
-bool model_import(struct model *model, const char *path, const struct reading *reading);
+bool model_import(struct model *model, const char *path, const struct model_reading *reading);
 bool model_tile(struct model *model, const struct tiling *tiling);
 /* The model becomes as it was before model_tile(), so that it can be tiled once more. */
 void model_untile(struct model *model);
@@ -118,8 +118,9 @@ struct plan_file {
 /* model_with_plan() - import a graph, tile it as the plan says, read the plan
  * @tiling: overrides what the plan says
  */
-bool model_with_plan(struct model *model, const char *graph_path, const struct reading *reading,
-		     struct plan_file *file, const char *plan_path, const struct tiling *tiling);
+bool model_with_plan(struct model *model, const char *graph_path,
+		     const struct model_reading *reading, struct plan_file *file,
+		     const char *plan_path, const struct tiling *tiling);
 void plan_file_release(struct plan_file *file);
 
 /* -------------------------------------------------------------- budget.c */

@@ -7,7 +7,7 @@
 static const struct command_option options[] = {
 	{ "strict", 0, VALUE_FLAG, NULL,
 	  "Refuse a model of which something is not understood, instead of warning of it",
-	  offsetof(struct reading, strict) },
+	  offsetof(struct model_reading, strict) },
 	{ 0 },
 };
 

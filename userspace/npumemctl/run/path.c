@@ -13,7 +13,7 @@
  * What is looked up at each block on the way: edges of the graph by block, edges of
  * the plan by instance (a list each, in their order), and how far away the exit is.
  */
-struct search {
+struct path_search {
 	const struct npuplan_graph *graph;
 	const struct npuplan_plan *plan;
 	uint32_t *edge_start, *edges;
@@ -36,7 +36,7 @@ static __attribute__((format(printf, 3, 4))) int fail(struct npuplan_error *erro
 	return code;
 }
 
-static void search_release(struct search *s)
+static void search_release(struct path_search *s)
 {
 	free(s->edge_start);
 	free(s->edges);
@@ -47,7 +47,7 @@ static void search_release(struct search *s)
 }
 
 /* Edges by where they come from: counts first, then places. */
-static void index_edges(struct search *s)
+static void index_edges(struct path_search *s)
 {
 	const struct npuplan_graph *graph = s->graph;
 	const struct npuplan_plan *plan = s->plan;
@@ -71,13 +71,13 @@ static void index_edges(struct search *s)
 	s->plan_start[plan->block_count] = plan->edge_count;
 }
 
-static uint32_t distance_of(const struct search *s, uint32_t block)
+static uint32_t distance_of(const struct path_search *s, uint32_t block)
 {
 	return block == NPUMEM_NONE ? 0 : s->distance[block];
 }
 
 /* Edges to the exit, by relaxing all edges until nothing changes. */
-static void measure(struct search *s)
+static void measure(struct path_search *s)
 {
 	bool changed = true;
 
@@ -96,7 +96,7 @@ static void measure(struct search *s)
 	}
 }
 
-static int search_init(struct search *s, const struct path_rule *rule)
+static int search_init(struct path_search *s, const struct path_rule *rule)
 {
 	const struct npuplan_graph *graph = s->graph;
 	const struct npuplan_plan *plan = s->plan;
@@ -117,7 +117,7 @@ static int search_init(struct search *s, const struct path_rule *rule)
 }
 
 /* Number among the edges of a block of the one that leads out soonest. */
-static uint32_t shortest(const struct search *s, uint32_t block)
+static uint32_t shortest(const struct path_search *s, uint32_t block)
 {
 	uint32_t first = s->edge_start[block], best = 0;
 
@@ -129,8 +129,8 @@ static uint32_t shortest(const struct search *s, uint32_t block)
 }
 
 /* Which edge of the graph to take from a block, in *edge. */
-static int choose(struct search *s, const struct path_rule *rule, uint32_t block, uint32_t *edge,
-		  struct npuplan_error *error)
+static int choose(struct path_search *s, const struct path_rule *rule, uint32_t block,
+		  uint32_t *edge, struct npuplan_error *error)
 {
 	uint32_t first = s->edge_start[block], count = s->edge_start[block + 1] - first, n = 0;
 
@@ -160,7 +160,7 @@ static int choose(struct search *s, const struct path_rule *rule, uint32_t block
 	return 0;
 }
 
-static uint32_t plan_edge(const struct search *s, uint32_t instance, uint32_t edge)
+static uint32_t plan_edge(const struct path_search *s, uint32_t instance, uint32_t edge)
 {
 	for (uint32_t i = s->plan_start[instance]; i < s->plan_start[instance + 1]; i++)
 		if (s->plan->edges[s->plan_edges[i]].edge == edge)
@@ -182,7 +182,7 @@ static int append(struct path *path, struct path_step step, struct npuplan_error
 	return 0;
 }
 
-static int walk(struct search *s, const struct path_rule *rule, struct path *path,
+static int walk(struct path_search *s, const struct path_rule *rule, struct path *path,
 		struct npuplan_error *error)
 {
 	struct path_step step = { 0 };
@@ -234,7 +234,7 @@ static int check_indices(const struct npuplan_graph *graph, const struct npuplan
 int path_find(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 	      const struct path_rule *rule, struct path *path, struct npuplan_error *error)
 {
-	struct search s = { .graph = graph, .plan = plan };
+	struct path_search s = { .graph = graph, .plan = plan };
 	int err = check_indices(graph, plan, error);
 
 	*path = (struct path){ 0 };
