@@ -677,11 +677,10 @@ NPUMEM_EXPORT int npumem_run_reset(struct npumem_run *run, struct npumem_error *
  * @block: plan block that the run is in, NPUMEM_NONE after the exit
  * @error: positive errno that the run was lost with, or zero
  * @submitted: positions submitted
- * @load_bytes: of the transfers of each kind
- *	that engines have carried out
- * @spill_bytes: see @load_bytes
- * @store_bytes: see @load_bytes
- * @fill_bytes: see @load_bytes
+ * @load_bytes: bytes of the loads that engines have carried out
+ * @spill_bytes: bytes of the spills that they have carried out
+ * @store_bytes: bytes of stores, likewise
+ * @fill_bytes: bytes of fills, likewise
  */
 struct npumem_run_stats {
 	uint32_t block;

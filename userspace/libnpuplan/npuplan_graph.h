@@ -22,8 +22,8 @@ extern "C" {
  * @kind: enum npumem_tensor_kind
  * @flags: NPUMEM_TENSOR_FLAG_*
  * @alias_of: tensor, or NPUMEM_NONE
- * @dim_count: elements per dimension; 0 if not known
- * @shape: see @dim_count
+ * @dim_count: dimensions in @shape; 0 if the shape is not known
+ * @shape: elements per dimension
  * @elem_size: bytes of one element; 0 if not known
  * @id: the tensor's id in the source file; plan JSON speaks of it
  */
@@ -44,12 +44,12 @@ struct npuplan_tensor {
 
 /**
  * struct npuplan_attrs - what tiling needs to know of an operator
- * @kernel: per spatial dimension,
- *	outermost (depth or height) first; @spatial of them
- * @stride: see @kernel
- * @dilation: see @kernel
- * @pad_begin: see @kernel
- * @pad_end: see @kernel
+ * @kernel: elements of the window per spatial dimension, outermost (depth or height)
+ *	first; this array and the next four have @spatial of them
+ * @stride: elements from one window to the next
+ * @dilation: elements from one of a window to the next
+ * @pad_begin: elements of padding before the input
+ * @pad_end: elements of padding after it
  * @spatial: spatial dimensions, 0 for operators without a window
  * @groups: of a convolution
  * @axis: of concat, softmax, reductions (first one), counted from 0; -1 none
@@ -74,10 +74,10 @@ struct npuplan_attrs {
 
 /**
  * struct npuplan_op - operator of the source model
- * @name: owned; @type as graph JSON names it ("conv2d", "add", "cat")
- * @type: see @name
- * @inputs: tensors; parameters included
- * @outputs: see @inputs
+ * @name: owned, for people
+ * @type: owned, as graph JSON names it ("conv2d", "add", "cat")
+ * @inputs: owned, indices of tensors; parameters included
+ * @outputs: owned, indices of tensors
  * @input_count: number of @inputs
  * @output_count: number of @outputs
  * @block: of the graph, that the operator's steps go to
@@ -98,13 +98,13 @@ struct npuplan_op {
 
 /**
  * struct npuplan_step - npumem_step, and what it does of which operator
- * @first_access: as in struct npumem_step
- * @access_count: see @first_access
- * @flags: see @first_access
+ * @first_access: index of its first access in the graph
+ * @access_count: number of its accesses, which follow one another
+ * @flags: NPUMEM_STEP_*
  * @op: index, or NPUMEM_NONE if the source model is not known
  * @tile_index: number of this step among its operator's, 0-based
  * @name: owned, never NULL
- * @cookie: see @first_access
+ * @cookie: the runtime's own; carried along
  */
 struct npuplan_step {
 	uint32_t first_access;

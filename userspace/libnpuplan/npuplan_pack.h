@@ -33,9 +33,9 @@ struct npuplan_pack_progress {
  * @size: bytes, > 0
  * @fixed_offset: its address, if @fixed
  * @align: power of two
- * @start: instants between which it holds bytes, inclusive (liveness.h)
- * @end: see @start
- * @tensor: it stands for
+ * @start: first instant at which it holds bytes; any unit of time
+ * @end: last instant at which it does
+ * @tensor: index of the tensor that it stands for; the packer does not look at it
  * @fixed: the item has an address already
  */
 struct npuplan_item {

@@ -295,7 +295,7 @@ NPUPLAN_EXPORT int npuplan_needed_find_sized(const struct npuplan_graph *graph,
  * @graph: the graph
  * @options: alignment; may be NULL
  * @needed: out: as in struct npuplan_budgets
- * @step: see @needed
+ * @step: out: likewise
  * @error: filled in if the call fails; may be NULL
  *
  * Errors as npuplan_budgets_find(), but for those of a search.
@@ -334,12 +334,11 @@ static inline int npuplan_lp_write(const struct npuplan_graph *graph,
  * struct npuplan_recompute - operators that are better run again than kept or spilled
  * @clones: for npuplan_tiling; npuplan_recompute_fini() it
  * @clone_count: number of @clones
- * @traffic: bytes spilled and filled that were found with these
- *	operators running again, and without
- * @traffic_without: see @traffic
- * @operations: multiply-accumulates (of operators that do not
- *	multiply: elements written) of an inference without, and what is added
- * @operations_again: see @operations
+ * @traffic: bytes spilled and filled with these operators running again
+ * @traffic_without: bytes spilled and filled without
+ * @operations: multiply-accumulates of an inference without; of operators that do not
+ *	multiply, elements written
+ * @operations_again: how many more they are with these operators running again
  * @work: units of work that it took
  * @reserved: room for later versions; zero
  */
@@ -403,7 +402,12 @@ struct npuplan_peak_tensor {
 	uint64_t lower_bound_without;
 };
 
-/** struct npuplan_peak - what makes a plan as large as it is; @tensors: largest first */
+/**
+ * struct npuplan_peak - what makes a plan as large as it is
+ * @tensors: those that have a place at the peak, largest first
+ * @count: number of @tensors
+ * @position: of the schedule, at which most bytes are live
+ */
 struct npuplan_peak {
 	struct npuplan_peak_tensor *tensors;
 	uint32_t count;
@@ -444,7 +448,7 @@ NPUPLAN_EXPORT void npuplan_peak_free(struct npuplan_peak *peak);
  * @points: from the lowest peak on; weights and halos together are the traffic
  * @count: number of @points
  * @all_weights: as in struct npuplan_tilesched_result
- * @all_reads: see @all_weights
+ * @all_reads: likewise
  * @work: units of work that it took
  * @left_out: the limit of work, the deadline or the caller ended the search: there may
  *	be better

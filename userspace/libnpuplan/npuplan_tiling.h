@@ -154,15 +154,14 @@ NPUPLAN_EXPORT int npuplan_graph_tile(struct npuplan_graph *graph,
 /**
  * struct npuplan_tile_report - how one operator is cut, and what that takes
  * @op: index
- * @rows: of its outputs, a tile; 0 if it cannot be cut. Of bands those
- *	of the largest
- * @channels: see @rows
+ * @rows: output rows of a tile, of bands those of the largest; 0 if it cannot be cut
+ * @channels: output channels of a tile, likewise
  * @order: enum npuplan_tile_order
  * @steps: tiles
  * @onchip: bytes of the step that has most on chip (docs/tiling.md)
- * @inputs: bytes moved in all steps
- * @weights: see @inputs
- * @outputs: see @inputs
+ * @inputs: bytes of inputs that all steps move together
+ * @weights: bytes of weights, likewise
+ * @outputs: bytes of outputs, likewise
  * @least: bytes that are moved if the operator is one step
  */
 struct npuplan_tile_report {
