@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-/**
+/*
  * unit_add() - add a test to those that unit_run() runs; TEST() does
  * @argument: what @setup, or the test if there is no setup, has in @state at first
  */

@@ -22,9 +22,9 @@ extern "C" {
  * at its end: a library that is older than the caller takes zero there, which means what was
  * before, and answers anything else with -E2BIG; one that is newer adds zeros. A struct that
  * such a struct points to, as the options of one planner, follows the same rule, and says its
- * size itself, in its first field; a size that has no room for that field is -EINVAL. Callers through a
- * foreign function interface call the _sized functions. Structs that only the library fills
- * have room (@reserved) instead, and those that it allocates may get longer; records in arrays
+ * size itself, in its first field; a size that has no room for that field is -EINVAL. Callers
+ * through a foreign function interface call the _sized functions. Structs that only the library
+ * fills have room (@reserved) instead, and those that it allocates may get longer; records in arrays
  * (tensors, operators, items, ...) stay as they are while the soname does.
  */
 

@@ -456,7 +456,8 @@ TEST(refused)
 		"needs 21 bytes, budget 20, lower bound 21; that is the order of tiles with the lowest peak");
 	own.traffic_factor = 1;
 	options.tilesched = &own;
-	refuse_planning(graph, &options, -ENOSPC,
+	refuse_planning(
+		graph, &options, -ENOSPC,
 		"needs 21 bytes, budget 20, lower bound 21; that is the order of tiles with the lowest peak within the traffic factor");
 	options.tilesched = NULL;
 	options.arena_budget = 21;

@@ -59,7 +59,7 @@ int npuplan_check_own(const char *planner, uint32_t traits, const struct npuplan
 /* Fail with -E2BIG: @what (plural: "options") asks for something that only a later version has. */
 int npuplan_fail_later(struct npuplan_error *error, const char *what);
 
-/**
+/*
  * npuplan_format_bytes() - write bytes as messages have them, "1.8 MiB" or "512 B"; returns @text
  */
 const char *npuplan_format_bytes(uint64_t bytes, char text[32]);

@@ -12,7 +12,7 @@
  * @ENTRY: type of an entry
  * @OWNER: type of the object that @BEFORE needs to compare entries; it is handed on as a pointer
  * @BEFORE: function, bool (const OWNER *owner, const ENTRY *a, const ENTRY *b), that says whether
- *	@a is taken before @b
+ *	the first is taken before the second
  *
  * NAME_put() puts an entry into a queue of @count entries, which has room for one more; NAME_take()
  * takes the first entry out of a queue of @count. The caller keeps the count.

@@ -16,7 +16,7 @@ static inline uint64_t npuplan_base_offset(const struct npuplan_tensor *tensor)
 	return tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS ? tensor->alias_offset : 0;
 }
 
-/**
+/*
  * npuplan_base_of() - base of a tensor: the one that has its bytes, which is itself unless it is an
  * alias
  */

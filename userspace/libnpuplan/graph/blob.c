@@ -122,8 +122,9 @@ int npuplan_graph_write(const struct npuplan_graph *graph, void **blob, size_t *
 	if (!err) {
 		count = npuplan_blob_sections(arrays, ARRAYS, &records, sections);
 		if (strings.size)
-			sections[count++] = (struct npublob_section){ NPUMEM_GRAPH_SECTION_STRINGS, 1,
-								      strings.size, strings.bytes };
+			sections[count++] = (struct npublob_section){ NPUMEM_GRAPH_SECTION_STRINGS,
+								      1, strings.size,
+								      strings.bytes };
 		err = npublob_write(NPUMEM_GRAPH_MAGIC, sections, count, blob, size);
 	}
 	if (err)

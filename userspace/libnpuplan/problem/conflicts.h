@@ -72,7 +72,7 @@ int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts, const struct np
  */
 int npuplan_conflicts_list(struct npuplan_conflicts *conflicts, const struct npuplan_item *items,
 			   uint32_t item_count, size_t most, const struct npuplan_until *until);
-/**
+/*
  * npuplan_conflicts_overlap() - the same conflicts by overlap, unlisted; only first fit takes them
  */
 void npuplan_conflicts_overlap(struct npuplan_conflicts *conflicts,
@@ -133,7 +133,7 @@ static inline bool npuplan_any_fixed(const struct npuplan_item *items, uint32_t 
 
 void npuplan_conflicts_fini(struct npuplan_conflicts *conflicts);
 
-/* The highest end of an item with a fixed offset, in bytes, below which no packing goes; 0: none. */
+/* The highest end of an item with a fixed offset, in bytes: no packing is lower; 0: none. */
 static inline uint64_t npuplan_fixed_top(const struct npuplan_item *items, uint32_t count)
 {
 	uint64_t top = 0;

@@ -23,7 +23,7 @@ struct npuplan_packing {
 	bool memory_ended;
 };
 
-/**
+/*
  * npuplan_status_of() - enum npumem_plan_status of a packing: optimal if it is no higher than its
  * bound
  */

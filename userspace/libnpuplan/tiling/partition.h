@@ -100,7 +100,8 @@ static inline struct npumem_region npuplan_whole(const struct npuplan_tensor *te
 
 /* npuplan_choose_tiles() - choose how each operator is cut, and say so in tiling->ops
  *
- * The tiling has a size of on-chip memory. A choice that @ops has already is checked and kept.
+ * The tiling has a size of on-chip memory. A choice that tiling->ops has already is checked and
+ * kept.
  * -ENOSPC: an operator does not fit.
  */
 int npuplan_choose_tiles(const struct npuplan_graph *graph, struct npuplan_tiling *tiling,

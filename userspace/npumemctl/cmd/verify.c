@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* npumemctl verify: a plan is held against its graph, by the kernel's verifier, and its claims too. */
+/* npumemctl verify: the kernel's verifier holds a plan against its graph, and its claims too. */
 #include <inttypes.h>
 #include <stdlib.h>
 

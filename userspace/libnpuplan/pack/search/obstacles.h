@@ -7,7 +7,7 @@
 
 #include "pack/base/units.h"
 
-/**
+/*
  * struct npuplan_obstacle - units [low, high) that are taken; @above: units taken by it and all
  * obstacles above it
  */

@@ -20,7 +20,7 @@
 
 #include "pack/base/units.h"
 
-/**
+/*
  * enum npuplan_section_rule - at which section to branch: the one where the number named here is
  * least
  */

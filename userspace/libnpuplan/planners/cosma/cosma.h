@@ -46,8 +46,8 @@ struct npuplan_cosma_takeover {
  * @order: all operators, in a topological order; NULL: as the graph has them
  * @with_parameters: parameters take room, too
  * @inputs_resident: graph inputs are on chip from the start; else they are loaded when first needed
- * @inputs_flagged: instead of that, graph inputs without NPUMEM_TENSOR_FLAG_HOST are on chip from the
- *	start and have no copy in host memory; those with it are loaded
+ * @inputs_flagged: instead of that, graph inputs without NPUMEM_TENSOR_FLAG_HOST are on chip from
+ *	the start and have no copy in host memory; those with it are loaded
  * @out_of_place: in-place operators get a place for their output, as in the paper
  * @takeover_count: in @takeovers
  * @takeovers: outputs of in-place operators that may lie where an input lies, by rising operator,
@@ -78,9 +78,9 @@ struct cosma_settings {
  *	any plan
  * @needed: bytes that the operator needs that needs most: M_R
  * @needed_op: that operator
- * @positions: the schedule, of which @kind and @index are set. The index is the operator's for
+ * @positions: the schedule, whose kind and index are set. The index is the operator's for
  *	NPUMEM_POSITION_STEP, the tensor's for all others
- * @placements: whole tensors on chip, of which @tensor, @from, @to and @offset are set. Those of
+ * @placements: whole tensors on chip, whose tensor, from, to and offset are set. Those of
  *	one tensor stand together, in the order of time
  * @peak: most bytes on chip at once
  * @top: first byte above all placements
@@ -129,7 +129,7 @@ void npuplan_cosma_plan_free(struct npuplan_cosma_plan *plan);
 
 /* npuplan_cosma_budgets() - M_R, M_H and M_P
  * @options: as for npuplan_cosma()
- * @budgets: out; @step is the operator's index
+ * @budgets: out; its step is the index of the operator
  */
 int npuplan_cosma_budgets(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			  struct npuplan_budgets *budgets, struct npuplan_error *error);

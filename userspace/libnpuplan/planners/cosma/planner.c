@@ -76,8 +76,8 @@ static void ask_of_units(struct cosma_call *call)
 	for (uint32_t s = 0; s < call->graph->step_count; s++)
 		staged |= units->staged[s];
 	call->loose = units->mixed || units->unaligned ||
-			  (call->banks && (units->takeover_count || staged)) ||
-			  (call->planner == NPUPLAN_COSMA_BY_ILP && staged);
+		      (call->banks && (units->takeover_count || staged)) ||
+		      (call->planner == NPUPLAN_COSMA_BY_ILP && staged);
 	/* Integer programs do not know halves of steps either. */
 	if (call->banks || call->planner == NPUPLAN_COSMA_BY_ILP)
 		call->asked.staged = NULL;
@@ -139,8 +139,7 @@ static int run_banks(struct cosma_call *call)
 {
 	const struct npuplan_bank *banks = call->banks;
 	struct npuplan_banked *banked = &call->banked;
-	int err = npuplan_cosma_banks(call->units.graph, &call->asked, banks, banked,
-				      call->error);
+	int err = npuplan_cosma_banks(call->units.graph, &call->asked, banks, banked, call->error);
 
 	if (err)
 		return err;

@@ -119,8 +119,7 @@ static uint32_t find_instance(const struct colouring *s, uint32_t block, const u
 {
 	npuplan_table_for_each(i, &s->table, hash_of(s, block, key))
 		if (s->flow->instances[i].block == block &&
-		    !memcmp(s->flow->instances[i].colours, key,
-			    s->in_count[block] * sizeof(*key)))
+		    !memcmp(s->flow->instances[i].colours, key, s->in_count[block] * sizeof(*key)))
 			return i;
 	return NPUMEM_NONE;
 }

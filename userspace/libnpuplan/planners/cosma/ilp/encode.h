@@ -53,7 +53,7 @@ struct ilp_tensor {
 	uint32_t created;
 };
 
-/**
+/*
  * struct ilp_cell - the columns of one tensor at one timestep; ILP_NONE: there is no such column
  */
 struct ilp_cell {
@@ -78,7 +78,7 @@ struct ilp_op {
 
 /*
  * struct ilp_encoding - a program, and where its columns are
- * @cosma: what was asked; with a fixed schedule its @rank
+ * @cosma: what was asked; if the schedule is fixed, its rank is set
  * @model: of the whole graph, or a part of @cosma's
  * @reloaded: per tensor of @model, as struct ilp_tensor has it; NULL: none is
  * @spill_steps: Eq. 1 holds to the letter
@@ -140,7 +140,7 @@ int ilp_check_size(const struct ilp_encoding *encoding, struct npuplan_error *er
 void ilp_read_schedule(const struct ilp_encoding *encoding, const double *value,
 		       struct cosma_schedule *schedule);
 
-/* ilp_read_addresses() - set the @offset of each stay of that schedule
+/* ilp_read_addresses() - set the offset of each stay of that schedule
  *
  * -EIO: the solution's addresses overlap by more than rounding can explain.
  */

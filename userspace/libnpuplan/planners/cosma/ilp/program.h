@@ -39,7 +39,7 @@ struct ilp_column {
 	bool integer;
 };
 
-/**
+/*
  * struct ilp_row - @lower <= sum of terms <= @upper; its terms are from @first to the next row's
  */
 struct ilp_row {
@@ -87,7 +87,7 @@ void ilp_row(struct ilp_program *program, const char *kind, uint32_t a, uint32_t
 		      sizeof((struct ilp_term[]){ __VA_ARGS__ }) / sizeof(struct ilp_term))
 /* Adds @count terms to the last row; see ilp_terms(). */
 void ilp_add_terms(struct ilp_program *program, const struct ilp_term *term, size_t count);
-/**
+/*
  * ilp_end() - end a program, whose rows are all there; -ENOMEM; -E2BIG: more than ILP_LIMIT or
  * ILP_TERMS
  */

@@ -24,7 +24,7 @@ struct cosma_route {
 	int64_t width;
 };
 
-/**
+/*
  * struct cosma_reach - routes by the operators they end at, ascending, so in a topological order
  */
 struct cosma_reach {

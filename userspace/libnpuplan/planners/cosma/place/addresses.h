@@ -8,7 +8,7 @@
 #include "planners/cosma/model/stays.h"
 
 /* cosma_addresses() - place stays
- * @stays: @offset of each is set; to 0 of those outside @first..@last
+ * @stays: the offset of each is set; it is 0 for those outside @first..@last
  * @capacity: bytes; 0: as low as can be
  * @first, @last: only stays at these instants are placed, cut to them
  * @last_op: operator at @last, whose inputs may make room for its outputs although the stays keep

@@ -22,8 +22,8 @@ struct npuplan_recomputation {
 };
 
 /* npuplan_cosma_recompute() - find the least traffic if operators may run again
- * @options: the objective is the traffic; @order must be NULL. Limits are for all plans together;
- *	without one, work ends in some seconds
+ * @options: the objective is the traffic; its order must be NULL. Limits are for all plans
+ *	together; without one, work ends in some seconds
  * @limit: clones at most; 0 = any number
  * @out: for npuplan_recomputation_free()
  *

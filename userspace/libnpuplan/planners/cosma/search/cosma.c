@@ -110,7 +110,8 @@ static int solve_peak(struct cosma_solver *solver, struct npuplan_cosma_plan *pl
 
 	plan->lower_bound = (uint64_t)bound;
 	plan->relaxed_bound = (uint64_t)bound;
-	plan->status = outcome == COSMA_SOLVED ? NPUMEM_PLAN_STATUS_OPTIMAL : NPUMEM_PLAN_STATUS_FEASIBLE;
+	plan->status = outcome == COSMA_SOLVED ? NPUMEM_PLAN_STATUS_OPTIMAL :
+						 NPUMEM_PLAN_STATUS_FEASIBLE;
 	err = outcome < 0 ? outcome :
 			    cosma_stays_init(&solver->stays, &solver->best, solver->graph);
 	if (!err)

@@ -149,7 +149,7 @@ static int note_failed(struct exact *exact, const struct failed *state, uint64_t
 
 /* ------------------------------------------------------------------- conflicts */
 
-/**
+/*
  * struct interval - positions of a schedule, looked at alone, and what is known of their addresses
  */
 struct interval {
