@@ -544,20 +544,21 @@ struct npumem_plan_stats {
 	uint64_t blob_size;
 };
 
-NPUMEM_EXPORT int npumem_plan_stats_sized(struct npumem_plan *plan, struct npumem_plan_stats *stats,
-					  size_t stats_size, struct npumem_error *error);
+NPUMEM_EXPORT int npumem_plan_get_stats_sized(struct npumem_plan *plan,
+					      struct npumem_plan_stats *stats, size_t stats_size,
+					      struct npumem_error *error);
 /**
- * npumem_plan_stats() - what the driver knows of a plan, ready or not
+ * npumem_plan_get_stats() - what the driver knows of a plan, ready or not
  * @plan: the plan
  * @stats: out: what it knows
  * @error: filled in if the call fails; may be NULL
  *
  * -EINVAL: NULL argument; -ENODEV.
  */
-static inline int npumem_plan_stats(struct npumem_plan *plan, struct npumem_plan_stats *stats,
-				    struct npumem_error *error)
+static inline int npumem_plan_get_stats(struct npumem_plan *plan, struct npumem_plan_stats *stats,
+					struct npumem_error *error)
 {
-	return npumem_plan_stats_sized(plan, stats, sizeof(*stats), error);
+	return npumem_plan_get_stats_sized(plan, stats, sizeof(*stats), error);
 }
 /**
  * npumem_plan_read() - plan blob (npumem_plan.h) of a ready plan; free() it
@@ -668,7 +669,7 @@ NPUMEM_EXPORT int npumem_run_bind(struct npumem_run *run, uint32_t tensor, struc
  * @run: the run
  * @error: filled in if the call fails; may be NULL
  *
- * npumem_run_stats() counts from zero. -EBUSY while jobs are in flight.
+ * npumem_run_get_stats() counts from zero. -EBUSY while jobs are in flight.
  */
 NPUMEM_EXPORT int npumem_run_reset(struct npumem_run *run, struct npumem_error *error);
 
@@ -692,20 +693,20 @@ struct npumem_run_stats {
 	uint64_t fill_bytes;
 };
 
-NPUMEM_EXPORT int npumem_run_stats_sized(struct npumem_run *run, struct npumem_run_stats *stats,
-					 size_t stats_size, struct npumem_error *error);
+NPUMEM_EXPORT int npumem_run_get_stats_sized(struct npumem_run *run, struct npumem_run_stats *stats,
+					     size_t stats_size, struct npumem_error *error);
 /**
- * npumem_run_stats() - what the driver has counted since the inference began
+ * npumem_run_get_stats() - what the driver has counted since the inference began
  * @run: the run
  * @stats: out: what it has counted
  * @error: filled in if the call fails; may be NULL
  *
  * -EINVAL: NULL argument; -ENODEV.
  */
-static inline int npumem_run_stats(struct npumem_run *run, struct npumem_run_stats *stats,
-				   struct npumem_error *error)
+static inline int npumem_run_get_stats(struct npumem_run *run, struct npumem_run_stats *stats,
+				       struct npumem_error *error)
 {
-	return npumem_run_stats_sized(run, stats, sizeof(*stats), error);
+	return npumem_run_get_stats_sized(run, stats, sizeof(*stats), error);
 }
 
 /**

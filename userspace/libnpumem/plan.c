@@ -194,8 +194,8 @@ int npumem_plan_wait(struct npumem_plan *plan, int64_t deadline, struct npumem_e
 	}
 }
 
-int npumem_plan_stats_sized(struct npumem_plan *plan, struct npumem_plan_stats *stats,
-			    size_t stats_size, struct npumem_error *error)
+int npumem_plan_get_stats_sized(struct npumem_plan *plan, struct npumem_plan_stats *stats,
+				size_t stats_size, struct npumem_error *error)
 {
 	struct npumem_plan_stats found;
 	struct drm_npumem_plan_read args = { 0 };
@@ -230,7 +230,7 @@ int npumem_plan_read(struct npumem_plan *plan, void **blob, size_t *size,
 
 	if (!plan || !blob || !size)
 		return npumem_fail(error, -EINVAL, "npumem_plan_read: NULL argument");
-	err = npumem_plan_stats(plan, &stats, error);
+	err = npumem_plan_get_stats(plan, &stats, error);
 	if (err)
 		return err;
 	if (stats.state == NPUMEM_PLAN_STATE_PENDING)

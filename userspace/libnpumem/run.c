@@ -28,7 +28,7 @@ int npumem_run_new(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *ho
 	if (!plan || !out)
 		return npumem_fail(error, -EINVAL, "npumem_run_new: NULL argument");
 	device = npumem_plan_device(plan);
-	err = npumem_plan_stats(plan, &stats, error);
+	err = npumem_plan_get_stats(plan, &stats, error);
 	if (err)
 		return err;
 	if (host && !stats.host_size)
@@ -109,8 +109,8 @@ int npumem_run_reset(struct npumem_run *run, struct npumem_error *error)
 	return npumem_call(run->device, DRM_IOCTL_NPUMEM_RUN_RESET, &args, error, "reset a run");
 }
 
-int npumem_run_stats_sized(struct npumem_run *run, struct npumem_run_stats *stats,
-			   size_t stats_size, struct npumem_error *error)
+int npumem_run_get_stats_sized(struct npumem_run *run, struct npumem_run_stats *stats,
+			       size_t stats_size, struct npumem_error *error)
 {
 	struct npumem_run_stats found;
 	struct drm_npumem_run_query args = { 0 };

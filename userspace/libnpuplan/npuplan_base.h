@@ -24,8 +24,8 @@ extern "C" {
  * such a struct points to, as the options of one planner, follows the same rule, and says its
  * size itself, in its first field; a size that has no room for that field is -EINVAL. Callers
  * through a foreign function interface call the _sized functions. Structs that only the library
- * fills have room (@reserved) instead, and those that it allocates may get longer; records in arrays
- * (tensors, operators, items, ...) stay as they are while the soname does.
+ * fills have room (@reserved) instead, and those that it allocates may get longer; records in
+ * arrays (tensors, operators, items, ...) stay as they are while the soname does.
  */
 
 /**

@@ -162,7 +162,7 @@ TEST_WITH(arguments, objects_setup, objects_teardown)
 	assert_error(npumem_plan_request(o->graph, NULL, &plan, &error), -EINVAL,
 		     "npumem_plan_request: NULL argument");
 	assert_error(npumem_plan_wait(NULL, 0, &error), -EINVAL, "npumem_plan_wait: NULL argument");
-	assert_error(npumem_plan_stats(o->plan, NULL, &error), -EINVAL,
+	assert_error(npumem_plan_get_stats(o->plan, NULL, &error), -EINVAL,
 		     "npumem_plan_stats: NULL argument");
 	assert_error(npumem_plan_read(o->plan, NULL, &size, &error), -EINVAL,
 		     "npumem_plan_read: NULL argument");
@@ -173,9 +173,9 @@ TEST_WITH(arguments, objects_setup, objects_teardown)
 	assert_error(npumem_run_bind(NULL, 0, NULL, 0, &error), -EINVAL,
 		     "npumem_run_bind: NULL argument");
 	assert_error(npumem_run_reset(NULL, &error), -EINVAL, "npumem_run_reset: NULL argument");
-	assert_error(npumem_run_stats(o->run, NULL, &error), -EINVAL,
+	assert_error(npumem_run_get_stats(o->run, NULL, &error), -EINVAL,
 		     "npumem_run_stats: NULL argument");
-	assert_error(npumem_run_stats(NULL, &stats, &error), -EINVAL,
+	assert_error(npumem_run_get_stats(NULL, &stats, &error), -EINVAL,
 		     "npumem_run_stats: NULL argument");
 	assert_error(npumem_run_submit(o->run, NULL, &error), -EINVAL,
 		     "npumem_run_submit: NULL argument");
@@ -322,7 +322,7 @@ TEST_WITH(loaded_plan, objects_setup, objects_teardown)
 
 	fake.wait_error = -EINVAL;
 	assert_int_equal(npumem_plan_wait(o->plan, 0, &error), 0);
-	assert_int_equal(npumem_plan_stats(o->plan, &stats, &error), 0);
+	assert_int_equal(npumem_plan_get_stats(o->plan, &stats, &error), 0);
 	assert_int_equal(stats.state, NPUMEM_PLAN_STATE_READY);
 	assert_int_equal(stats.arena_size, 5000);
 	assert_int_equal(stats.blob_size, sizeof("a plan blob"));

@@ -34,7 +34,7 @@ TEST_WITH(run_stats, objects_setup, objects_teardown)
 	struct objects *o = *state;
 
 	fake.interrupts = 1;
-	assert_int_equal(npumem_run_stats(o->run, &stats, &error), 0);
+	assert_int_equal(npumem_run_get_stats(o->run, &stats, &error), 0);
 	assert_int_equal(args->run, 10);
 	assert_int_equal(args->flags, 0);
 	assert_int_equal(stats.block, NPUMEM_NONE);
@@ -45,7 +45,7 @@ TEST_WITH(run_stats, objects_setup, objects_teardown)
 	assert_int_equal(stats.store_bytes, 3);
 	assert_int_equal(stats.fill_bytes, 4);
 	fake.handler = refuses_query;
-	assert_error(npumem_run_stats(o->run, &stats, &error), -ENOENT,
+	assert_error(npumem_run_get_stats(o->run, &stats, &error), -ENOENT,
 		     "cannot query a run: No such file or directory");
 }
 
@@ -312,17 +312,17 @@ TEST_WITH(sized, objects_setup, objects_teardown)
 		     "npumem_run_submit: 8 bytes are too few");
 
 	/* What the library does not know is zero; what the caller does not know stays. */
-	assert_int_equal(npumem_run_stats_sized(o->run, &run.now, sizeof(run), &error), 0);
+	assert_int_equal(npumem_run_get_stats_sized(o->run, &run.now, sizeof(run), &error), 0);
 	assert_int_equal(run.now.fill_bytes, 4);
 	assert_int_equal(run.later, 0);
 	run.now.fill_bytes = 99;
-	assert_int_equal(npumem_run_stats_sized(o->run, &run.now,
-						offsetof(struct npumem_run_stats, fill_bytes),
-						&error),
+	assert_int_equal(npumem_run_get_stats_sized(o->run, &run.now,
+						    offsetof(struct npumem_run_stats, fill_bytes),
+						    &error),
 			 0);
 	assert_int_equal(run.now.store_bytes, 3);
 	assert_int_equal(run.now.fill_bytes, 99);
-	assert_int_equal(npumem_plan_stats_sized(o->plan, &plan.now, sizeof(plan), &error), 0);
+	assert_int_equal(npumem_plan_get_stats_sized(o->plan, &plan.now, sizeof(plan), &error), 0);
 	assert_int_equal(plan.now.arena_size, 5000);
 	assert_int_equal(plan.later, 0);
 }

@@ -195,7 +195,7 @@ check 'lists leave out what is there to compare with' published_are_apart
 check 'plan --list-planners=some' usage_says "npumemctl plan: --list-planners: 'some' is not \"all\"" \
 	"$ctl" plan --list-planners=some
 help_has() { "$ctl" plan --help | tr -s ' \n' '  ' | grep -qF -e "$1"; }
-check 'help: the alignment by default' help_has 'a power of two (1: none but'
+check 'help: the alignment by default' help_has 'a power of two up to 64KiB (1: none but'
 check "help: what TFLM's arena holds besides" help_has 'come on top of the plan'
 emitted() {
 	"$ctl" plan "$graphs/../fuzz/corpus/tflite/offline.tflite" --emit-tflite out.tflite >out && cat out &&

@@ -85,7 +85,7 @@ check 'rows and on-chip memory' usage_says \
 check 'double buffers of nothing' usage_says \
 	'npumemctl plan: --double-buffer needs --onchip' "$ctl" plan --double-buffer "$net"
 check 'unknown layout' usage_says \
-	"npumemctl plan: --layout: 'hwc' is none of nhwc, nchw, nc32hw" "$ctl" plan --layout hwc "$net"
+	"npumemctl plan: --layout: 'hwc' is not nhwc, nchw or nc32hw" "$ctl" plan --layout hwc "$net"
 check 'no rows' usage_says "npumemctl plan: --rows: '0' is not a number from 1 to 4294967295" \
 	"$ctl" plan --rows 0 "$net"
 check 'no bytes on chip' usage_says \

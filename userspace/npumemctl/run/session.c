@@ -108,7 +108,7 @@ static int get_plan(struct session *s)
 				  &error))
 		status = failure(s->file.path, "%s", error.text);
 	s->plan_seconds = monotonic_seconds() - start;
-	if (status == EXIT_OK && npumem_plan_stats(s->plan, &s->stats, &error))
+	if (status == EXIT_OK && npumem_plan_get_stats(s->plan, &s->stats, &error))
 		status = failure(session_device(s), "%s", error.text);
 	return status;
 }
@@ -418,7 +418,7 @@ static int check_traffic(struct session *s)
 
 	if (!s->host)
 		return EXIT_OK;
-	if (npumem_run_stats(s->run, &stats, &error))
+	if (npumem_run_get_stats(s->run, &stats, &error))
 		return failure(session_device(s), "%s", error.text);
 	s->traffic = (struct traffic){
 		.load = stats.load_bytes,
