@@ -16,7 +16,8 @@ struct npu_file;
  * npumem_device_probe() - register the device of a real NPU, see base/engine.h
  * @parent: the NPU; the banks are those of its memory-region
  * @engines: a description of each engine, used only until this returns
- * @count: number of @engines, 1 to NPUMEM_MAX_ENGINES
+ * @count: number of @engines, at least 1; with the slots for engines in a process
+ *	(process/process.h), which every device has, at most NPUMEM_MAX_ENGINES
  *
  * Return: 0; -EINVAL: no engine, or no bank; -E2BIG: too many engines; or the errno of
  * another step, such as &npu_engine_ops.init. On error there is nothing to remove.

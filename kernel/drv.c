@@ -34,6 +34,7 @@
 #include "job/job.h"
 #include "object/plan.h"
 #include "job/run.h"
+#include "process/process.h"
 #include "upcall/upcall.h"
 
 static atomic_t devices = ATOMIC_INIT(0);
@@ -93,6 +94,7 @@ static void npumem_postclose(struct drm_device *drm, struct drm_file *drm_file)
 {
 	struct npu_file *file = drm_file->driver_priv;
 
+	npumem_process_release_file(file);
 	npumem_run_release_file(file);
 	npumem_plan_release_file(file);
 	npumem_graph_release_file(file);
@@ -161,6 +163,7 @@ static const struct drm_ioctl_desc npumem_ioctls[] = {
 	NPUMEM_IOCTL(RUN_DESTROY, run_destroy),
 	NPUMEM_IOCTL(SUBMIT, submit),
 	NPUMEM_IOCTL(RUN_QUERY, run_query),
+	NPUMEM_IOCTL(ENGINE_ATTACH, engine_attach),
 #undef NPUMEM_IOCTL
 };
 
@@ -296,6 +299,9 @@ int npumem_device_probe_software(struct device *parent, const struct npu_engine_
 		if (err)
 			return dev_err_probe(parent, err, "engine %s\n", engines[i].name);
 	}
+	err = npumem_slots_add(dev);
+	if (err)
+		return dev_err_probe(parent, err, "slots for engines in a process\n");
 	npumem_debugfs_init(dev);
 	return drm_dev_register(&dev->drm, 0);
 }

@@ -7,6 +7,7 @@
  * a short buffer gets as much as fits, so that old and new programs and drivers get along.
  */
 #include <linux/uaccess.h>
+#include <drm/drm_drv.h>
 
 #include "memory/carveout.h"
 #include "device.h"
@@ -60,10 +61,16 @@ static int query_banks(struct npu_device *dev, struct drm_npumem_dev_query *args
 	return answer(args, banks, dev->bank_count * sizeof(*banks));
 }
 
-static int query_engines(struct npu_device *dev, struct drm_npumem_dev_query *args)
+static int query_engines(struct npu_device *dev, const struct npu_file *file,
+			 struct drm_npumem_dev_query *args)
 {
 	struct drm_npumem_engine engines[NPUMEM_MAX_ENGINES];
 	u32 i;
+	int idx;
+
+	/* Until then the engines' drivers are there. */
+	if (!drm_dev_enter(&dev->drm, &idx))
+		return -ENODEV;
 
 	memset(engines, 0, sizeof(engines));
 	for (i = 0; i < dev->engine_count; i++) {
@@ -71,7 +78,10 @@ static int query_engines(struct npu_device *dev, struct drm_npumem_dev_query *ar
 		engines[i].flags = dev->engines[i]->flags;
 		engines[i].version = dev->engines[i]->version;
 		strscpy(engines[i].name, dev->engines[i]->name, sizeof(engines[i].name));
+		if (dev->engines[i]->ops->describe)
+			dev->engines[i]->ops->describe(dev->engines[i], file, &engines[i]);
 	}
+	drm_dev_exit(idx);
 	return answer(args, engines, dev->engine_count * sizeof(*engines));
 }
 
@@ -86,7 +96,7 @@ int npumem_ioctl_dev_query(struct drm_device *drm, void *data, struct drm_file *
 	case NPUMEM_QUERY_BANKS:
 		return query_banks(dev, args);
 	case NPUMEM_QUERY_ENGINES:
-		return query_engines(dev, args);
+		return query_engines(dev, file->driver_priv, args);
 	default:
 		return npumem_refuse(drm, -EINVAL, "DEV_QUERY: no type %u", args->type);
 	}

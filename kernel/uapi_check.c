@@ -8,6 +8,7 @@
 #include <linux/stddef.h>
 
 #include "npumem_drm.h"
+#include "npumem_engine.h"
 #include "npumem_netlink.h"
 #include "npumem_request.h"
 
@@ -35,6 +36,11 @@ CHECK_SIZE(drm_npumem_sync, 16);
 CHECK_SIZE(drm_npumem_job, 32);
 CHECK_SIZE(drm_npumem_submit, 112);
 CHECK_SIZE(drm_npumem_run_query, 56);
+CHECK_SIZE(drm_npumem_engine_attach, 64);
+
+CHECK_SIZE(npumem_engine_access, 24);
+CHECK_SIZE(npumem_engine_next, 64);
+CHECK_SIZE(npumem_engine_alive, 8);
 
 CHECK_SIZE(npumem_blob_header, 32);
 CHECK_SIZE(npumem_blob_section, 32);

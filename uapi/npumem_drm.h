@@ -65,6 +65,7 @@ enum drm_npumem_ioctl {
 	DRM_NPUMEM_RUN_DESTROY = 0x0d,
 	DRM_NPUMEM_SUBMIT = 0x0e,
 	DRM_NPUMEM_RUN_QUERY = 0x0f,
+	DRM_NPUMEM_ENGINE_ATTACH = 0x10,
 };
 
 /**
@@ -161,6 +162,10 @@ struct drm_npumem_bank {
 
 /* The engine carries out transfers. Without it there are no jobs of runs that have any. */
 #define NPUMEM_ENGINE_TRANSFERS (1u << 0)
+/* A slot: processes attach to it (ENGINE_ATTACH). */
+#define NPUMEM_ENGINE_PROCESS	(1u << 1)
+/* To this slot one is attached that serves the runs of this open file. */
+#define NPUMEM_ENGINE_ATTACHED	(1u << 2)
 
 /**
  * struct drm_npumem_engine - one engine
@@ -169,6 +174,9 @@ struct drm_npumem_bank {
  * @version: of the format of its commands
  * @pad: zero
  * @name: NUL-terminated: what kind of engine it is, and so whose commands it takes
+ *
+ * Of a slot @version and @name are those of the process that is attached at this moment and
+ * serves this open file; without, 0 and "process".
  */
 struct drm_npumem_engine {
 	__u32 index;
@@ -551,6 +559,12 @@ struct drm_npumem_job {
  * what is written overwrites; an edge 1, and 1 for each step and each cell of the
  * block that it leads to. A whole schedule counts about what its verification did.
  *
+ * Of a job for a slot (NPUMEM_ENGINE_PROCESS): EUNATCH: no process is attached to it that
+ * serves this file. EMSGSIZE: commands and tiles of a step are more than its window holds.
+ * EOPNOTSUPP: a dma-buf of another device is bound: what others wait for it would wait for
+ * a process, too. The job fails with EIO if the process says that it has not done it, with
+ * ETIMEDOUT if it says nothing in time, and with ENODEV if it is detached.
+ *
  * EBUSY: the open file has max_queued_jobs jobs that have not ended (a SUBMIT of
  * edges alone counts as one), or all files of its user have twice as many. Wait
  * for one to end.
@@ -604,6 +618,46 @@ struct drm_npumem_run_query {
 	__u64 fill_bytes;
 };
 
+/* ------------------------------------------------------ engines in a process */
+
+/* It serves the runs of all open files, not of this one alone. */
+#define NPUMEM_ATTACH_SHARED (1u << 0)
+
+/**
+ * struct drm_npumem_engine_attach - DRM_IOCTL_NPUMEM_ENGINE_ATTACH
+ * @engine: index of a slot (NPUMEM_ENGINE_PROCESS)
+ * @flags: NPUMEM_ATTACH_SHARED or zero
+ * @window: GEM handle of a system BO, where the process gets copies of tiles
+ * @hang_ms: the hang limit: milliseconds, 1 to 10000, in which it gives a sign of life
+ * @version: of the format of its commands
+ * @fd: out: what it gets its tasks by (npumem_engine.h); to close it is to detach
+ * @pad: zero
+ * @name: of the kind of engine, NUL-terminated, not empty
+ *
+ * The caller becomes an engine that computes in a process. From then on SUBMIT takes jobs for
+ * the slot: of runs of this open file, or, if it is shared, of all those whose files have no
+ * engine of their own there. Which engine a job is for is settled by SUBMIT: what detaches
+ * before the job has ended is not replaced, the job fails with ENODEV, and later ones go to
+ * the next one that attaches.
+ *
+ * The window is kept while the engine is attached. It must not be host BO or window already
+ * (EBUSY), nor imported or in the carveout (EINVAL), and at most 256 MiB (E2BIG).
+ *
+ * EPERM: shared, without CAP_SYS_ADMIN: such an engine sees everybody's tiles. EBUSY: one is
+ * attached that serves the same. EMFILE: the user has 64 engines attached. EDQUOT: the
+ * window is more than the user's share of kernel memory has left.
+ */
+struct drm_npumem_engine_attach {
+	__u32 engine;
+	__u32 flags;
+	__u32 window;
+	__u32 hang_ms;
+	__u32 version;
+	__s32 fd;
+	__u32 pad[2];
+	char name[32];
+};
+
 #define NPUMEM_IOWR(nr, type) DRM_IOWR(DRM_COMMAND_BASE + DRM_NPUMEM_##nr, type)
 
 #define DRM_IOCTL_NPUMEM_DEV_QUERY NPUMEM_IOWR(DEV_QUERY, struct drm_npumem_dev_query)
@@ -623,6 +677,7 @@ struct drm_npumem_run_query {
 #define DRM_IOCTL_NPUMEM_RUN_DESTROY   NPUMEM_IOWR(RUN_DESTROY, struct drm_npumem_handle)
 #define DRM_IOCTL_NPUMEM_SUBMIT	       NPUMEM_IOWR(SUBMIT, struct drm_npumem_submit)
 #define DRM_IOCTL_NPUMEM_RUN_QUERY     NPUMEM_IOWR(RUN_QUERY, struct drm_npumem_run_query)
+#define DRM_IOCTL_NPUMEM_ENGINE_ATTACH NPUMEM_IOWR(ENGINE_ATTACH, struct drm_npumem_engine_attach)
 
 #if defined(__cplusplus)
 }

@@ -12,7 +12,8 @@
  *    the default is an eighth of the machine's memory);
  *  - NPUMEM_MAX_USER_JOBS jobs that have not ended;
  *  - MAX_BINDINGS external tensors bound at a time, and four times the GEM handles that
- *    one file may have.
+ *    one file may have;
+ *  - MAX_ATTACHED engines in a process.
  *
  * The user is the one who opened the file: opening the device twice, or forking, makes no
  * second share, and a process that is handed the file spends the opener's share. A user
@@ -59,6 +60,9 @@
 
 /* A binding keeps a kernel mapping and a reference on a BO. Honest clients have far fewer. */
 #define MAX_BINDINGS 16384
+
+/* An engine in a process keeps a little memory, and a window, which is charged. */
+#define MAX_ATTACHED 64
 
 /* A user owes one job's time at most, and every job takes less than this. */
 #define KEPT_NS (60ull * NSEC_PER_SEC)
@@ -107,6 +111,7 @@ static const int resource_errno[] = {
 	[NPUMEM_RESOURCE_HANDLES] = -EMFILE,
 	[NPUMEM_RESOURCE_BINDINGS] = -EMFILE,
 	[NPUMEM_RESOURCE_JOBS] = -EBUSY,
+	[NPUMEM_RESOURCE_ENGINES] = -EMFILE,
 	[NPUMEM_RESOURCE_CARVEOUT... NPUMEM_RESOURCES - 1] = -ENOSPC,
 };
 
@@ -276,6 +281,8 @@ static u64 user_limit(const struct npu_user *user, unsigned int resource)
 		return MAX_BINDINGS;
 	case NPUMEM_RESOURCE_JOBS:
 		return NPUMEM_MAX_USER_JOBS;
+	case NPUMEM_RESOURCE_ENGINES:
+		return MAX_ATTACHED;
 	default:
 		bank = resource - NPUMEM_RESOURCE_CARVEOUT;
 		if (bank >= user->dev->bank_count)

@@ -8,7 +8,7 @@
  * graph.c, plan.c. upcall/: upcall.c (requests), queue.c, fd.c, netlink.c. job/: run.c,
  * bind.c (external tensors), access.c (CPU access to imported ones), transfer.c (the host
  * BO and what goes there and back), job.c, submit.c, gate.c (others' fences), engine.c,
- * fairq.c (whose turn it is), fault.c. Then drv.c (probe, ioctl table), query.c,
+ * fairq.c (whose turn it is), fault.c. process/: engines in a process. Then drv.c (probe, ioctl table), query.c,
  * plan_ioctl.c, debugfs.c, uapi_check.c; sim/; and module.c.
  *
  * Locking. Objects are reference counted; handles live in the file's xarrays,
@@ -38,7 +38,7 @@
 #include "verify/verify.h"
 
 #define NPUMEM_MAX_BANKS	 8
-#define NPUMEM_MAX_ENGINES	 4
+#define NPUMEM_MAX_ENGINES	 8
 #define NPUMEM_MAX_LOG		 (1u << 20)
 #define NPUMEM_MAX_JOBS		 1024
 /* The most jobs that have not ended, of one open file, and of all files of a user. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Engines execute jobs. This is the contract between npumem and the driver of a real NPU,
- * which brings its engines.
+ * which brings its engines. Those that are a process are in kernel/process/.
  *
  * A driver calls npumem_device_probe() (device.h) from its own probe, with a description
  * of each of its engines, and npumem_device_remove() from its remove. Once the latter has
@@ -33,8 +33,11 @@ struct npu_job;
  * @check: optional; without it no job of this engine has commands. Looks at a job's
  *	commands (&npu_job.commands, from a client that may be hostile) and asks for the memory
  *	that they need (npumem_job_bounce()). SUBMIT calls it for all its jobs before any
- *	of them starts. 0; -EINVAL; -EOPNOTSUPP; -EINTR: npuv_tick(), which has to be called
- *	in every loop that takes time, says that the caller is being killed
+ *	of them starts; for jobs without commands only if the engine has
+ *	NPUMEM_ENGINE_PROCESS. 0; -EINVAL; -EOPNOTSUPP; -EUNATCH and -EMSGSIZE as SUBMIT has
+ *	them; -EINTR: npuv_tick(), which has to be called in every loop that takes time, says
+ *	that the caller is being killed
+ * @describe: optional; adds to what DEV_QUERY tells an open file of the engine
  * @start: start a job and return without waiting for it. The engine calls
  *	npumem_job_done() exactly once for each job started, and before that
  *	npumem_job_transferred() for each transfer among its positions. There is
@@ -54,6 +57,8 @@ struct npu_engine_ops {
 	int (*init)(struct npu_engine *engine);
 	void (*fini)(struct npu_engine *engine);
 	int (*check)(struct npu_engine *engine, struct npu_job *job, u32 *ticks);
+	void (*describe)(struct npu_engine *engine, const struct npu_file *file,
+			 struct drm_npumem_engine *description);
 	void (*start)(struct npu_engine *engine, struct npu_job *job);
 	bool (*late)(struct npu_engine *engine);
 	void (*drain)(struct npu_engine *engine);

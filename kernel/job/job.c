@@ -237,6 +237,8 @@ static int job_check_commands(struct npu_job *job, u32 *ticks)
 	struct npu_engine *engine = job->engine;
 	int idx, err = -EOPNOTSUPP;
 
+	if (!job->commands && !(engine->flags & NPUMEM_ENGINE_PROCESS))
+		return 0;
 	/* The engine's driver stays there until drm_dev_exit(). */
 	if (!drm_dev_enter(&engine->dev->drm, &idx))
 		return -ENODEV;
@@ -269,7 +271,7 @@ struct npu_job *npumem_job_create(struct npu_run *run, const struct drm_npumem_j
 	job->count = spec->position_count;
 	if (spec->commands)
 		err = job_copy_commands(job, spec);
-	if (!err && spec->commands)
+	if (!err)
 		err = job_check_commands(job, ticks);
 	if (err) {
 		npumem_job_free(job);

@@ -27,6 +27,7 @@
  * @count: positions, executed in order; zero for a job that only waits its turn
  * @commands: commands for the engine, @commands_size bytes of them, or NULL
  * @commands_size: see @commands
+ * @tag: the engine's own, set by its check(), else zero
  * @bounce: room that the engine's check() asked for, since nothing is allocated
  *	later; the run's, referenced, or NULL
  *
@@ -47,6 +48,7 @@ struct npu_job {
 	u32 count;
 	void *commands;
 	u32 commands_size;
+	u64 tag;
 	struct npu_bounce *bounce;
 };
 

@@ -634,6 +634,22 @@ static int submit_fence_and_push(struct submit *submit)
 	return err;
 }
 
+/* What other devices wait for must not wait for a process. Under run->lock. */
+static int submit_check_imported(const struct submit *submit)
+{
+	u32 i;
+
+	if (!submit->run->externals->imported)
+		return 0;
+	for (i = 0; i < submit->job_count; i++)
+		if (submit->jobs[i]->count &&
+		    submit->jobs[i]->engine->flags & NPUMEM_ENGINE_PROCESS)
+			return npumem_refuse(submit->drm, -EOPNOTSUPP,
+					     "SUBMIT: engine %u, and imported buffers are bound",
+					     submit->jobs[i]->engine->index);
+	return 0;
+}
+
 static int submit_locked(struct submit *submit)
 {
 	int err;
@@ -641,6 +657,9 @@ static int submit_locked(struct submit *submit)
 	/* Another buffer was bound since access began, and its exporter knows nothing yet. */
 	if (submit->generation != submit->run->externals->generation)
 		return -ESTALE;
+	err = submit_check_imported(submit);
+	if (err)
+		return err;
 	if (npumem_run_error(submit->run)) {
 		npumem_verdict_init(&submit->args->verdict, NPUMEM_RULE_ENFORCE_LOST);
 		return -EIO;

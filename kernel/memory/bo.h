@@ -15,7 +15,7 @@
  * @shmem: base. For a BO in the carveout only its GEM object is used
  * @bank: bank of a carveout BO, NULL for system memory and imported dma-bufs
  * @arena: it was made as the arena of a run, and stays one
- * @host: 1 while it is a run's host BO
+ * @host: 1 while it is a run's host BO, or the window of an engine in a process
  * @client: of the file that created it, to know that file by; referenced. NULL if imported
  * @accesses: number of SUBMITs that access it by the CPU, if it is imported
  * @range: its bytes of @bank, if there is one

@@ -21,7 +21,7 @@
 
 #include "kselftest_harness.h"
 #include "modules/npumem_test_exporter.h"
-#include "npumem_world.h"
+#include "npumem_attach.h"
 
 #define KEY    0xe4b0
 #define SIZE   EXTERNAL_SIZE
@@ -439,6 +439,27 @@ TEST_F_TIMEOUT(exporter, that_refuses_access, 300)
 	/* The run is as it was. */
 	EXPECT_EQ(0, submit_all(self));
 	EXPECT_EQ(0, world_wait(&self->w));
+}
+
+/* What the exporter's devices wait for would wait for a process. */
+TEST_F(exporter, engine_in_a_process_gets_none)
+{
+	struct attached engine;
+	uint32_t t, bo = import(self, 0);
+
+	ASSERT_NE(0, bo);
+	ASSERT_EQ(0, attach_engine(&engine, self->fd, 0, 65536, ATTACH_HANG));
+	ASSERT_EQ(0, bind_own(self, EXTERNAL_X));
+	ASSERT_EQ(0, world_bind(&self->w, EXTERNAL_X, bo, 0));
+	/* Even of a step that does not access it. */
+	for (t = 0; t < EXTERNAL_STEPS; t++)
+		EXPECT_EQ(-EOPNOTSUPP, attach_submit(&self->w, t));
+	ASSERT_EQ(0, world_bind(&self->w, EXTERNAL_X, self->own, offsets[EXTERNAL_X]));
+	ASSERT_EQ(0, attach_submit(&self->w, EXTERNAL_LOAD));
+	EXPECT_EQ(0, attach_serve(&engine, 1, KEY));
+	EXPECT_EQ(0, attach_outcome(&self->w));
+	detach_engine(&engine);
+	npu_bo_close(self->fd, bo);
 }
 
 TEST_HARNESS_MAIN

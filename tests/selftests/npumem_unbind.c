@@ -9,6 +9,7 @@
 #include <glob.h>
 #include <linux/dma-buf.h>
 #include <linux/sync_file.h>
+#include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -22,7 +23,7 @@
 
 #include "kselftest_harness.h"
 #include "npumem_fake_daemon.h"
-#include "npumem_world.h"
+#include "npumem_attach.h"
 
 /* A knob of the one engine there is. */
 static int set_engine(const char *knob, const char *value)
@@ -306,6 +307,33 @@ TEST_F(unbind, many_times)
 		ASSERT_GE(fd, 0);
 		close(fd);
 	}
+}
+
+/* A process has a task in its hands; it learns that there is no more. */
+TEST_F(unbind, with_an_engine_in_a_process)
+{
+	struct npumem_engine_next task, next = { 0 };
+	struct attached engine, shared;
+
+	ASSERT_EQ(0, attach_engine(&engine, self->fd, 0, 65536, ATTACH_HANG));
+	ASSERT_EQ(0, attach_engine(&shared, self->fd, NPUMEM_ATTACH_SHARED, 65536, ATTACH_HANG));
+	ASSERT_EQ(0, attach_submit(&self->w, CHAIN_COPY));
+	ASSERT_EQ(0, attach_submit(&self->w, CHAIN_MIX));
+	ASSERT_EQ(0, attach_fetch(&engine, &task));
+
+	ASSERT_EQ(0, npu_write(NPU_DRIVER "unbind", self->name));
+
+	EXPECT_EQ(POLLHUP, attach_poll(&engine));
+	EXPECT_EQ(POLLHUP, attach_poll(&shared));
+	EXPECT_EQ(-ENODEV, attach_commit(&engine, task.task, 0));
+	EXPECT_EQ(-ENODEV, attach_next(&shared, &next));
+	EXPECT_EQ(-ENODEV, attach_alive(&engine, task.task));
+	EXPECT_TRUE(read_faults(engine.window));
+	munmap(engine.window, engine.size);
+	munmap(shared.window, shared.size);
+	/* What is left of them goes with their descriptors. */
+	close(engine.fd);
+	close(shared.fd);
 }
 
 TEST_HARNESS_MAIN
