@@ -58,14 +58,17 @@ struct npumem_engine_access {
 	__u32 tile;
 };
 
+/* Of NEXT: take no further task. An engine that ends so leaves none unfinished. */
+#define NPUMEM_NEXT_COMMIT_ONLY (1u << 0)
+
 /**
  * struct npumem_engine_next - NPUMEM_ENGINE_NEXT: commit a task, fetch the next one
  * @commit: in: task that is done, or zero; out: zero once that is taken, on failure, too
- * @timeout_ns: absolute CLOCK_MONOTONIC; a past time polls
+ * @timeout_ns: absolute CLOCK_MONOTONIC; a past time takes what is there, and does not wait
  * @status: in: zero, or a positive errno: the engine has not done @commit, and the job fails
  *	with EIO; out: zero once @commit is taken
- * @flags: zero
- * @task: out: what is to be done; never zero if the call succeeds
+ * @flags: zero, or NPUMEM_NEXT_COMMIT_ONLY, with a @commit
+ * @task: out: what is to be done; zero only if the call fails, or NPUMEM_NEXT_COMMIT_ONLY is set
  * @commands_offset: out: of the job's commands in the window
  * @commands_size: out: bytes; zero if the job has none
  * @access_count: out: of the step

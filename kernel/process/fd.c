@@ -88,9 +88,12 @@ static int attachment_wait(struct npu_attachment *att, s64 timeout_ns,
 
 static int attachment_next(struct npu_attachment *att, struct npumem_engine_next *next)
 {
+	bool only = next->flags & NPUMEM_NEXT_COMMIT_ONLY;
 	int err;
 
-	if (next->flags || next->status > MAX_ERRNO || (next->status && !next->commit))
+	if (next->flags & ~NPUMEM_NEXT_COMMIT_ONLY || next->status > MAX_ERRNO)
+		return -EINVAL;
+	if ((next->status || only) && !next->commit)
 		return -EINVAL;
 	err = attachment_commit(att, next->commit, next->status);
 	if (err)
@@ -98,6 +101,8 @@ static int attachment_next(struct npu_attachment *att, struct npumem_engine_next
 	next->commit = 0;
 	next->status = 0;
 	next->task = 0;
+	if (only)
+		return 0;
 	return attachment_wait(att, next->timeout_ns, next);
 }
 
@@ -111,7 +116,7 @@ static long ioctl_next(struct npu_attachment *att, void __user *user)
 	err = attachment_next(att, &next);
 	if (!copy_to_user(user, &next, sizeof(next)))
 		return err;
-	if (!err)
+	if (!err && next.task)
 		attachment_unfetch(att, next.task);
 	return -EFAULT;
 }

@@ -497,14 +497,34 @@ TEST_F(process, arguments_of_attach)
 	close(fd);
 }
 
+/* One that ends takes nothing with it, though the next task may be there at once. */
+TEST_F(process, commits_only)
+{
+	struct npumem_engine_next task;
+	uint32_t i;
+
+	for (i = 0; i < CHAIN_STEPS; i++)
+		ASSERT_EQ(0, attach_submit(&self->w, i));
+	for (i = 0; i < CHAIN_STEPS; i++) {
+		ASSERT_EQ(0, attach_fetch(&self->engine, &task));
+		EXPECT_EQ(i, task.position);
+		attach_mix(&self->engine, &task, KEY);
+		/* The next one's copies are made while this call returns, or before. */
+		ASSERT_EQ(0, attach_commit(&self->engine, task.task, 0));
+	}
+	EXPECT_EQ(0, attach_outcome(&self->w));
+}
+
 TEST_F(process, arguments_of_next)
 {
-	struct npumem_engine_next next = { .flags = 1 };
+	struct npumem_engine_next next = { .commit = 1, .flags = NPUMEM_NEXT_COMMIT_ONLY << 1 };
 	struct npumem_engine_next *nowhere = (void *)NPU_UNMAPPED;
 	struct npumem_engine_next task;
 
 	EXPECT_EQ(-EINVAL, attach_next(&self->engine, &next));
 	next = (struct npumem_engine_next){ .status = EIO };
+	EXPECT_EQ(-EINVAL, attach_next(&self->engine, &next));
+	next = (struct npumem_engine_next){ .flags = NPUMEM_NEXT_COMMIT_ONLY };
 	EXPECT_EQ(-EINVAL, attach_next(&self->engine, &next));
 	next = (struct npumem_engine_next){ .commit = 1, .status = 4096 };
 	EXPECT_EQ(-EINVAL, attach_next(&self->engine, &next));

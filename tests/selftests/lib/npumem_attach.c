@@ -97,10 +97,14 @@ int attach_fetch(const struct attached *a, struct npumem_engine_next *task)
 
 int attach_commit(const struct attached *a, uint64_t task, uint32_t status)
 {
-	struct npumem_engine_next next = { .commit = task, .status = status };
+	struct npumem_engine_next next = {
+		.commit = task,
+		.status = status,
+		.flags = NPUMEM_NEXT_COMMIT_ONLY,
+	};
 	int err = attach_next(a, &next);
 
-	return err == -ETIMEDOUT && !next.commit && !next.status ? 0 : err;
+	return err ?: next.commit || next.status || next.task ? -EPROTO : 0;
 }
 
 int attach_alive(const struct attached *a, uint64_t task)

@@ -38,7 +38,7 @@ void detach_engine(struct attached *a);
 int attach_next(const struct attached *a, struct npumem_engine_next *next);
 /* Wait for a task, or NPU_PATIENCE_NS. */
 int attach_fetch(const struct attached *a, struct npumem_engine_next *task);
-/* Say that it is done, or not, and do not wait for another. */
+/* Say that it is done, or not, and take no other. */
 int attach_commit(const struct attached *a, uint64_t task, uint32_t status);
 /* NPUMEM_ENGINE_ALIVE. */
 int attach_alive(const struct attached *a, uint64_t task);
