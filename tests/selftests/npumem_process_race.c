@@ -181,7 +181,18 @@ static int client(struct tally *tally, unsigned int number)
 	return waitpid(pid, NULL, 0) == pid ? 0 : 3;
 }
 
-TEST(killed_at_random)
+FIXTURE(engines){};
+
+FIXTURE_SETUP(engines)
+{
+}
+
+FIXTURE_TEARDOWN(engines)
+{
+}
+
+/* NPUMEM_RACE_SECONDS says how long; the guest has a limit of its own. */
+TEST_F_TIMEOUT(engines, killed_at_random, 86400)
 {
 	struct tally *tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE,
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
