@@ -96,23 +96,19 @@ static int on_ack(struct nl_msg *message, void *data)
 
 static int on_reply(struct nl_msg *message, void *data)
 {
-	static struct nla_policy policy[NPUMEM_A_REQUEST_MAX + 1] = {
-		[NPUMEM_A_REQUEST_ID] = { .type = NLA_U64 },
-		[NPUMEM_A_REQUEST_FD] = { .type = NLA_S32 },
-		[NPUMEM_A_REQUEST_GRAPH_SIZE] = { .type = NLA_U64 },
-		[NPUMEM_A_REQUEST_PLANNER] = { .type = NLA_NUL_STRING },
-		[NPUMEM_A_REQUEST_OBJECTIVE] = { .type = NLA_U32 },
-		[NPUMEM_A_REQUEST_ARENA_BUDGET] = { .type = NLA_U64 },
-		[NPUMEM_A_REQUEST_DEADLINE] = { .type = NLA_S64 },
-		[NPUMEM_A_REQUEST_STATUS] = { .type = NLA_U32 },
-		[NPUMEM_A_REQUEST_MESSAGE] = { .type = NLA_NUL_STRING },
+	static struct nla_policy policy[NPUMEM_A_UPCALL_MAX + 1] = {
+		[NPUMEM_A_UPCALL_ID] = { .type = NLA_U64 },
+		[NPUMEM_A_UPCALL_FD] = { .type = NLA_S32 },
+		[NPUMEM_A_UPCALL_REQUEST] = { .type = NLA_NESTED },
+		[NPUMEM_A_UPCALL_STATUS] = { .type = NLA_U32 },
+		[NPUMEM_A_UPCALL_MESSAGE] = { .type = NLA_NUL_STRING },
 	};
-	struct nlattr *attributes[NPUMEM_A_REQUEST_MAX + 1];
+	struct nlattr *attributes[NPUMEM_A_UPCALL_MAX + 1];
 	struct call *call = data;
 
 	call->answered = true;
 	if (!call->parse ||
-	    genlmsg_parse(nlmsg_hdr(message), 0, attributes, NPUMEM_A_REQUEST_MAX, policy) < 0)
+	    genlmsg_parse(nlmsg_hdr(message), 0, attributes, NPUMEM_A_UPCALL_MAX, policy) < 0)
 		call->err = -EPROTO;
 	else
 		call->err = call->parse(attributes, call->out);
@@ -163,18 +159,21 @@ static int do_register(struct netlink *netlink)
 	return call_driver(netlink, message, put, &call);
 }
 
-static int parse_accept(struct nlattr **attributes, void *out)
+/* What is asked for; members that are not known here are passed over. */
+static int parse_request(struct nlattr *request, struct accepted *accepted)
 {
-	struct accepted *accepted = out;
+	static struct nla_policy policy[NPUMEM_A_REQUEST_MAX + 1] = {
+		[NPUMEM_A_REQUEST_GRAPH_SIZE] = { .type = NLA_U64 },
+		[NPUMEM_A_REQUEST_PLANNER] = { .type = NLA_NUL_STRING },
+		[NPUMEM_A_REQUEST_OBJECTIVE] = { .type = NLA_U32 },
+		[NPUMEM_A_REQUEST_ARENA_BUDGET] = { .type = NLA_U64 },
+		[NPUMEM_A_REQUEST_DEADLINE] = { .type = NLA_S64 },
+	};
+	struct nlattr *attributes[NPUMEM_A_REQUEST_MAX + 1];
 
-	/* The descriptor comes first, since it is ours to close whatever else the reply has. */
-	accepted->fd = -1;
-	if (attributes[NPUMEM_A_REQUEST_FD])
-		accepted->fd = nla_get_s32(attributes[NPUMEM_A_REQUEST_FD]);
-	if (accepted->fd < 0 || !attributes[NPUMEM_A_REQUEST_ID] ||
+	if (nla_parse_nested(attributes, NPUMEM_A_REQUEST_MAX, request, policy) < 0 ||
 	    !attributes[NPUMEM_A_REQUEST_GRAPH_SIZE] || !attributes[NPUMEM_A_REQUEST_DEADLINE])
 		return -EPROTO;
-	accepted->id = nla_get_u64(attributes[NPUMEM_A_REQUEST_ID]);
 	accepted->graph_size = nla_get_u64(attributes[NPUMEM_A_REQUEST_GRAPH_SIZE]);
 	accepted->deadline_ns = nla_get_s64(attributes[NPUMEM_A_REQUEST_DEADLINE]);
 	if (attributes[NPUMEM_A_REQUEST_OBJECTIVE])
@@ -185,6 +184,21 @@ static int parse_accept(struct nlattr **attributes, void *out)
 		nla_strlcpy(accepted->planner, attributes[NPUMEM_A_REQUEST_PLANNER],
 			    sizeof(accepted->planner));
 	return 0;
+}
+
+static int parse_accept(struct nlattr **attributes, void *out)
+{
+	struct accepted *accepted = out;
+
+	/* The descriptor comes first, since it is ours to close whatever else the reply has. */
+	accepted->fd = -1;
+	if (attributes[NPUMEM_A_UPCALL_FD])
+		accepted->fd = nla_get_s32(attributes[NPUMEM_A_UPCALL_FD]);
+	if (accepted->fd < 0 || !attributes[NPUMEM_A_UPCALL_ID] ||
+	    !attributes[NPUMEM_A_UPCALL_REQUEST])
+		return -EPROTO;
+	accepted->id = nla_get_u64(attributes[NPUMEM_A_UPCALL_ID]);
+	return parse_request(attributes[NPUMEM_A_UPCALL_REQUEST], accepted);
 }
 
 static int netlink_accept(void *data, struct accepted *accepted)
@@ -215,9 +229,9 @@ static int netlink_done(void *data, uint64_t id, uint32_t status, const char *te
 	if (!netlink->family)
 		return -ENOTCONN;
 	message = new_command(netlink, NPUMEM_CMD_DONE, NLM_F_ACK);
-	put = message && !nla_put_u64(message, NPUMEM_A_REQUEST_ID, id) &&
-	      !nla_put_u32(message, NPUMEM_A_REQUEST_STATUS, status) &&
-	      !(text && nla_put_string(message, NPUMEM_A_REQUEST_MESSAGE, text));
+	put = message && !nla_put_u64(message, NPUMEM_A_UPCALL_ID, id) &&
+	      !nla_put_u32(message, NPUMEM_A_UPCALL_STATUS, status) &&
+	      !(text && nla_put_string(message, NPUMEM_A_UPCALL_MESSAGE, text));
 	return call_driver(netlink, message, put, &call);
 }
 

@@ -71,6 +71,40 @@ static u32 minor(const struct npu_device *dev)
 	return dev->drm.accel ? dev->drm.accel->index : dev->drm.render->index;
 }
 
+/* Room for nl_put_verdict(). */
+static size_t nl_verdict_size(void)
+{
+	return nla_total_size(8 * nla_total_size(sizeof(u32)) +
+			      2 * nla_total_size_64bit(sizeof(u64)));
+}
+
+/* An index that is none is left out. */
+static int nl_put_index(struct sk_buff *msg, int attribute, u32 index)
+{
+	return index == NPUMEM_NONE ? 0 : nla_put_u32(msg, attribute, index);
+}
+
+static int nl_put_verdict(struct sk_buff *msg, const struct npumem_verdict *v)
+{
+	struct nlattr *nest = nla_nest_start(msg, NPUMEM_A_EVENT_VERDICT);
+
+	if (!nest || nla_put_u32(msg, NPUMEM_A_VERDICT_RULE, v->rule) ||
+	    nl_put_index(msg, NPUMEM_A_VERDICT_POSITION, v->position) ||
+	    nl_put_index(msg, NPUMEM_A_VERDICT_STEP, v->step) ||
+	    nl_put_index(msg, NPUMEM_A_VERDICT_TILE, v->tile) ||
+	    nl_put_index(msg, NPUMEM_A_VERDICT_TENSOR, v->tensor) ||
+	    nl_put_index(msg, NPUMEM_A_VERDICT_OTHER_STEP, v->other_step) ||
+	    nl_put_index(msg, NPUMEM_A_VERDICT_OTHER_TILE, v->other_tile) ||
+	    nl_put_index(msg, NPUMEM_A_VERDICT_OTHER_TENSOR, v->other_tensor))
+		return -EMSGSIZE;
+	if (v->length &&
+	    (nla_put_u64_64bit(msg, NPUMEM_A_VERDICT_FIRST, v->first, NPUMEM_A_VERDICT_PAD) ||
+	     nla_put_u64_64bit(msg, NPUMEM_A_VERDICT_LENGTH, v->length, NPUMEM_A_VERDICT_PAD)))
+		return -EMSGSIZE;
+	nla_nest_end(msg, nest);
+	return 0;
+}
+
 static void upcall_nl_event(u8 command, struct npu_device *dev, u64 run, pid_t pid,
 			    const struct npumem_verdict *verdict)
 {
@@ -80,7 +114,7 @@ static void upcall_nl_event(u8 command, struct npu_device *dev, u64 run, pid_t p
 	if (!genl_has_listeners(&npumem_nl_family, &init_net, NPUMEM_NLGRP_EVENTS))
 		return;
 	msg = genlmsg_new(2 * nla_total_size(sizeof(u32)) + nla_total_size_64bit(sizeof(u64)) +
-				  nla_total_size(sizeof(*verdict)),
+				  nl_verdict_size(),
 			  GFP_KERNEL);
 	if (!msg)
 		return;
@@ -88,8 +122,7 @@ static void upcall_nl_event(u8 command, struct npu_device *dev, u64 run, pid_t p
 	if (!header)
 		goto free;
 	if (nla_put_u32(msg, NPUMEM_A_EVENT_DEVICE, minor(dev)) ||
-	    nla_put_u32(msg, NPUMEM_A_EVENT_PID, pid) ||
-	    nla_put(msg, NPUMEM_A_EVENT_VERDICT, sizeof(*verdict), verdict))
+	    nla_put_u32(msg, NPUMEM_A_EVENT_PID, pid) || nl_put_verdict(msg, verdict))
 		goto free;
 	if (command == NPUMEM_CMD_FAULT &&
 	    nla_put_u64_64bit(msg, NPUMEM_A_EVENT_RUN, run, NPUMEM_A_EVENT_PAD))
@@ -158,8 +191,13 @@ int npumem_nl_register_doit(struct sk_buff *skb, struct genl_info *info)
 
 static int nl_put_request(struct sk_buff *msg, const struct npu_request *req, int fd)
 {
-	if (nla_put_u64_64bit(msg, NPUMEM_A_REQUEST_ID, req->id, NPUMEM_A_REQUEST_PAD) ||
-	    nla_put_s32(msg, NPUMEM_A_REQUEST_FD, fd) ||
+	struct nlattr *nest;
+
+	if (nla_put_u64_64bit(msg, NPUMEM_A_UPCALL_ID, req->id, NPUMEM_A_UPCALL_PAD) ||
+	    nla_put_s32(msg, NPUMEM_A_UPCALL_FD, fd))
+		return -EMSGSIZE;
+	nest = nla_nest_start(msg, NPUMEM_A_UPCALL_REQUEST);
+	if (!nest ||
 	    nla_put_u64_64bit(msg, NPUMEM_A_REQUEST_GRAPH_SIZE, req->graph->size,
 			      NPUMEM_A_REQUEST_PAD) ||
 	    nla_put_u32(msg, NPUMEM_A_REQUEST_OBJECTIVE, req->objective) ||
@@ -169,6 +207,7 @@ static int nl_put_request(struct sk_buff *msg, const struct npu_request *req, in
 		return -EMSGSIZE;
 	if (req->planner[0] && nla_put_string(msg, NPUMEM_A_REQUEST_PLANNER, req->planner))
 		return -EMSGSIZE;
+	nla_nest_end(msg, nest);
 	return 0;
 }
 
@@ -232,23 +271,23 @@ unaccept:
 
 int npumem_nl_done_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct nlattr *message = info->attrs[NPUMEM_A_REQUEST_MESSAGE];
+	const struct nlattr *message = info->attrs[NPUMEM_A_UPCALL_MESSAGE];
 	char *text;
 	int err;
 
 	err = nl_check_daemon(skb, info);
 	if (err)
 		return err;
-	if (GENL_REQ_ATTR_CHECK(info, NPUMEM_A_REQUEST_ID) ||
-	    GENL_REQ_ATTR_CHECK(info, NPUMEM_A_REQUEST_STATUS))
+	if (GENL_REQ_ATTR_CHECK(info, NPUMEM_A_UPCALL_ID) ||
+	    GENL_REQ_ATTR_CHECK(info, NPUMEM_A_UPCALL_STATUS))
 		return -EINVAL;
 	text = kzalloc(NPUMEM_MAX_MESSAGE + 1, GFP_KERNEL);
 	if (!text)
 		return -ENOMEM;
 	if (message)
 		nla_strscpy(text, message, NPUMEM_MAX_MESSAGE + 1);
-	err = npumem_request_done(nla_get_u64(info->attrs[NPUMEM_A_REQUEST_ID]),
-				  nla_get_u32(info->attrs[NPUMEM_A_REQUEST_STATUS]), text);
+	err = npumem_request_done(nla_get_u64(info->attrs[NPUMEM_A_UPCALL_ID]),
+				  nla_get_u32(info->attrs[NPUMEM_A_UPCALL_STATUS]), text);
 	if (err)
 		kfree(text);
 	return err;

@@ -545,6 +545,10 @@ TEST_F(upcall, events)
 	EXPECT_EQ(NPUMEM_CMD_VERDICT, event.cmd);
 	EXPECT_EQ(getpid(), event.pid);
 	EXPECT_EQ(NPUMEM_RULE_V4_WRITE, event.verdict.rule);
+	EXPECT_EQ(CHAIN_A, event.verdict.tensor);
+	EXPECT_EQ(CHAIN_X, event.verdict.other_tensor);
+	EXPECT_EQ(self->model.placements[CHAIN_X].offset, event.verdict.first);
+	EXPECT_LT(0, event.verdict.length);
 
 	ASSERT_EQ(0, world_open(&world, self->fd, &self->model));
 	EXPECT_EQ(-EPERM, world_step(&world, CHAIN_LAST, NPUMEM_SIM_NOP, 0));
@@ -554,6 +558,20 @@ TEST_F(upcall, events)
 	EXPECT_NE(0, event.run);
 	EXPECT_EQ(NPUMEM_RULE_ENFORCE_READ, event.verdict.rule);
 	EXPECT_EQ(CHAIN_LAST, event.verdict.step);
+	EXPECT_EQ(CHAIN_MIX, event.verdict.other_step);
+	EXPECT_EQ(CHAIN_B, event.verdict.other_tensor);
+
+	/* Left out is what is none: nobody writes X, which is gone after its last use. */
+	EXPECT_EQ(0, world_step(&world, CHAIN_COPY, NPUMEM_SIM_NOP, 0));
+	EXPECT_EQ(-EPERM, world_step(&world, CHAIN_COPY, NPUMEM_SIM_NOP, 0));
+	ASSERT_EQ(0, fake_wait_event(&listener, &event));
+	EXPECT_EQ(NPUMEM_RULE_ENFORCE_READ, event.verdict.rule);
+	EXPECT_EQ(CHAIN_COPY, event.verdict.position);
+	EXPECT_EQ(CHAIN_X, event.verdict.tensor);
+	EXPECT_EQ(NPUMEM_NONE, event.verdict.other_step);
+	EXPECT_EQ(NPUMEM_NONE, event.verdict.other_tile);
+	EXPECT_EQ(NPUMEM_NONE, event.verdict.other_tensor);
+	EXPECT_EQ(0, world_wait(&world));
 	world_close(&world);
 	fake_close(&listener);
 }

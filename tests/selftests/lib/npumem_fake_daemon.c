@@ -175,21 +175,23 @@ int fake_register(struct fake_daemon *daemon, uint32_t version, const char *name
 
 int fake_accept(struct fake_daemon *daemon, struct fake_request *request)
 {
-	struct nlattr **attrs;
+	struct nlattr *attrs[NPUMEM_A_REQUEST_MAX + 1] = { 0 };
 	struct reply reply;
 	int err;
 
 	memset(request, 0, sizeof(*request));
 	request->fd = -1;
 	err = command(daemon, message(daemon, NPUMEM_CMD_ACCEPT), &reply);
-	attrs = reply.attrs;
-	if (!err && (!reply.data || !attrs[NPUMEM_A_REQUEST_ID] || !attrs[NPUMEM_A_REQUEST_FD] ||
+	if (!err && (!reply.data || !reply.attrs[NPUMEM_A_UPCALL_ID] ||
+		     !reply.attrs[NPUMEM_A_UPCALL_FD] || !reply.attrs[NPUMEM_A_UPCALL_REQUEST] ||
+		     nla_parse_nested(attrs, NPUMEM_A_REQUEST_MAX,
+				      reply.attrs[NPUMEM_A_UPCALL_REQUEST], NULL) < 0 ||
 		     !attrs[NPUMEM_A_REQUEST_GRAPH_SIZE] || !attrs[NPUMEM_A_REQUEST_DEADLINE] ||
 		     !attrs[NPUMEM_A_REQUEST_OBJECTIVE] || !attrs[NPUMEM_A_REQUEST_ARENA_BUDGET]))
 		err = -EPROTO;
 	if (!err) {
-		request->id = nla_get_u64(attrs[NPUMEM_A_REQUEST_ID]);
-		request->fd = (int32_t)nla_get_u32(attrs[NPUMEM_A_REQUEST_FD]);
+		request->id = nla_get_u64(reply.attrs[NPUMEM_A_UPCALL_ID]);
+		request->fd = (int32_t)nla_get_u32(reply.attrs[NPUMEM_A_UPCALL_FD]);
 		request->graph_size = nla_get_u64(attrs[NPUMEM_A_REQUEST_GRAPH_SIZE]);
 		request->objective = nla_get_u32(attrs[NPUMEM_A_REQUEST_OBJECTIVE]);
 		request->arena_budget = nla_get_u64(attrs[NPUMEM_A_REQUEST_ARENA_BUDGET]);
@@ -238,10 +240,10 @@ int fake_done(struct fake_daemon *daemon, uint64_t id, uint32_t status, const ch
 
 	settled = settled ? settled : &ignored;
 	memset(settled, 0, sizeof(*settled));
-	nla_put_u64(msg, NPUMEM_A_REQUEST_ID, id);
-	nla_put_u32(msg, NPUMEM_A_REQUEST_STATUS, status);
+	nla_put_u64(msg, NPUMEM_A_UPCALL_ID, id);
+	nla_put_u32(msg, NPUMEM_A_UPCALL_STATUS, status);
 	if (text)
-		nla_put_string(msg, NPUMEM_A_REQUEST_MESSAGE, text);
+		nla_put_string(msg, NPUMEM_A_UPCALL_MESSAGE, text);
 	err = command(daemon, msg, &reply);
 	free(reply.data);
 	if (!err)
@@ -269,9 +271,9 @@ int fake_done_without(struct fake_daemon *daemon, const uint64_t *id, const uint
 	int err;
 
 	if (id)
-		nla_put_u64(msg, NPUMEM_A_REQUEST_ID, *id);
+		nla_put_u64(msg, NPUMEM_A_UPCALL_ID, *id);
 	if (status)
-		nla_put_u32(msg, NPUMEM_A_REQUEST_STATUS, *status);
+		nla_put_u32(msg, NPUMEM_A_UPCALL_STATUS, *status);
 	err = command(daemon, msg, &reply);
 	free(reply.data);
 	return err;
@@ -323,9 +325,41 @@ int fake_accept_before(struct fake_daemon *daemon, int fd, struct drm_npumem_pla
 	return -ETIMEDOUT;
 }
 
+static uint32_t index_of(struct nlattr *attr)
+{
+	return attr ? nla_get_u32(attr) : NPUMEM_NONE;
+}
+
+/* The verdict that stands in a nested attribute. */
+static int parse_verdict(struct nlattr *nest, struct npumem_verdict *verdict)
+{
+	struct nlattr *attrs[NPUMEM_A_VERDICT_MAX + 1];
+
+	if (!nest || !nla_is_nested(nest) ||
+	    nla_parse_nested(attrs, NPUMEM_A_VERDICT_MAX, nest, NULL) < 0 ||
+	    !attrs[NPUMEM_A_VERDICT_RULE] ||
+	    !attrs[NPUMEM_A_VERDICT_FIRST] != !attrs[NPUMEM_A_VERDICT_LENGTH])
+		return -EPROTO;
+	*verdict = (struct npumem_verdict){
+		.rule = nla_get_u32(attrs[NPUMEM_A_VERDICT_RULE]),
+		.position = index_of(attrs[NPUMEM_A_VERDICT_POSITION]),
+		.step = index_of(attrs[NPUMEM_A_VERDICT_STEP]),
+		.tile = index_of(attrs[NPUMEM_A_VERDICT_TILE]),
+		.tensor = index_of(attrs[NPUMEM_A_VERDICT_TENSOR]),
+		.other_step = index_of(attrs[NPUMEM_A_VERDICT_OTHER_STEP]),
+		.other_tile = index_of(attrs[NPUMEM_A_VERDICT_OTHER_TILE]),
+		.other_tensor = index_of(attrs[NPUMEM_A_VERDICT_OTHER_TENSOR]),
+	};
+	if (attrs[NPUMEM_A_VERDICT_LENGTH]) {
+		verdict->first = nla_get_u64(attrs[NPUMEM_A_VERDICT_FIRST]);
+		verdict->length = nla_get_u64(attrs[NPUMEM_A_VERDICT_LENGTH]);
+	}
+	return 0;
+}
+
 int fake_wait_event(struct fake_daemon *daemon, struct fake_event *event)
 {
-	struct nlattr *attrs[MAX_ATTRS + 1], *verdict;
+	struct nlattr *attrs[MAX_ATTRS + 1];
 	struct genlmsghdr *genl;
 	struct nlmsghdr *hdr;
 	unsigned char *data;
@@ -346,9 +380,8 @@ int fake_wait_event(struct fake_daemon *daemon, struct fake_event *event)
 		memset(attrs, 0, sizeof(attrs));
 		nla_parse(attrs, MAX_ATTRS, genlmsg_attrdata(genl, 0), genlmsg_attrlen(genl, 0),
 			  NULL);
-		verdict = attrs[NPUMEM_A_EVENT_VERDICT];
-		if (!verdict || nla_len(verdict) != sizeof(event->verdict) ||
-		    !attrs[NPUMEM_A_EVENT_PID]) {
+		if (!attrs[NPUMEM_A_EVENT_PID] ||
+		    parse_verdict(attrs[NPUMEM_A_EVENT_VERDICT], &event->verdict)) {
 			free(data);
 			return -EPROTO;
 		}
@@ -356,7 +389,6 @@ int fake_wait_event(struct fake_daemon *daemon, struct fake_event *event)
 		event->pid = nla_get_u32(attrs[NPUMEM_A_EVENT_PID]);
 		if (attrs[NPUMEM_A_EVENT_RUN])
 			event->run = nla_get_u64(attrs[NPUMEM_A_EVENT_RUN]);
-		memcpy(&event->verdict, nla_data(verdict), sizeof(event->verdict));
 		free(data);
 	}
 	return 0;
