@@ -42,22 +42,22 @@ void npumem_plan_release_file(struct npu_file *file)
  * likes, so no lock is held; and many callers may copy at once, so the memory is charged
  * before.
  */
-static void *plan_blob(struct npu_plan *plan, const struct drm_npumem_plan_load *args)
+static void *plan_blob(struct npu_plan *plan, const struct drm_npumem_buffer *user)
 {
 	int err;
 
-	if (args->size > npuv_default_limits.max_blob)
-		return ERR_PTR(-E2BIG);
-	err = npumem_client_charge(plan->client, NPUMEM_RESOURCE_MEMORY, args->size);
+	err = npumem_buffer_check(user, npuv_default_limits.max_blob);
+	if (!err)
+		err = npumem_client_charge(plan->client, NPUMEM_RESOURCE_MEMORY, user->size);
 	if (err)
 		return ERR_PTR(err);
-	plan->charged += args->size;
-	return npumem_blob_copy(args->blob, args->size);
+	plan->charged += user->size;
+	return npumem_blob_copy(user);
 }
 
 /* Verify the blob of a PLAN_LOAD and take it over. If 0 is returned the plan is READY. */
-static int plan_verify(struct npu_file *file, struct npu_plan *plan, void *blob,
-		       struct drm_npumem_plan_load *args, struct npuv_log *log)
+static int plan_verify(struct npu_file *file, struct npu_plan *plan, void *blob, u64 size,
+		       struct npumem_verdict *verdict, struct npuv_log *log)
 {
 	int err = npumem_client_begin_verify(file->client);
 
@@ -65,18 +65,19 @@ static int plan_verify(struct npu_file *file, struct npu_plan *plan, void *blob,
 		kvfree(blob);
 		return err;
 	}
-	err = npumem_plan_settle(plan, blob, args->size, log);
+	err = npumem_plan_settle(plan, blob, size, log);
 	npumem_client_end_verify(file->client);
 	if (!err)
 		return 0;
-	args->verdict = plan->verdict;
-	if (args->verdict.rule && npumem_client_may_tell(file->client))
-		npumem_upcall_event_verdict(file->dev, task_tgid_nr(current), &args->verdict);
+	*verdict = plan->verdict;
+	if (verdict->rule && npumem_client_may_tell(file->client))
+		npumem_upcall_event_verdict(file->dev, task_tgid_nr(current), verdict);
 	return err;
 }
 
 static struct npu_plan *plan_load(struct npu_file *file, struct npu_graph *graph,
-				  struct drm_npumem_plan_load *args, struct npuv_log *log)
+				  const struct drm_npumem_buffer *user,
+				  struct npumem_verdict *verdict, struct npuv_log *log)
 {
 	struct npu_plan *plan = npumem_plan_new(graph, file->client);
 	void *blob;
@@ -84,8 +85,9 @@ static struct npu_plan *plan_load(struct npu_file *file, struct npu_graph *graph
 
 	if (IS_ERR(plan))
 		return plan;
-	blob = plan_blob(plan, args);
-	err = IS_ERR(blob) ? PTR_ERR(blob) : plan_verify(file, plan, blob, args, log);
+	blob = plan_blob(plan, user);
+	err = IS_ERR(blob) ? PTR_ERR(blob) :
+			     plan_verify(file, plan, blob, user->size, verdict, log);
 	if (!err)
 		return plan;
 	npumem_plan_put(plan);
@@ -97,25 +99,28 @@ int npumem_ioctl_plan_load(struct drm_device *drm, void *data, struct drm_file *
 	struct npu_file *priv = file->driver_priv;
 	struct npu_graph *graph __free(npumem_graph_put) = NULL;
 	struct drm_npumem_plan_load *args = data;
+	struct npu_verdict_user verdict;
 	struct npu_log_user log;
 	struct npu_plan *plan;
 	int err;
 
 	args->handle = 0;
-	memset(&args->verdict, 0, sizeof(args->verdict));
 	if (args->flags || args->pad)
 		return npumem_refuse(drm, -EINVAL, "PLAN_LOAD: flags or pad not zero");
 	graph = npumem_graph_lookup(priv, args->graph);
 	if (!graph)
 		return npumem_refuse(drm, -ENOENT, "PLAN_LOAD: no graph %u", args->graph);
-	err = npumem_log_begin(&log, &args->log);
+	err = npumem_verdict_begin(&verdict, &args->verdict);
+	if (!err)
+		err = npumem_log_begin(&log, &args->log);
 	if (err)
-		return err;
-	plan = plan_load(priv, graph, args, &log.log);
+		return npumem_refuse(drm, err, "PLAN_LOAD: verdict or log");
+	plan = plan_load(priv, graph, &args->blob, &verdict.verdict, &log.log);
 	err = npumem_log_end(&log, PTR_ERR_OR_ZERO(plan));
+	err = npumem_verdict_end(&verdict, err);
 	if (IS_ERR(plan))
-		return npumem_refuse(drm, err, "PLAN_LOAD: %llu bytes refused, rule %u", args->size,
-				     args->verdict.rule);
+		return npumem_refuse(drm, err, "PLAN_LOAD: %llu bytes refused, rule %u",
+				     args->blob.size, verdict.verdict.rule);
 	if (!err)
 		err = npumem_handle_alloc(&priv->plans, plan, &args->handle);
 	if (err) {
@@ -229,33 +234,35 @@ int npumem_ioctl_plan_request(struct drm_device *drm, void *data, struct drm_fil
 	return err;
 }
 
-static int plan_read_blob(const struct npu_plan *plan, struct drm_npumem_plan_read *args)
+static int plan_read_check(struct drm_device *drm, struct drm_npumem_plan_read *args)
 {
-	u64 room = args->size;
+	int err;
 
-	args->size = plan->size;
-	if (!args->blob || !plan->size)
-		return 0;
-	if (copy_to_user(u64_to_user_ptr(args->blob), plan->blob, min(room, plan->size)))
-		return -EFAULT;
-	return 0;
+	if (args->pad)
+		return npumem_refuse(drm, -EINVAL, "PLAN_READ: pad is not zero");
+	err = npumem_room_check(&args->blob, npuv_default_limits.max_blob);
+	if (!err)
+		err = npumem_room_check(&args->message, NPUMEM_MAX_LOG);
+	if (!err)
+		err = npumem_room_check(&args->verdict, NPUMEM_MAX_RECORD);
+	return err ? npumem_refuse(drm, err, "PLAN_READ: a buffer") : 0;
 }
 
-/* Copy a message to user memory; if it has to be cut short it is NUL-terminated, too. */
-static int plan_read_message(const char *message, struct drm_npumem_plan_read *args)
+/* What of a plan is constant once it is settled; of a PENDING one there is nothing. */
+static int plan_read_settled(const struct npu_plan *plan, struct drm_npumem_plan_read *args)
 {
-	void __user *user = u64_to_user_ptr(args->message);
-	const char *text = message ? message : "";
-	u32 room = args->message_size;
-	u32 length;
+	static const struct npumem_verdict none;
+	bool settled = args->state != NPUMEM_PLAN_STATE_PENDING;
+	int err;
 
-	args->message_size = strlen(text) + 1;
-	if (!args->message || !room)
-		return 0;
-	length = min(room, args->message_size) - 1;
-	if (copy_to_user(user, text, length) || clear_user(user + length, 1))
-		return -EFAULT;
-	return 0;
+	err = npumem_buffer_give(&args->blob, settled ? plan->blob : NULL,
+				 settled ? plan->size : 0);
+	if (!err)
+		err = npumem_text_give(&args->message, settled ? plan->message : NULL);
+	if (!err)
+		err = npumem_buffer_give(&args->verdict, settled ? &plan->verdict : &none,
+					 sizeof(none));
+	return err;
 }
 
 int npumem_ioctl_plan_read(struct drm_device *drm, void *data, struct drm_file *file)
@@ -265,8 +272,9 @@ int npumem_ioctl_plan_read(struct drm_device *drm, void *data, struct drm_file *
 	const struct npumem_plan_info *info;
 	int err;
 
-	if (args->pad || args->pad2)
-		return npumem_refuse(drm, -EINVAL, "PLAN_READ: pad is not zero");
+	err = plan_read_check(drm, args);
+	if (err)
+		return err;
 	plan = npumem_plan_lookup(file->driver_priv, args->handle);
 	if (!plan)
 		return npumem_refuse(drm, -ENOENT, "PLAN_READ: no plan %u", args->handle);
@@ -285,14 +293,10 @@ int npumem_ioctl_plan_read(struct drm_device *drm, void *data, struct drm_file *
 	args->lower_bound = 0;
 	args->tile_states = 0;
 	args->verify_ns = 0;
-	memset(&args->verdict, 0, sizeof(args->verdict));
-	if (args->state == NPUMEM_PLAN_STATE_PENDING) {
-		args->size = 0;
-		return plan_read_message(NULL, args);
+	if (args->state != NPUMEM_PLAN_STATE_PENDING) {
+		args->error = plan->error;
+		args->verify_ns = plan->verify_ns;
 	}
-	args->error = plan->error;
-	args->verify_ns = plan->verify_ns;
-	args->verdict = plan->verdict;
 	if (args->state == NPUMEM_PLAN_STATE_READY) {
 		info = plan->v->info;
 		args->arena_size = info->arena_size;
@@ -300,8 +304,7 @@ int npumem_ioctl_plan_read(struct drm_device *drm, void *data, struct drm_file *
 		args->lower_bound = info->lower_bound;
 		args->tile_states = plan->v->graph->cell_count;
 	}
-	err = plan_read_blob(plan, args);
-	return err ? err : plan_read_message(plan->message, args);
+	return plan_read_settled(plan, args);
 }
 
 int npumem_ioctl_plan_destroy(struct drm_device *drm, void *data, struct drm_file *file)

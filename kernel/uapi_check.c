@@ -17,7 +17,8 @@
 	static_assert((size) % 8 == 0)
 
 CHECK_SIZE(drm_npumem_array, 16);
-CHECK_SIZE(drm_npumem_dev_query, 16);
+CHECK_SIZE(drm_npumem_buffer, 16);
+CHECK_SIZE(drm_npumem_dev_query, 40);
 CHECK_SIZE(drm_npumem_info, 88);
 CHECK_SIZE(drm_npumem_bank, 64);
 CHECK_SIZE(drm_npumem_engine, 48);
@@ -25,16 +26,16 @@ CHECK_SIZE(drm_npumem_bo_create, 24);
 CHECK_SIZE(drm_npumem_bo_mmap_offset, 16);
 CHECK_SIZE(drm_npumem_bo_wait, 16);
 CHECK_SIZE(drm_npumem_log, 24);
-CHECK_SIZE(drm_npumem_graph_create, 96);
+CHECK_SIZE(drm_npumem_graph_create, 64);
 CHECK_SIZE(drm_npumem_handle, 8);
 CHECK_SIZE(drm_npumem_plan_request, 80);
-CHECK_SIZE(drm_npumem_plan_load, 104);
-CHECK_SIZE(drm_npumem_plan_read, 136);
-CHECK_SIZE(drm_npumem_run_create, 32);
+CHECK_SIZE(drm_npumem_plan_load, 72);
+CHECK_SIZE(drm_npumem_plan_read, 104);
+CHECK_SIZE(drm_npumem_run_create, 24);
 CHECK_SIZE(drm_npumem_run_bind, 24);
 CHECK_SIZE(drm_npumem_sync, 16);
 CHECK_SIZE(drm_npumem_job, 32);
-CHECK_SIZE(drm_npumem_submit, 112);
+CHECK_SIZE(drm_npumem_submit, 80);
 CHECK_SIZE(drm_npumem_run_query, 56);
 CHECK_SIZE(drm_npumem_engine_attach, 64);
 
@@ -60,7 +61,7 @@ CHECK_SIZE(npumem_plan_block, 24);
 CHECK_SIZE(npumem_entry, 40);
 CHECK_SIZE(npumem_plan_edge, 16);
 CHECK_SIZE(npumem_view, 24);
-CHECK_SIZE(npumem_verdict, 48);
+CHECK_SIZE(npumem_verdict, 80);
 
-CHECK_SIZE(npumem_request_outcome, 4160);
+CHECK_SIZE(npumem_request_outcome, 4192);
 static_assert(NPUMEM_OUTCOME_TEXT > NPUMEM_MAX_MESSAGE);

@@ -10,8 +10,8 @@
  * multiples of 8. Every flag that is not defined and every pad must be zero
  * (EINVAL). Arrays carry their stride, so records can grow: a smaller stride
  * than this header's is EINVAL, a larger one is accepted while the bytes
- * beyond are zero (E2BIG otherwise). Handles belong to one open file. Times
- * are absolute CLOCK_MONOTONIC nanoseconds.
+ * beyond are zero (E2BIG otherwise). Bytes go by struct drm_npumem_buffer. Handles
+ * belong to one open file. Times are absolute CLOCK_MONOTONIC nanoseconds.
  *
  * Errors, the same for all: ENOENT no such handle; EINVAL a rule is broken;
  * EBADMSG a blob is not well formed; E2BIG over a limit of NPUMEM_QUERY_INFO;
@@ -20,11 +20,11 @@
  * ENODEV the device is gone; EOPNOTSUPP not supported (yet); ETIMEDOUT the
  * deadline passed; ENOTCONN no daemon is there; ECANCELED the request was given
  * up; ECONNRESET the daemon went away with it; EBUSY in use; EMFILE too many
- * handles of one kind, or BOs bound; EACCES of RUN_BIND, RUN_CREATE and mmap(),
- * EPERM, ENXIO and EIO of SUBMIT as said there. Never EAGAIN: libdrm's
+ * handles of one kind, or BOs bound; EACCES of RUN_BIND, RUN_CREATE and
+ * mmap(), EPERM, ENXIO and EIO of SUBMIT as said there. Never EAGAIN: libdrm's
  * drmIoctl() would spin on it.
  *
- * Structs are copied back on failure too, so a verdict comes with its errno.
+ * Structs are copied back, and verdicts and logs written, on failure too.
  *
  * Shares. A user (who opened the file; his files have it together) without
  * CAP_SYS_RESOURCE may have half of each carveout bank and, for what graphs, plans and
@@ -82,25 +82,53 @@ struct drm_npumem_array {
 	__u64 ptr;
 };
 
+/* Bytes that a struct or record in user memory has at most. */
+#define NPUMEM_MAX_RECORD 4096
+
+/**
+ * struct drm_npumem_buffer - bytes in user memory
+ * @ptr: user address; zero: the driver says the size and writes nothing
+ * @size: in: bytes at @ptr. If @ptr is zero, what the driver reads has no bytes (EINVAL),
+ *	and what it writes has none whatever this says; out: bytes that the driver has,
+ *	whatever of them had room. What the driver only reads is left alone
+ *
+ * So whoever makes a call again with room for less than there is sets @size again before.
+ *
+ * Of what the driver writes, a shorter buffer gets the beginning, and a text its NUL
+ * as well; what is behind it in a longer one is filled with zeros. E2BIG: a buffer for a
+ * struct is larger than NPUMEM_MAX_RECORD, for a text than max_log_bytes of
+ * NPUMEM_QUERY_INFO, anything else than max_blob_bytes.
+ */
+struct drm_npumem_buffer {
+	__u64 ptr;
+	__u64 size;
+};
+
 /* ------------------------------------------------------------------ query */
 
 enum drm_npumem_query_type {
-	NPUMEM_QUERY_INFO = 1,	  /* struct drm_npumem_info */
-	NPUMEM_QUERY_BANKS = 2,	  /* array of struct drm_npumem_bank */
-	NPUMEM_QUERY_ENGINES = 3, /* array of struct drm_npumem_engine */
+	NPUMEM_QUERY_INFO = 1,	  /* one struct drm_npumem_info */
+	NPUMEM_QUERY_BANKS = 2,	  /* struct drm_npumem_bank */
+	NPUMEM_QUERY_ENGINES = 3, /* struct drm_npumem_engine */
 };
 
 /**
  * struct drm_npumem_dev_query - DRM_IOCTL_NPUMEM_DEV_QUERY
  * @type: enum drm_npumem_query_type
- * @size: in: bytes at @ptr; out: bytes that the answer has. A shorter buffer
- *	gets the first @size bytes
- * @ptr: user address, or zero to be told the size only
+ * @stride: bytes of one record of the answer, as the caller knows it: a multiple of 8,
+ *	at most NPUMEM_MAX_RECORD. Of a longer record the beginning is given, a shorter
+ *	one is continued by zeros
+ * @first: zero, or @next of the call before: where to go on
+ * @next: out: where there is more to be asked for; zero: nowhere
+ * @answer: records, @stride bytes each; size out: of those that this call has found.
+ *	Whole records are given, as many as fit
  */
 struct drm_npumem_dev_query {
 	__u32 type;
-	__u32 size;
-	__u64 ptr;
+	__u32 stride;
+	__u64 first;
+	__u64 next;
+	struct drm_npumem_buffer answer;
 };
 
 /**
@@ -226,7 +254,7 @@ struct drm_npumem_bo_mmap_offset {
  * struct drm_npumem_bo_wait - DRM_IOCTL_NPUMEM_BO_WAIT
  * @handle: GEM handle
  * @pad: zero
- * @timeout_ns: absolute; a past time polls. ETIMEDOUT if jobs still use it
+ * @deadline_ns: absolute; a past time polls. ETIMEDOUT if jobs still use it
  *
  * If the BO is an imported dma-buf, its exporter has been told of the end of the jobs'
  * access, too: other devices see what the jobs wrote.
@@ -234,7 +262,7 @@ struct drm_npumem_bo_mmap_offset {
 struct drm_npumem_bo_wait {
 	__u32 handle;
 	__u32 pad;
-	__s64 timeout_ns;
+	__s64 deadline_ns;
 };
 
 /* ------------------------------------------------------------------- log */
@@ -242,39 +270,34 @@ struct drm_npumem_bo_wait {
 /**
  * struct drm_npumem_log - verifier log, as in BPF
  * @level: 0 none, 1 the reason of a refusal, 2 also statistics of success
- * @size: bytes at @ptr, at most drm_npumem_info.max_log_bytes; zero if @level is
- * @true_size: out: bytes that the whole log has, its NUL included
  * @pad: zero
- * @ptr: user address; holds a NUL-terminated text, cut short to @size
+ * @text: room for a NUL-terminated text, none if @level is zero
  *
- * A log cut short changes neither verdict nor errno.
+ * A log cut short changes neither verdict nor errno. EFAULT of a log, as of a verdict, is
+ * said only by a call that would have succeeded, and does nothing then.
  */
 struct drm_npumem_log {
 	__u32 level;
-	__u32 size;
-	__u32 true_size;
 	__u32 pad;
-	__u64 ptr;
+	struct drm_npumem_buffer text;
 };
 
 /* -------------------------------------------------------- graphs and plans */
 
 /**
  * struct drm_npumem_graph_create - DRM_IOCTL_NPUMEM_GRAPH_CREATE
- * @blob: user address of the graph blob; read once
- * @size: bytes
+ * @blob: the graph blob; read once
  * @handle: out
  * @flags: none defined, zero
  * @log: of the structure check
- * @verdict: out
+ * @verdict: room for struct npumem_verdict
  */
 struct drm_npumem_graph_create {
-	__u64 blob;
-	__u64 size;
+	struct drm_npumem_buffer blob;
 	__u32 handle;
 	__u32 flags;
 	struct drm_npumem_log log;
-	struct npumem_verdict verdict;
+	struct drm_npumem_buffer verdict;
 };
 
 /**
@@ -342,24 +365,22 @@ struct drm_npumem_plan_request {
  * struct drm_npumem_plan_load - DRM_IOCTL_NPUMEM_PLAN_LOAD
  * @graph: handle
  * @flags: none defined, zero
- * @blob: user address of the plan blob; read once
- * @size: bytes
+ * @blob: the plan blob; read once
  * @handle: out: plan handle, verified
  * @pad: zero
  * @log: of the verifier
- * @verdict: out
+ * @verdict: room for struct npumem_verdict
  *
  * EINVAL with a verdict: a rule is broken. No daemon is needed.
  */
 struct drm_npumem_plan_load {
 	__u32 graph;
 	__u32 flags;
-	__u64 blob;
-	__u64 size;
+	struct drm_npumem_buffer blob;
 	__u32 handle;
 	__u32 pad;
 	struct drm_npumem_log log;
-	struct npumem_verdict verdict;
+	struct drm_npumem_buffer verdict;
 };
 
 enum drm_npumem_plan_state {
@@ -374,36 +395,28 @@ enum drm_npumem_plan_state {
  * @state: out: enum drm_npumem_plan_state
  * @error: out: zero, or the positive errno that the request ended with
  * @pad: zero
- * @blob: user address for the plan blob, or zero to be told the size only
- * @size: in: bytes at @blob; out: bytes of the plan blob, zero unless READY.
- *	A shorter buffer gets the first @size bytes
- * @message: user address for the daemon's or verifier's reason (UTF-8 text,
- *	NUL-terminated), or zero
- * @message_size: in: bytes at @message; out: bytes of the whole text with NUL
- * @pad2: zero
+ * @blob: room for the plan blob, which only a READY plan has
+ * @message: room for the daemon's or verifier's reason, a text in UTF-8
+ * @verdict: room for struct npumem_verdict, of a plan refused by the verifier
  * @arena_size: out: of the plan
  * @host_size: see @arena_size
  * @lower_bound: see @arena_size
  * @tile_states: out: state cells that a run of it keeps
  * @verify_ns: out: time that verification took
- * @verdict: out: of a plan refused by the verifier
  */
 struct drm_npumem_plan_read {
 	__u32 handle;
 	__u32 state;
 	__u32 error;
 	__u32 pad;
-	__u64 blob;
-	__u64 size;
-	__u64 message;
-	__u32 message_size;
-	__u32 pad2;
+	struct drm_npumem_buffer blob;
+	struct drm_npumem_buffer message;
+	struct drm_npumem_buffer verdict;
 	__u64 arena_size;
 	__u64 host_size;
 	__u64 lower_bound;
 	__u64 tile_states;
 	__u64 verify_ns;
-	struct npumem_verdict verdict;
 };
 
 /* ------------------------------------------------------------ runs and jobs */
@@ -413,12 +426,10 @@ struct drm_npumem_plan_read {
  * @plan: handle of a READY plan (EBUSY while pending, ENOEXEC if failed)
  * @bank: carveout bank to take the arena from
  * @flags: none defined, zero
- * @share_group: zero; share groups are EOPNOTSUPP until a later version
  * @handle: out: run handle
  * @arena_bo: out: GEM handle of the arena, for mmap (inputs, outputs)
  * @host_bo: in: GEM handle of a system BO of at least the plan's host_size, or
  *	zero if that is zero
- * @pad: zero
  *
  * The arena's bytes are zero. Inputs and state are LIVE. ENOSPC: as BO_CREATE says.
  *
@@ -438,11 +449,9 @@ struct drm_npumem_run_create {
 	__u32 plan;
 	__u32 bank;
 	__u32 flags;
-	__u32 share_group;
 	__u32 handle;
 	__u32 arena_bo;
 	__u32 host_bo;
-	__u32 pad;
 };
 
 /**
@@ -507,11 +516,10 @@ struct drm_npumem_sync {
  * @position_count: >= 1; a range runs in order; with NPUMEM_JOB_EDGE: zero
  * @engine: index
  * @flags: NPUMEM_JOB_EDGE
- * @commands: user address of what the engine is to do with the steps, in its own format
- *	(&drm_npumem_engine.name); copied once, by SUBMIT. Zero: nothing. Transfers among
+ * @commands: what the engine is to do with the steps, in its own format
+ *	(&drm_npumem_engine.name); copied once, by SUBMIT; at most
+ *	&drm_npumem_info.max_commands bytes (E2BIG). None: nothing. Transfers among
  *	the positions are carried out whatever it is; a drop touches no memory
- * @commands_size: bytes of @commands, at most &drm_npumem_info.max_commands
- * @pad: zero
  *
  * Commands name tiles by their place in the graph, never by an address: where they lie is
  * the plan's, and the driver's, to say. What is wrong with them is EINVAL, what an engine
@@ -529,9 +537,7 @@ struct drm_npumem_job {
 	__u32 position_count;
 	__u32 engine;
 	__u32 flags;
-	__u64 commands;
-	__u32 commands_size;
-	__u32 pad;
+	struct drm_npumem_buffer commands;
 };
 
 /**
@@ -543,7 +549,7 @@ struct drm_npumem_job {
  * @out_syncs: array of struct drm_npumem_sync signalled after the last one
  * @failed_job: out: number of the job refused, or NPUMEM_NONE
  * @pad: zero
- * @verdict: out: rule, step, tile of a job refused
+ * @verdict: room for struct npumem_verdict: rule, step, tile of a job refused
  *
  * All jobs go or none does, edges included. EPERM: a tile's state forbids the
  * access, or the run is not in the job's block (the verdict says which). ENXIO: a
@@ -587,7 +593,7 @@ struct drm_npumem_submit {
 	struct drm_npumem_array out_syncs;
 	__u32 failed_job;
 	__u32 pad;
-	struct npumem_verdict verdict;
+	struct drm_npumem_buffer verdict;
 };
 
 /**

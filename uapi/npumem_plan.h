@@ -25,8 +25,6 @@ enum npumem_plan_section {
 	NPUMEM_PLAN_SECTION_EDGES = 6,	    /* struct npumem_plan_edge; absent = none */
 	NPUMEM_PLAN_SECTION_VIEWS = 7,	    /* struct npumem_view; absent = none */
 	NPUMEM_PLAN_SECTION_VIEW_SLOTS = 8, /* __u32 placement, or NPUMEM_VIEW_SLOT_NESTED | view */
-	/* Opaque to the driver: notes of the planner, UTF-8 JSON. */
-	NPUMEM_PLAN_SECTION_NOTES = NPUMEM_SECTION_OPAQUE + 1,
 };
 
 enum npumem_plan_status {
@@ -297,6 +295,7 @@ enum npumem_rule {
  * @first: first offending byte, in the arena; in the blob for
  *	NPUMEM_RULE_FORMAT
  * @length: offending bytes
+ * @reserved: zero; room for later versions
  */
 struct npumem_verdict {
 	__u32 rule;
@@ -309,6 +308,7 @@ struct npumem_verdict {
 	__u32 other_tensor;
 	__u64 first;
 	__u64 length;
+	__u64 reserved[4];
 };
 
 #if defined(__cplusplus)

@@ -27,16 +27,16 @@ extern "C" {
  * struct npumem_request_outcome - how a request has ended
  * @status: zero, the plan is verified and ready; else a positive errno
  * @pad: zero
- * @verdict: its rule is NPUMEM_RULE_NONE unless the verifier refused the plan
  * @message: reason, UTF-8, NUL-terminated
+ * @verdict: its rule is NPUMEM_RULE_NONE unless the verifier refused the plan
  *
- * A read() of fewer bytes gets the first ones.
+ * A read() of fewer bytes gets the first ones, and so the struct can grow.
  */
 struct npumem_request_outcome {
 	__u32 status;
 	__u32 pad;
-	struct npumem_verdict verdict;
 	char message[NPUMEM_OUTCOME_TEXT];
+	struct npumem_verdict verdict;
 };
 
 #if defined(__cplusplus)

@@ -182,20 +182,51 @@ static inline void *npumem_handle_remove(struct drm_device *drm, struct xarray *
  * end, which this driver does not know, is not zero.
  */
 void *npumem_array_copy(const struct drm_npumem_array *array, size_t size, u32 max_count);
+/* For bytes that are read. -EINVAL: there is no address; -E2BIG: more than max of them. */
+int npumem_buffer_check(const struct drm_npumem_buffer *buffer, u64 max);
+/* For room that is written to; without an address there is none. -E2BIG. */
+int npumem_room_check(struct drm_npumem_buffer *buffer, u64 max);
+/*
+ * Write bytes, or a text (NULL: an empty one), to a buffer that was checked, and their true
+ * size into it; see npumem_drm.h. -EFAULT.
+ */
+int npumem_buffer_give(struct drm_npumem_buffer *buffer, const void *data, u64 size);
+int npumem_text_give(struct drm_npumem_buffer *buffer, const char *text);
 /* Copy a blob of user memory, once. ERR_PTR on error; kvfree() it. */
-void *npumem_blob_copy(u64 ptr, u64 size);
+void *npumem_blob_copy(const struct drm_npumem_buffer *user);
+
+/**
+ * struct npu_verdict_user - verdict on its way to user memory
+ * @verdict: where the rules write it
+ * @ptr: user address, or zero
+ * @room: bytes there
+ * @fault: -EFAULT if they cannot be written, else zero
+ *
+ * npumem_verdict_begin() checks the ioctl's buffer, makes it all zero and says the true
+ * size there; npumem_verdict_end() writes the verdict of a refusal. -EFAULT never hides an
+ * errno: end() returns it only for a call that would have succeeded. A call that cannot be
+ * undone by then looks at @fault before.
+ */
+struct npu_verdict_user {
+	struct npumem_verdict verdict;
+	u64 ptr;
+	u64 room;
+	int fault;
+};
+
+int npumem_verdict_begin(struct npu_verdict_user *v, struct drm_npumem_buffer *user);
+int npumem_verdict_end(struct npu_verdict_user *v, int err);
 
 /**
  * struct npu_log_user - verifier log on its way to user memory
- * @user: the ioctl's log fields
+ * @user: the ioctl's buffer for it
  * @log: where the verifier writes its text
  *
  * npumem_log_begin() checks the ioctl's log fields and allocates; npumem_log_end()
- * copies the text out, sets true_size and frees. -EFAULT of the log never hides
- * the verdict's errno.
+ * copies the text out, says its true size and frees. -EFAULT never hides an errno.
  */
 struct npu_log_user {
-	struct drm_npumem_log *user;
+	struct drm_npumem_buffer *user;
 	struct npuv_log log;
 };
 

@@ -143,11 +143,13 @@ static int check_positions(const struct npu_run *run, struct drm_npumem_job *spe
 	u32 count = run->plan->v->positions.count;
 	struct npu_engine *engine;
 
-	if (spec->flags || spec->pad || !spec->position_count || spec->first_position >= count ||
+	if (spec->flags || !spec->position_count || spec->first_position >= count ||
 	    spec->position_count > count - spec->first_position)
 		return -EINVAL;
-	if (!spec->commands != !spec->commands_size || spec->commands_size > NPUMEM_MAX_COMMANDS)
+	if (!spec->commands.ptr != !spec->commands.size)
 		return -EINVAL;
+	if (spec->commands.size > NPUMEM_MAX_COMMANDS)
+		return -E2BIG;
 	engine = npumem_engine_lookup(run->dev, spec->engine);
 	if (!engine)
 		return -EINVAL;
@@ -163,7 +165,7 @@ static int check_edge(const struct npu_run *run, struct drm_npumem_job *spec)
 	u32 count = run->plan->v->edges.count;
 
 	if (spec->flags != NPUMEM_JOB_EDGE || spec->position_count || spec->engine ||
-	    spec->commands || spec->commands_size || spec->pad || spec->first_position >= count)
+	    spec->commands.ptr || spec->commands.size || spec->first_position >= count)
 		return -EINVAL;
 	spec->first_position = array_index_nospec(spec->first_position, count);
 	return 0;
@@ -218,16 +220,16 @@ err_job:
 /* Copy a job's commands, once, since the caller may change them meanwhile. */
 static int job_copy_commands(struct npu_job *job, const struct drm_npumem_job *spec)
 {
-	int err =
-		npumem_client_charge(job->run->client, NPUMEM_RESOURCE_MEMORY, spec->commands_size);
+	u32 size = spec->commands.size;
+	int err = npumem_client_charge(job->run->client, NPUMEM_RESOURCE_MEMORY, size);
 
 	if (err)
 		return err;
-	job->commands_size = spec->commands_size;
+	job->commands_size = size;
 	job->commands = kvmalloc(job->commands_size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!job->commands)
 		return -ENOMEM;
-	if (copy_from_user(job->commands, u64_to_user_ptr(spec->commands), job->commands_size))
+	if (copy_from_user(job->commands, u64_to_user_ptr(spec->commands.ptr), size))
 		return -EFAULT;
 	return 0;
 }
@@ -269,7 +271,7 @@ struct npu_job *npumem_job_create(struct npu_run *run, const struct drm_npumem_j
 		return job;
 	job->first = spec->first_position;
 	job->count = spec->position_count;
-	if (spec->commands)
+	if (spec->commands.size)
 		err = job_copy_commands(job, spec);
 	if (!err)
 		err = job_check_commands(job, ticks);

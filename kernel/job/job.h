@@ -65,7 +65,7 @@ static inline bool npumem_job_is_edge(const struct drm_npumem_job *spec)
 
 /*
  * SUBMIT checks an entry first, which also makes its index safe to use: -EINVAL,
- * -EOPNOTSUPP. Then it makes a job of the entry's positions, or one without positions.
+ * -E2BIG, -EOPNOTSUPP. Then it makes a job of the entry's positions, or one without positions.
  * ERR_PTR: the errno of the engine's check(), -EFAULT, -EBUSY (the client has too many jobs),
  * -EDQUOT, -ENOMEM, -EINTR. @ticks: see npuv_tick(); the same for all jobs of a SUBMIT.
  */

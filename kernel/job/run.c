@@ -373,11 +373,8 @@ int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file 
 
 	args->handle = 0;
 	args->arena_bo = 0;
-	if (args->flags || args->pad)
-		return npumem_refuse(drm, -EINVAL, "RUN_CREATE: flags %#x, pad %u", args->flags,
-				     args->pad);
-	if (args->share_group)
-		return npumem_refuse(drm, -EOPNOTSUPP, "RUN_CREATE: share groups");
+	if (args->flags)
+		return npumem_refuse(drm, -EINVAL, "RUN_CREATE: flags %#x", args->flags);
 	bank = npumem_bank_lookup(dev, args->bank);
 	if (!bank)
 		return npumem_refuse(drm, -EINVAL, "RUN_CREATE: no bank %u", args->bank);

@@ -72,6 +72,7 @@
  * @access: CPU access to imported buffers, or NULL; once the jobs are pushed they end it
  * @generation: generation of the bindings that @access is for
  * @ticks: counts the work of all loops, see npuv_tick()
+ * @refusal: verdict of a refusal, on its way to the caller
  */
 struct submit {
 	struct drm_device *drm;
@@ -91,6 +92,7 @@ struct submit {
 	struct npu_cpu_access *access;
 	u64 generation;
 	u32 ticks;
+	struct npu_verdict_user refusal;
 };
 
 /* ---------------------------------------------------- check and make the jobs */
@@ -115,9 +117,9 @@ static int submit_check_jobs(struct submit *submit)
 			submit->args->failed_job = i;
 			return npumem_refuse(
 				submit->drm, err,
-				"SUBMIT: job %u (%s %u + %u, commands of %u, flags %#x)", i,
+				"SUBMIT: job %u (%s %u + %u, commands of %llu, flags %#x)", i,
 				npumem_job_is_edge(spec) ? "edge" : "positions",
-				spec->first_position, spec->position_count, spec->commands_size,
+				spec->first_position, spec->position_count, spec->commands.size,
 				spec->flags);
 		}
 	}
@@ -140,10 +142,10 @@ static int submit_create_jobs(struct submit *submit)
 		if (IS_ERR(job)) {
 			submit->args->failed_job = i;
 			return npumem_refuse(submit->drm, (int)PTR_ERR(job),
-					     "SUBMIT: job %u (positions %u + %u, commands of %u)",
+					     "SUBMIT: job %u (positions %u + %u, commands of %llu)",
 					     i, submit->specs[i].first_position,
 					     submit->specs[i].position_count,
-					     submit->specs[i].commands_size);
+					     submit->specs[i].commands.size);
 		}
 		submit->jobs[submit->job_count++] = job;
 	}
@@ -198,7 +200,7 @@ static int submit_check_bound(struct submit *submit)
 			if (npuv_tick(&submit->ticks, 1))
 				return -EINTR;
 			err = step_check_bound(submit->run, spec->first_position + p,
-					       &submit->ticks, &submit->args->verdict);
+					       &submit->ticks, &submit->refusal.verdict);
 			if (err == -ENXIO)
 				submit->args->failed_job = i;
 			if (err)
@@ -463,10 +465,10 @@ static int submit_states(struct submit *submit)
 		for (u = 0; u < spec_units(spec); u++) {
 			if (npumem_job_is_edge(spec))
 				err = npuv_states_cross(states, spec->first_position,
-							&args->verdict);
+							&submit->refusal.verdict);
 			else
 				err = npuv_states_submit(states, spec->first_position + u,
-							 &args->verdict);
+							 &submit->refusal.verdict);
 			if (err == -EPERM)
 				args->failed_job = i;
 			if (err)
@@ -661,7 +663,7 @@ static int submit_locked(struct submit *submit)
 	if (err)
 		return err;
 	if (npumem_run_error(submit->run)) {
-		npumem_verdict_init(&submit->args->verdict, NPUMEM_RULE_ENFORCE_LOST);
+		npumem_verdict_init(&submit->refusal.verdict, NPUMEM_RULE_ENFORCE_LOST);
 		return -EIO;
 	}
 	err = submit_check_bound(submit);
@@ -669,7 +671,8 @@ static int submit_locked(struct submit *submit)
 		err = submit_states(submit);
 	if (err)
 		return err;
-	err = submit_fence_and_push(submit);
+	/* What cannot be told of a refusal is said while there is something to refuse. */
+	err = submit->refusal.fault ?: submit_fence_and_push(submit);
 	return err ? submit_back_out(submit, submit->args->jobs.count, 0, err) : 0;
 }
 
@@ -712,7 +715,7 @@ static int submit_do(struct submit *submit)
 	} while (err == -ESTALE && !fatal_signal_pending(current));
 out:
 	if (err == -EPERM || err == -ENXIO)
-		npumem_fault_refused(run, err, &submit->args->verdict);
+		npumem_fault_refused(run, err, &submit->refusal.verdict);
 	trace_npumem_submit(run->id, submit->args->jobs.count, err);
 	return err;
 }
@@ -724,11 +727,13 @@ int npumem_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *fil
 	int err;
 
 	args->failed_job = NPUMEM_NONE;
-	memset(&args->verdict, 0, sizeof(args->verdict));
 	if (args->flags || args->pad)
 		return npumem_refuse(drm, -EINVAL, "SUBMIT: flags %#x, pad %u", args->flags,
 				     args->pad);
+	err = npumem_verdict_begin(&submit.refusal, &args->verdict);
+	if (err)
+		return npumem_refuse(drm, err, "SUBMIT: verdict");
 	err = submit_do(&submit);
 	submit_fini(&submit);
-	return err;
+	return npumem_verdict_end(&submit.refusal, err);
 }

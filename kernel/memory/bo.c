@@ -395,7 +395,7 @@ int npumem_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *fi
 {
 	struct drm_npumem_bo_wait *args = data;
 	struct drm_gem_object *obj;
-	long ret, timeout = drm_timeout_abs_to_jiffies(args->timeout_ns);
+	long ret, timeout = drm_timeout_abs_to_jiffies(args->deadline_ns);
 
 	if (args->pad)
 		return npumem_refuse(drm, -EINVAL, "BO_WAIT: pad is not zero");

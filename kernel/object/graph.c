@@ -53,14 +53,14 @@ void npumem_graph_release_file(struct npu_file *file)
  * like, so request_mmap() of upcall/fd.c does without remap_vmalloc_range(). No process is
  * killed to make room for a blob.
  */
-static int graph_blob(struct npu_graph *graph, u64 ptr)
+static int graph_blob(struct npu_graph *graph, u64 user)
 {
 	graph->blob =
 		__vmalloc(PAGE_ALIGN(max_t(u64, graph->size, 1)),
 			  GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 	if (!graph->blob)
 		return -ENOMEM;
-	return copy_from_user(graph->blob, u64_to_user_ptr(ptr), graph->size) ? -EFAULT : 0;
+	return copy_from_user(graph->blob, u64_to_user_ptr(user), graph->size) ? -EFAULT : 0;
 }
 
 static int graph_charge(struct npu_graph *graph, u64 bytes)
@@ -77,37 +77,37 @@ static int graph_charge(struct npu_graph *graph, u64 bytes)
  * for as long as user space likes, so no lock is held; and many callers may copy at once, so
  * the memory is charged before.
  */
-static struct npu_graph *graph_read(struct npu_client *client,
-				    const struct drm_npumem_graph_create *args)
+static struct npu_graph *graph_read(struct npu_client *client, const struct drm_npumem_buffer *blob)
 {
 	struct npu_graph *graph;
 	int err;
 
-	if (args->size > npuv_default_limits.max_blob)
-		return ERR_PTR(-E2BIG);
+	err = npumem_buffer_check(blob, npuv_default_limits.max_blob);
+	if (err)
+		return ERR_PTR(err);
 	graph = kzalloc(sizeof(*graph), GFP_KERNEL_ACCOUNT);
 	if (!graph)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&graph->ref);
-	graph->size = args->size;
+	graph->size = blob->size;
 	graph->client = npumem_client_get(client);
 	err = graph_charge(graph, sizeof(*graph) + PAGE_ALIGN(graph->size));
 	if (!err)
-		err = graph_blob(graph, args->blob);
+		err = graph_blob(graph, blob->ptr);
 	if (!err)
 		return graph;
 	npumem_graph_put(graph);
 	return ERR_PTR(err);
 }
 
-static int graph_check(struct npu_graph *graph, struct drm_npumem_graph_create *args,
+static int graph_check(struct npu_graph *graph, struct npumem_verdict *verdict,
 		       struct npuv_log *log)
 {
 	int err = npumem_client_begin_verify(graph->client);
 
 	if (err)
 		return err;
-	err = npuv_graph_create(graph->blob, graph->size, &npuv_default_limits, log, &args->verdict,
+	err = npuv_graph_create(graph->blob, graph->size, &npuv_default_limits, log, verdict,
 				&graph->v);
 	if (!err)
 		err = graph_charge(graph, npuv_graph_bytes(graph->v));
@@ -115,15 +115,15 @@ static int graph_check(struct npu_graph *graph, struct drm_npumem_graph_create *
 	return err;
 }
 
-static struct npu_graph *graph_new(struct npu_client *client, struct drm_npumem_graph_create *args,
-				   struct npuv_log *log)
+static struct npu_graph *graph_new(struct npu_client *client, const struct drm_npumem_buffer *blob,
+				   struct npumem_verdict *verdict, struct npuv_log *log)
 {
-	struct npu_graph *graph = graph_read(client, args);
+	struct npu_graph *graph = graph_read(client, blob);
 	int err;
 
 	if (IS_ERR(graph))
 		return graph;
-	err = graph_check(graph, args, log);
+	err = graph_check(graph, verdict, log);
 	if (!err)
 		return graph;
 	npumem_graph_put(graph);
@@ -135,20 +135,23 @@ int npumem_ioctl_graph_create(struct drm_device *drm, void *data, struct drm_fil
 	struct npu_file *priv = file->driver_priv;
 	struct drm_npumem_graph_create *args = data;
 	struct npu_graph *graph;
+	struct npu_verdict_user verdict;
 	struct npu_log_user log;
 	int err;
 
 	args->handle = 0;
-	memset(&args->verdict, 0, sizeof(args->verdict));
 	if (args->flags)
 		return npumem_refuse(drm, -EINVAL, "GRAPH_CREATE: unknown flags %#x", args->flags);
-	err = npumem_log_begin(&log, &args->log);
+	err = npumem_verdict_begin(&verdict, &args->verdict);
+	if (!err)
+		err = npumem_log_begin(&log, &args->log);
 	if (err)
-		return err;
-	graph = graph_new(priv->client, args, &log.log);
+		return npumem_refuse(drm, err, "GRAPH_CREATE: verdict or log");
+	graph = graph_new(priv->client, &args->blob, &verdict.verdict, &log.log);
 	err = npumem_log_end(&log, PTR_ERR_OR_ZERO(graph));
+	err = npumem_verdict_end(&verdict, err);
 	if (IS_ERR(graph))
-		return npumem_refuse(drm, err, "GRAPH_CREATE: %llu bytes refused", args->size);
+		return npumem_refuse(drm, err, "GRAPH_CREATE: %llu bytes refused", args->blob.size);
 	if (!err)
 		err = npumem_handle_alloc(&priv->graphs, graph, &args->handle);
 	if (err) {

@@ -113,8 +113,7 @@ static int submit(struct victim *v, uint32_t position)
 	struct drm_npumem_job job = {
 		.first_position = position,
 		.position_count = 1,
-		.commands = (uintptr_t)&command,
-		.commands_size = sizeof(command),
+		.commands = { (uintptr_t)&command, sizeof(command) },
 	};
 	struct npumem_submit args = { .jobs = &job, .job_count = 1 };
 	int err;

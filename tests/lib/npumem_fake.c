@@ -31,12 +31,28 @@ int __wrap_drmSyncobjTimelineWait(int fd, uint32_t *handles, uint64_t *points, u
 int __wrap_drmPrimeFDToHandle(int fd, int prime, uint32_t *handle);
 int __wrap_drmPrimeHandleToFD(int fd, uint32_t handle, uint32_t flags, int *prime);
 
+void fake_give(struct drm_npumem_buffer *buffer, const void *data, uint64_t size)
+{
+	uint8_t *at = (void *)(uintptr_t)buffer->ptr;
+	uint64_t given = buffer->size < size ? buffer->size : size;
+
+	if (at) {
+		memcpy(at, data, given);
+		memset(at + given, 0, buffer->size - given);
+	}
+	buffer->size = size;
+}
+
+/* The one record that there is. */
 static void answer(struct drm_npumem_dev_query *query, const void *data, uint32_t size)
 {
-	if (query->ptr)
-		memcpy((void *)(uintptr_t)query->ptr, data,
-		       query->size < size ? query->size : size);
-	query->size = size;
+	struct drm_npumem_buffer record = query->answer;
+
+	if (record.size > query->stride)
+		record.size = query->stride;
+	fake_give(&record, data, size);
+	query->answer.size = query->stride;
+	query->next = 0;
 }
 
 static int dev_query(struct drm_npumem_dev_query *query)
@@ -98,9 +114,7 @@ int fake_default(unsigned long request, void *argument)
 
 		args->state = NPUMEM_PLAN_STATE_READY;
 		args->arena_size = 5000;
-		if (args->blob)
-			memcpy((void *)(uintptr_t)args->blob, BLOB, sizeof(BLOB));
-		args->size = sizeof(BLOB);
+		fake_give(&args->blob, BLOB, sizeof(BLOB));
 		return 0;
 	}
 	case DRM_IOCTL_NPUMEM_RUN_CREATE: {
@@ -140,6 +154,7 @@ void fake_reset(void)
 {
 	memset(&fake, 0, sizeof(fake));
 	fake.name = NPUMEM_DRIVER_NAME;
+	fake.major = NPUMEM_UAPI_MAJOR;
 	fake.handler = fake_default;
 }
 
@@ -198,6 +213,8 @@ drmVersionPtr __wrap_drmGetVersion(int fd)
 	version = calloc(1, sizeof(*version));
 	assert_non_null(version);
 	version->name = strdup(fake.name);
+	version->version_major = fake.major;
+	version->version_minor = NPUMEM_UAPI_MINOR;
 	return version;
 }
 

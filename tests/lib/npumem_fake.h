@@ -16,6 +16,7 @@
 /*
  * struct fake - what the driver does, and what was asked of it
  * @name: that drmGetVersion() reports; NULL: not a DRM device
+ * @major: of its version
  * @handler: called for every ioctl of ours with the argument struct; returns 0
  *	or a positive errno. NULL: fake_default()
  * @interrupts: ioctls that end with EINTR before the next one goes through;
@@ -34,6 +35,7 @@
  */
 struct fake {
 	const char *name;
+	int major;
 	int (*handler)(unsigned long request, void *argument);
 	unsigned int interrupts;
 	unsigned int calls;
@@ -57,6 +59,8 @@ extern struct fake fake;
 
 /* A well-behaved driver: one bank, one engine, handles 7 (graph), 8 (plan), ... */
 int fake_default(unsigned long request, void *argument);
+/* What a driver does with a buffer: the beginning, zeros behind, the true size. */
+void fake_give(struct drm_npumem_buffer *buffer, const void *data, uint64_t size);
 /* Forget everything; a well-behaved driver called "npumem". */
 void fake_reset(void);
 /* Device on a memfd of some pages. */

@@ -218,16 +218,19 @@ TEST_F(bind, tensor_fixed_and_external)
 {
 	struct model m = model_external();
 	struct npu_log log;
-	struct drm_npumem_graph_create args = { .log = npu_log(&log, 1) };
+	struct npumem_verdict verdict;
+	struct drm_npumem_graph_create args = {
+		.log = npu_log(&log, 1),
+		.verdict = NPU_BUFFER(verdict),
+	};
 	struct blob graph;
 
 	m.tensors[EXTERNAL_X].flags |= NPUMEM_TENSOR_FLAG_FIXED;
 	graph = model_graph(&m);
-	args.blob = (uintptr_t)graph.data;
-	args.size = graph.size;
+	args.blob = NPU_BYTES(graph.data, graph.size);
 	EXPECT_EQ(-EINVAL, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args));
-	EXPECT_EQ(NPUMEM_RULE_FORMAT, args.verdict.rule);
-	EXPECT_EQ(EXTERNAL_X, args.verdict.tensor);
+	EXPECT_EQ(NPUMEM_RULE_FORMAT, verdict.rule);
+	EXPECT_EQ(EXTERNAL_X, verdict.tensor);
 	EXPECT_EQ(0, args.handle);
 	EXPECT_NE(NULL, strstr(log.text, "tensor 0"))
 	TH_LOG("log: %s", log.text);
@@ -248,12 +251,12 @@ TEST_F(bind, unbound)
 	ASSERT_EQ(0, world_bind(&self->w, EXTERNAL_Y, 0, 0));
 	EXPECT_EQ(-ENXIO, world_submit(&self->w, jobs, 2, &args));
 	EXPECT_EQ(1, args.failed_job);
-	EXPECT_EQ(NPUMEM_RULE_ENFORCE_BIND, args.verdict.rule);
-	EXPECT_EQ(EXTERNAL_STORE, args.verdict.position);
-	EXPECT_EQ(EXTERNAL_STORE, args.verdict.step);
-	EXPECT_EQ(EXTERNAL_Y, args.verdict.tile);
-	EXPECT_EQ(EXTERNAL_Y, args.verdict.tensor);
-	EXPECT_EQ(NPUMEM_NONE, args.verdict.other_tensor);
+	EXPECT_EQ(NPUMEM_RULE_ENFORCE_BIND, world_verdict(&args)->rule);
+	EXPECT_EQ(EXTERNAL_STORE, world_verdict(&args)->position);
+	EXPECT_EQ(EXTERNAL_STORE, world_verdict(&args)->step);
+	EXPECT_EQ(EXTERNAL_Y, world_verdict(&args)->tile);
+	EXPECT_EQ(EXTERNAL_Y, world_verdict(&args)->tensor);
+	EXPECT_EQ(NPUMEM_NONE, world_verdict(&args)->other_tensor);
 	/* No state has moved. Steps that do without it go. */
 	jobs[1].position_count = 1;
 	EXPECT_EQ(0, world_submit(&self->w, jobs, 2, &args));
@@ -378,7 +381,7 @@ TEST_F(bind, of_this_run_only)
 	EXPECT_EQ(0, submit_all(&self->w));
 	ASSERT_EQ(0, world_open(&other, self->fd, &self->model));
 	EXPECT_EQ(-ENXIO, world_mix(&other, 0, EXTERNAL_STEPS, KEY, &args));
-	EXPECT_EQ(EXTERNAL_X, args.verdict.tensor);
+	EXPECT_EQ(EXTERNAL_X, world_verdict(&args)->tensor);
 	world_close(&other);
 }
 
@@ -407,8 +410,8 @@ TEST_F(bind, alias_of_an_external_tensor)
 	EXPECT_EQ(-ENXIO, world_step(&w, 0, NPUMEM_SIM_MIX, KEY));
 	world_submit(&w, &(struct drm_npumem_job){ .position_count = 1, .engine = w.engine }, 1,
 		     &args);
-	EXPECT_EQ(0, args.verdict.tensor);
-	EXPECT_EQ(0, args.verdict.tile);
+	EXPECT_EQ(0, world_verdict(&args)->tensor);
+	EXPECT_EQ(0, world_verdict(&args)->tile);
 	ASSERT_EQ(0, world_bind(&w, 0, self->system, 17));
 	fill(self->system_map, BO_SIZE, 5);
 	ASSERT_EQ(0, world_step(&w, 0, NPUMEM_SIM_MIX, KEY));

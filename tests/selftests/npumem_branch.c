@@ -107,8 +107,8 @@ TEST(branches)
 		/* The other arm is closed. */
 		closed = mix(&w, arm == 1 ? 1 : 2);
 		EXPECT_EQ(-EPERM, world_submit(&w, &closed, 1, &args));
-		EXPECT_EQ(NPUMEM_RULE_ENFORCE_EDGE, args.verdict.rule);
-		EXPECT_EQ(arm == 1 ? 1 : 2, args.verdict.position);
+		EXPECT_EQ(NPUMEM_RULE_ENFORCE_EDGE, world_verdict(&args)->rule);
+		EXPECT_EQ(arm == 1 ? 1 : 2, world_verdict(&args)->position);
 		jobs[n++] = world_edge(arm < 2 ? 5 : 6);
 		ASSERT_EQ(0, world_submit(&w, jobs + 2, n - 2, &args));
 		ASSERT_EQ(0, world_wait(&w));

@@ -175,7 +175,7 @@ static struct npumem_verdict refused(struct __test_metadata *_metadata, struct w
 
 	EXPECT_EQ(-EPERM, world_submit(w, &job, 1, &args));
 	EXPECT_EQ(0, args.failed_job);
-	return args.verdict;
+	return *world_verdict(&args);
 }
 
 static void set_input(struct world *w, unsigned int seed)
@@ -249,7 +249,7 @@ static bool runs(struct world *w, const struct model *m, int iterations, uint32_
 		err = world_wait(w);
 	if (err)
 		printf("# iterations %d, batch %u, job %u: %s, rule %u\n", iterations, batch, i,
-		       strerror(-err), args.verdict.rule);
+		       strerror(-err), world_verdict(&args)->rule);
 	expected(m, iterations, iterations, y);
 	return !err && !memcmp(w->arena, y, SIZE);
 }
@@ -395,8 +395,8 @@ TEST_F(loop, range_across_instances)
 	ASSERT_EQ(0, cross(&self->w, ENTER, &args));
 	job.position_count = 3;
 	EXPECT_EQ(-EPERM, world_submit(&self->w, &job, 1, &args));
-	EXPECT_EQ(NPUMEM_RULE_ENFORCE_EDGE, args.verdict.rule);
-	EXPECT_EQ(P_HALF2, args.verdict.position);
+	EXPECT_EQ(NPUMEM_RULE_ENFORCE_EDGE, world_verdict(&args)->rule);
+	EXPECT_EQ(P_HALF2, world_verdict(&args)->position);
 	job.position_count = 2;
 	EXPECT_EQ(0, world_submit(&self->w, &job, 1, &args));
 }
@@ -473,8 +473,8 @@ TEST_F(loop, edge_fields)
 	  sizeof(((struct drm_npumem_job *)0)->member), value }
 		FIELD(first_position, PLAN_EDGES), FIELD(first_position, NPUMEM_NONE),
 		FIELD(position_count, 1),	   FIELD(engine, 1),
-		FIELD(flags, NPUMEM_JOB_EDGE | 2), FIELD(commands, 8),
-		FIELD(commands_size, 8),	   FIELD(pad, 1),
+		FIELD(flags, NPUMEM_JOB_EDGE | 2), FIELD(commands.ptr, 8),
+		FIELD(commands.size, 8),
 	};
 	struct drm_npumem_submit args;
 	struct drm_npumem_job job;
@@ -487,7 +487,7 @@ TEST_F(loop, edge_fields)
 		EXPECT_EQ(-EINVAL, world_submit(&self->w, &job, 1, &args))
 		TH_LOG("field: %s", fields[i].what);
 		EXPECT_EQ(0, args.failed_job);
-		EXPECT_EQ(NPUMEM_RULE_NONE, args.verdict.rule);
+		EXPECT_EQ(NPUMEM_RULE_NONE, world_verdict(&args)->rule);
 	}
 	EXPECT_EQ(0, cross(&self->w, ENTER, &args));
 }
@@ -551,7 +551,7 @@ TEST_F_TIMEOUT(loop, undo_across_edges, LONG)
 				ASSERT_EQ(0,
 					  world_submit(&self->w, jobs + done, count - done, &args))
 			TH_LOG("%u jobs done, %u taken back: rule %u", done, last - done,
-			       args.verdict.rule);
+			       world_verdict(&args)->rule);
 			ASSERT_EQ(0, world_wait(&self->w));
 			expected(&self->model, 3, 2, y);
 			EXPECT_EQ(0, memcmp(self->w.arena, y, SIZE));
@@ -573,8 +573,8 @@ TEST_F(loop, undo_of_a_refused_edge)
 
 	EXPECT_EQ(-EPERM, world_submit(&self->w, jobs, 6, &args));
 	EXPECT_EQ(5, args.failed_job);
-	EXPECT_EQ(NPUMEM_RULE_ENFORCE_EDGE, args.verdict.rule);
-	EXPECT_EQ(HALF, args.verdict.other_step);
+	EXPECT_EQ(NPUMEM_RULE_ENFORCE_EDGE, world_verdict(&args)->rule);
+	EXPECT_EQ(HALF, world_verdict(&args)->other_step);
 	EXPECT_TRUE(npu_all_bytes(self->w.arena, self->w.arena_size, 0));
 	EXPECT_TRUE(runs(&self->w, &self->model, 5, 100));
 }
@@ -590,7 +590,7 @@ TEST_F_TIMEOUT(loop, undo_of_hundreds_of_iterations, LONG)
 	jobs[count - 1] = world_edge(EXIT);
 	EXPECT_EQ(-EPERM, world_submit(&self->w, jobs, count, &args));
 	EXPECT_EQ(count - 1, args.failed_job);
-	EXPECT_EQ(NPUMEM_RULE_ENFORCE_EDGE, args.verdict.rule);
+	EXPECT_EQ(NPUMEM_RULE_ENFORCE_EDGE, world_verdict(&args)->rule);
 	free(jobs);
 	EXPECT_TRUE(in_block(0));
 	EXPECT_TRUE(runs(&self->w, &self->model, 400, 1000));
@@ -701,7 +701,7 @@ TEST_F(loop, edge_alone_behind_a_job_that_fails)
 	/* Lost: an edge is refused like all else, until the run is reset. */
 	edge = world_edge(ODD);
 	EXPECT_EQ(-EIO, world_submit(&self->w, &edge, 1, &args));
-	EXPECT_EQ(NPUMEM_RULE_ENFORCE_LOST, args.verdict.rule);
+	EXPECT_EQ(NPUMEM_RULE_ENFORCE_LOST, world_verdict(&args)->rule);
 	ASSERT_EQ(0, world_reset(&self->w));
 	EXPECT_TRUE(runs(&self->w, &self->model, 3, 5));
 }
@@ -712,7 +712,11 @@ TEST_F(loop, edge_alone_behind_a_job_that_fails)
 TEST(plan_that_moves_a_carried_tensor)
 {
 	struct npu_log log;
-	struct drm_npumem_plan_load args = { .log = npu_log(&log, 1) };
+	struct npumem_verdict verdict;
+	struct drm_npumem_plan_load args = {
+		.log = npu_log(&log, 1),
+		.verdict = NPU_BUFFER(verdict),
+	};
 	struct model m = model_loop();
 	struct blob graph = model_graph(&m), plan;
 	int fd = npu_open();
@@ -726,10 +730,9 @@ TEST(plan_that_moves_a_carried_tensor)
 			m.placements[i].offset = 4 * SIZE;
 	m.info.arena_size = 5 * SIZE;
 	plan = model_plan(&m);
-	args.blob = (uintptr_t)plan.data;
-	args.size = plan.size;
+	args.blob = NPU_BYTES(plan.data, plan.size);
 	EXPECT_EQ(-EINVAL, npu_ioctl(fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args));
-	EXPECT_EQ(NPUMEM_RULE_V6_EDGE, args.verdict.rule)
+	EXPECT_EQ(NPUMEM_RULE_V6_EDGE, verdict.rule)
 	TH_LOG("log: %s", log.text);
 	EXPECT_EQ(0, args.handle);
 	blob_free(&plan);

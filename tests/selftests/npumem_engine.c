@@ -78,15 +78,11 @@ FIXTURE_TEARDOWN(engine)
 
 static int engine_name(int fd, char *name, size_t size)
 {
-	struct drm_npumem_engine engine = { 0 };
-	struct drm_npumem_dev_query query = {
-		.type = NPUMEM_QUERY_ENGINES,
-		.size = sizeof(engine),
-		.ptr = (uintptr_t)&engine,
-	};
+	struct drm_npumem_engine engine[1] = { 0 };
+	struct drm_npumem_dev_query query = NPU_QUERY(NPUMEM_QUERY_ENGINES, engine);
 	int err = npu_ioctl(fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &query);
 
-	snprintf(name, size, "%s", engine.name);
+	snprintf(name, size, "%s", engine[0].name);
 	return err;
 }
 

@@ -62,11 +62,13 @@ static int submit(FIXTURE_DATA(fault) * self, struct world *w, uint32_t step,
 {
 	struct drm_npumem_job job = world_job(w, step, NPUMEM_SIM_FILL, step + 1);
 	struct drm_npumem_sync sync = { .handle = self->out[step] };
+	static struct npumem_verdict verdict;
 
 	*args = (struct drm_npumem_submit){
 		.run = w->run,
 		.jobs = NPU_ARRAY(&job, 1),
 		.out_syncs = NPU_ARRAY(&sync, 1),
+		.verdict = NPU_BUFFER(verdict),
 	};
 	return npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_SUBMIT, args);
 }
@@ -83,7 +85,7 @@ static void lost_until_reset(struct __test_metadata *_metadata, FIXTURE_DATA(fau
 	uint32_t i;
 
 	EXPECT_EQ(-EIO, submit(self, &self->w, CHAIN_COPY, &args));
-	EXPECT_EQ(NPUMEM_RULE_ENFORCE_LOST, args.verdict.rule);
+	EXPECT_EQ(NPUMEM_RULE_ENFORCE_LOST, world_verdict(&args)->rule);
 	EXPECT_EQ(-EIO, submit(self, &self->w, CHAIN_MIX, &args));
 	for (i = 0; i < CHAIN_STEPS; i++)
 		EXPECT_EQ(0, submit(self, &self->other, i, &args));

@@ -15,15 +15,14 @@
 static int create(struct offers *offers, const struct blob *blob)
 {
 	struct drm_npumem_graph_create args = {
-		.blob = (uintptr_t)blob->data,
-		.size = blob->size,
+		.blob = NPU_BYTES(blob->data, blob->size),
 		.log = npu_log(&offers->log, 1),
+		.verdict = NPU_BUFFER(offers->verdict),
 	};
 	int err = npu_ioctl(offers->fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args);
 
-	offers->verdict = args.verdict;
 	offers->handle = args.handle;
-	offers->log_size = args.log.true_size;
+	offers->log_size = args.log.text.size;
 	return err;
 }
 
@@ -418,26 +417,26 @@ TEST_F(graph, log_levels_and_truncation)
 {
 	struct blob good = model_graph(&self->offers.model), bad = model_graph(&self->offers.model);
 	struct drm_npumem_graph_create args;
-	uint32_t size;
+	struct npumem_verdict verdict;
+	uint64_t size;
 
 	blob_header(&bad)->flags = 1;
 	/* Level 0: no log, the same verdict. */
 	args = (struct drm_npumem_graph_create){
-		.blob = (uintptr_t)bad.data,
-		.size = bad.size,
+		.blob = NPU_BYTES(bad.data, bad.size),
 		.log = npu_log(&self->offers.log, 0),
+		.verdict = NPU_BUFFER(verdict),
 	};
 	EXPECT_EQ(-EBADMSG, npu_ioctl(self->offers.fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args));
-	EXPECT_EQ(NPUMEM_RULE_FORMAT, args.verdict.rule);
-	EXPECT_EQ(offsetof(struct npumem_blob_header, flags), args.verdict.first);
+	EXPECT_EQ(NPUMEM_RULE_FORMAT, verdict.rule);
+	EXPECT_EQ(offsetof(struct npumem_blob_header, flags), verdict.first);
 
 	/* Level 1 says nothing of success; level 2 does. */
 	EXPECT_EQ(0, create(&self->offers, &good));
 	EXPECT_STREQ("", self->offers.log.text);
 	EXPECT_EQ(1, self->offers.log_size);
 	args = (struct drm_npumem_graph_create){
-		.blob = (uintptr_t)good.data,
-		.size = good.size,
+		.blob = NPU_BYTES(good.data, good.size),
 		.log = npu_log(&self->offers.log, 2),
 	};
 	EXPECT_EQ(0, npu_ioctl(self->offers.fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args));
@@ -448,26 +447,24 @@ TEST_F(graph, log_levels_and_truncation)
 	/* Cut short at every size: terminated, and nothing is written beyond. */
 	EXPECT_EQ(-EBADMSG, create(&self->offers, &bad));
 	size = self->offers.log_size;
-	for (args.log.size = 0; args.log.size <= size; args.log.size++) {
-		uint32_t room = args.log.size;
-
+	for (uint64_t room = 0; room <= size + 8; room++) {
 		memset(self->offers.log.text, 'x', sizeof(self->offers.log.text));
-		args.blob = (uintptr_t)bad.data;
-		args.size = bad.size;
+		args.blob = NPU_BYTES(bad.data, bad.size);
 		args.log.level = 1;
+		args.log.text = NPU_BYTES(self->offers.log.text, room);
 		EXPECT_EQ(-EBADMSG,
 			  npu_ioctl(self->offers.fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args));
-		EXPECT_EQ(size, args.log.true_size);
+		EXPECT_EQ(size, args.log.text.size);
 		EXPECT_EQ('x', self->offers.log.text[room]);
-		if (room)
-			EXPECT_EQ(room - 1, strlen(self->offers.log.text) < room ?
-						    strlen(self->offers.log.text) :
-						    room);
+		if (room && room <= size)
+			EXPECT_EQ(room - 1, strlen(self->offers.log.text));
+		/* Behind it there are zeros. */
+		if (room > size)
+			EXPECT_TRUE(npu_all_bytes(self->offers.log.text + size, room - size, 0));
 	}
 
 	/* Nowhere to write it: the reason of the refusal is not hidden. */
-	args.log.size = 64;
-	args.log.ptr = NPU_UNMAPPED;
+	args.log.text = NPU_BYTES(NPU_UNMAPPED, 64);
 	EXPECT_EQ(-EBADMSG, npu_ioctl(self->offers.fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args));
 	blob_free(&good);
 	blob_free(&bad);

@@ -59,9 +59,8 @@ static int call_graph(struct scene *s)
 {
 	char text[TEXT];
 	struct drm_npumem_graph_create args = {
-		.blob = (uintptr_t)s->graphs[0].data,
-		.size = s->graphs[0].size,
-		.log = { .level = 2, .size = sizeof(text), .ptr = (uintptr_t)text },
+		.blob = NPU_BYTES(s->graphs[0].data, s->graphs[0].size),
+		.log = { .level = 2, .text = NPU_BUFFER(text) },
 	};
 	int err = npu_ioctl(s->fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args);
 
@@ -79,9 +78,8 @@ static int call_plan(struct scene *s)
 	char text[TEXT];
 	struct drm_npumem_plan_load args = {
 		.graph = s->graph,
-		.blob = (uintptr_t)s->plans[0].data,
-		.size = s->plans[0].size,
-		.log = { .level = 2, .size = sizeof(text), .ptr = (uintptr_t)text },
+		.blob = NPU_BYTES(s->plans[0].data, s->plans[0].size),
+		.log = { .level = 2, .text = NPU_BUFFER(text) },
 	};
 	int err = npu_ioctl(s->fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args);
 
@@ -95,9 +93,8 @@ static int call_bad_plan(struct scene *s)
 	char text[TEXT];
 	struct drm_npumem_plan_load args = {
 		.graph = s->graph,
-		.blob = (uintptr_t)s->plans[1].data,
-		.size = s->plans[1].size,
-		.log = { .level = 2, .size = sizeof(text), .ptr = (uintptr_t)text },
+		.blob = NPU_BYTES(s->plans[1].data, s->plans[1].size),
+		.log = { .level = 2, .text = NPU_BUFFER(text) },
 	};
 	int err = npu_ioctl(s->fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args);
 

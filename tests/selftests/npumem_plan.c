@@ -17,9 +17,9 @@
 static int load(struct offers *offers, const struct blob *plan)
 {
 	struct drm_npumem_plan_load args = {
-		.blob = (uintptr_t)plan->data,
-		.size = plan->size,
+		.blob = NPU_BYTES(plan->data, plan->size),
 		.log = npu_log(&offers->log, 1),
+		.verdict = NPU_BUFFER(offers->verdict),
 	};
 	struct blob graph = model_graph(&offers->model);
 	int err = world_graph(offers->fd, &graph, &args.graph);
@@ -29,9 +29,8 @@ static int load(struct offers *offers, const struct blob *plan)
 		return -ENOTRECOVERABLE; /* of no PLAN_LOAD */
 	err = npu_ioctl(offers->fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args);
 	world_destroy(offers->fd, DRM_IOCTL_NPUMEM_GRAPH_DESTROY, args.graph);
-	offers->verdict = args.verdict;
 	offers->handle = args.handle;
-	offers->log_size = args.log.true_size;
+	offers->log_size = args.log.text.size;
 	return err;
 }
 
@@ -382,8 +381,7 @@ TEST_F(plan, log_of_success)
 	struct blob graph = model_graph(&self->offers.model),
 		    plan = model_plan(&self->offers.model);
 	struct drm_npumem_plan_load args = {
-		.blob = (uintptr_t)plan.data,
-		.size = plan.size,
+		.blob = NPU_BYTES(plan.data, plan.size),
 		.log = npu_log(&self->offers.log, 2),
 	};
 
@@ -391,7 +389,7 @@ TEST_F(plan, log_of_success)
 	EXPECT_EQ(0, npu_ioctl(self->offers.fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args));
 	EXPECT_EQ(0, strncmp("plan: 3 positions, 4 placements, ", self->offers.log.text, 33))
 	TH_LOG("%s", self->offers.log.text);
-	EXPECT_EQ(strlen(self->offers.log.text) + 1, args.log.true_size);
+	EXPECT_EQ(strlen(self->offers.log.text) + 1, args.log.text.size);
 	blob_free(&graph);
 	blob_free(&plan);
 }
@@ -412,18 +410,18 @@ TEST_F_TIMEOUT(plan, cut_short_anywhere, 600)
 {
 	struct blob graph = model_graph(&self->offers.model),
 		    plan = model_plan(&self->offers.model);
-	struct drm_npumem_plan_load args = { .blob = (uintptr_t)plan.data };
+	struct drm_npumem_plan_load args = { 0 };
 	size_t size;
 
 	ASSERT_EQ(0, world_graph(self->offers.fd, &graph, &args.graph));
 	for (size = 0; size < plan.size; size += 3) {
-		args.size = size;
+		args.blob = NPU_BYTES(plan.data, size);
 		EXPECT_EQ(-EBADMSG, npu_ioctl(self->offers.fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args))
 		TH_LOG("%zu bytes", size);
 	}
-	args.size = plan.size - 1;
+	args.blob = NPU_BYTES(plan.data, plan.size - 1);
 	EXPECT_EQ(-EBADMSG, npu_ioctl(self->offers.fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args));
-	args.size = plan.size;
+	args.blob = NPU_BYTES(plan.data, plan.size);
 	EXPECT_EQ(0, npu_ioctl(self->offers.fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args));
 	blob_free(&graph);
 	blob_free(&plan);

@@ -70,8 +70,7 @@ TEST_F(process, gets_copies_of_the_tiles)
 
 	fill(self->w.arena, self->w.arena_size, 1);
 	memset(self->engine.window, 0xee, WINDOW);
-	job.commands = (uintptr_t)commands;
-	job.commands_size = sizeof(commands);
+	job.commands = NPU_BUFFER(commands);
 	EXPECT_EQ(0, attach_poll(&self->engine));
 	ASSERT_EQ(0, world_submit(&self->w, &job, 1, &args));
 	ASSERT_EQ(0, attach_fetch(&self->engine, &task));
@@ -248,12 +247,11 @@ TEST_F(process, step_that_the_window_cannot_hold)
 
 	detach_engine(&self->engine);
 	ASSERT_EQ(0, attach_engine(&small, self->fd, 0, 4096, ATTACH_HANG));
-	job.commands = (uintptr_t)commands;
 	/* Table, commands and two tiles, each of them at a multiple of 64. */
-	job.commands_size = 4096 - 64 - 2 * SIZE + 1;
+	job.commands = NPU_BYTES(commands, 4096 - 64 - 2 * SIZE + 1);
 	EXPECT_EQ(-EMSGSIZE, world_submit(&self->w, &job, 1, &args));
 	EXPECT_EQ(0, args.failed_job);
-	job.commands_size--;
+	job.commands.size--;
 	EXPECT_EQ(0, world_submit(&self->w, &job, 1, &args));
 	EXPECT_EQ(0, attach_serve(&small, 1, KEY));
 	EXPECT_EQ(0, attach_outcome(&self->w));

@@ -97,16 +97,14 @@ static void graph_and_plan(int fd)
 {
 	uint32_t i = draw(MODELS);
 	struct drm_npumem_graph_create graph = {
-		.blob = (uintptr_t)graphs[i].data,
-		.size = draw(20) ? graphs[i].size : draw(graphs[i].size),
+		.blob = NPU_BYTES(graphs[i].data, draw(20) ? graphs[i].size : draw(graphs[i].size)),
 	};
 	struct drm_npumem_plan_load plan = { .graph = handle() };
 
 	npu_ioctl(fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &graph);
 	i = draw(4) ? i : draw(MODELS);
 	plan.graph = draw(4) ? graph.handle : plan.graph;
-	plan.blob = (uintptr_t)plans[i].data;
-	plan.size = plans[i].size;
+	plan.blob = NPU_BYTES(plans[i].data, plans[i].size);
 	npu_ioctl(fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &plan);
 }
 
@@ -162,8 +160,8 @@ static void submit(int fd)
 		commands[i].value = commands[i].op >= NPUMEM_SIM_FILL ? draw(200) : 0;
 		if (!commands[i].op && draw(2))
 			continue;
-		jobs[i].commands = (uintptr_t)&commands[i];
-		jobs[i].commands_size = draw(16) ? sizeof(commands[i]) : draw(1 << 17);
+		jobs[i].commands =
+			NPU_BYTES(&commands[i], draw(16) ? sizeof(commands[i]) : draw(1 << 17));
 	}
 	for (i = 0; i < 2; i++) {
 		in[i] = (struct drm_npumem_sync){ .handle = handle(), .point = i * draw(5) };
@@ -201,10 +199,8 @@ static void read_plan(int fd)
 	struct drm_npumem_plan_read args = { .handle = handle() };
 	char blob[512], text[128];
 
-	args.blob = (uintptr_t)blob;
-	args.size = sizeof(blob);
-	args.message = (uintptr_t)text;
-	args.message_size = sizeof(text);
+	args.blob = NPU_BUFFER(blob);
+	args.message = NPU_BUFFER(text);
 	npu_ioctl(fd, DRM_IOCTL_NPUMEM_PLAN_READ, &args);
 }
 
@@ -315,12 +311,10 @@ static void make_run(int fd)
 	struct drm_npumem_run_create args = { 0 };
 
 	struct drm_npumem_graph_create graph_args = {
-		.blob = (uintptr_t)graphs[i].data,
-		.size = graphs[i].size,
+		.blob = NPU_BYTES(graphs[i].data, graphs[i].size),
 	};
 	struct drm_npumem_plan_load plan_args = {
-		.blob = (uintptr_t)plans[i].data,
-		.size = plans[i].size,
+		.blob = NPU_BYTES(plans[i].data, plans[i].size),
 	};
 
 	if (npu_ioctl(fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &graph_args))

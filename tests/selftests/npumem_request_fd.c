@@ -285,12 +285,11 @@ TEST_F(request_fd, sound_plan_above_the_budget_is_refused)
 		 (unsigned long long)self->model.info.arena_size,
 		 (unsigned long long)self->args.arena_budget);
 	read.handle = self->args.handle;
-	read.message = (uintptr_t)message;
-	read.message_size = sizeof(message);
+	read.message = NPU_BUFFER(message);
 	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_READ, &read));
 	EXPECT_EQ(NPUMEM_PLAN_STATE_FAILED, read.state);
 	EXPECT_EQ(ENOSPC, read.error);
-	EXPECT_EQ(0, read.size);
+	EXPECT_EQ(0, read.blob.size);
 	EXPECT_STREQ(expected, message);
 	EXPECT_STREQ(expected, settled.message);
 }

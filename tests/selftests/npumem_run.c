@@ -105,8 +105,6 @@ TEST_F(run, create_bad_arguments)
 		{ "plan", { .plan = 0x7fffffff }, -ENOENT },
 		{ "bank", { .bank = 0x7fffffff }, -EINVAL },
 		{ "flags", { .flags = 1 }, -EINVAL },
-		{ "share_group", { .share_group = 1 }, -EOPNOTSUPP },
-		{ "pad", { .pad = 1 }, -EINVAL },
 		{ "host_bo", { .host_bo = 0x7fffffff }, -EINVAL },
 	};
 	struct drm_npumem_run_create args;

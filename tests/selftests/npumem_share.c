@@ -515,14 +515,14 @@ static void *stuck_blob;
 
 static void take_stuck_graph(struct taken *taken)
 {
-	struct drm_npumem_graph_create args = { .blob = (uintptr_t)stuck_blob, .size = 4096 };
+	struct drm_npumem_graph_create args = { .blob = NPU_BYTES(stuck_blob, 4096) };
 
 	npu_ioctl(npu_open(), DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args);
 }
 
 static void take_stuck_plan(struct taken *taken)
 {
-	struct drm_npumem_plan_load args = { .blob = (uintptr_t)stuck_blob, .size = 4096 };
+	struct drm_npumem_plan_load args = { .blob = NPU_BYTES(stuck_blob, 4096) };
 	struct model m = model_chain();
 	struct blob blob = model_graph(&m);
 	int fd = npu_open();

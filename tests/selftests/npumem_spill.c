@@ -356,10 +356,10 @@ static void expect_refused(struct __test_metadata *_metadata, struct world *w, u
 	EXPECT_EQ(-EPERM, submit(w, position, 1, &args))
 	TH_LOG("position %u", position);
 	EXPECT_EQ(0, args.failed_job);
-	EXPECT_EQ(rule, args.verdict.rule)
+	EXPECT_EQ(rule, world_verdict(&args)->rule)
 	TH_LOG("position %u", position);
-	EXPECT_EQ(position, args.verdict.position);
-	EXPECT_EQ(tensor, args.verdict.tensor);
+	EXPECT_EQ(position, world_verdict(&args)->position);
+	EXPECT_EQ(tensor, world_verdict(&args)->tensor);
 }
 
 TEST_F(spill, order_is_enforced)
@@ -434,8 +434,8 @@ TEST_F(spill, all_jobs_or_none)
 	set_inputs(&self->model, self->w.host, self->ref, 9);
 	EXPECT_EQ(-EPERM, world_submit(&self->w, jobs, 3, &args));
 	EXPECT_EQ(2, args.failed_job);
-	EXPECT_EQ(SPILL_AT_FILL_A, args.verdict.position);
-	EXPECT_EQ(NPUMEM_NONE, args.verdict.step);
+	EXPECT_EQ(SPILL_AT_FILL_A, world_verdict(&args)->position);
+	EXPECT_EQ(NPUMEM_NONE, world_verdict(&args)->step);
 	ASSERT_EQ(0, host_wait(&self->w));
 	expect_moved(_metadata, &self->w, 0, 0, 0, 0);
 	ASSERT_EQ(0, world_query(&self->w, &query));

@@ -45,9 +45,9 @@ static struct npumem_verdict refused(struct __test_metadata *_metadata, struct w
 
 	EXPECT_EQ(-EPERM, world_submit(w, &job, 1, &args));
 	EXPECT_EQ(0, args.failed_job);
-	EXPECT_EQ(position, args.verdict.position);
-	EXPECT_EQ(position, args.verdict.step);
-	return args.verdict;
+	EXPECT_EQ(position, world_verdict(&args)->position);
+	EXPECT_EQ(position, world_verdict(&args)->step);
+	return *world_verdict(&args);
 }
 
 static int nop(struct world *w, uint32_t position)
@@ -71,7 +71,7 @@ TEST_F(submit, success_leaves_no_verdict)
 
 	ASSERT_EQ(0, world_submit(&self->w, &job, 1, &args));
 	EXPECT_EQ(NPUMEM_NONE, args.failed_job);
-	EXPECT_EQ(NPUMEM_RULE_NONE, args.verdict.rule);
+	EXPECT_EQ(NPUMEM_RULE_NONE, world_verdict(&args)->rule);
 }
 
 TEST_F(submit, in_another_order_that_respects_the_states)
@@ -171,10 +171,10 @@ TEST_F(submit, all_jobs_or_none)
 
 	EXPECT_EQ(-EPERM, world_submit(&self->w, jobs, 3, &args));
 	EXPECT_EQ(2, args.failed_job);
-	EXPECT_EQ(NPUMEM_RULE_ENFORCE_READ, args.verdict.rule);
-	EXPECT_EQ(JOIN, args.verdict.step);
-	EXPECT_EQ(W, args.verdict.tensor);
-	EXPECT_EQ(EXTRA, args.verdict.other_step);
+	EXPECT_EQ(NPUMEM_RULE_ENFORCE_READ, world_verdict(&args)->rule);
+	EXPECT_EQ(JOIN, world_verdict(&args)->step);
+	EXPECT_EQ(W, world_verdict(&args)->tensor);
+	EXPECT_EQ(EXTRA, world_verdict(&args)->other_step);
 	/* No byte was written, and every state is as it was. */
 	EXPECT_EQ(0, world_wait(&self->w));
 	EXPECT_TRUE(npu_all_bytes(self->w.arena, self->w.arena_size, 0));
@@ -197,7 +197,7 @@ TEST_F(submit, all_positions_of_a_range_or_none)
 	job.position_count = STEPS;
 	EXPECT_EQ(-EPERM, world_submit(&self->w, &job, 1, &args));
 	EXPECT_EQ(0, args.failed_job);
-	EXPECT_EQ(LEFT, args.verdict.position);
+	EXPECT_EQ(LEFT, world_verdict(&args)->position);
 	EXPECT_TRUE(npu_all_bytes(self->w.arena, self->w.arena_size, 0));
 	job.first_position = EXTRA;
 	job.position_count = 2;
@@ -213,8 +213,8 @@ TEST_F(submit, verdict_of_a_range_names_the_position)
 	job.position_count = STEPS;
 	EXPECT_EQ(-EPERM, world_submit(&self->w, &job, 1, &args));
 	/* Z is retired by EXTRA and RIGHT: so it is EXTRA that fails. */
-	EXPECT_EQ(EXTRA, args.verdict.position);
-	EXPECT_EQ(NPUMEM_RULE_ENFORCE_READ, args.verdict.rule);
+	EXPECT_EQ(EXTRA, world_verdict(&args)->position);
+	EXPECT_EQ(NPUMEM_RULE_ENFORCE_READ, world_verdict(&args)->rule);
 	EXPECT_EQ(0, nop(&self->w, LEFT));
 	EXPECT_EQ(0, nop(&self->w, RIGHT));
 }

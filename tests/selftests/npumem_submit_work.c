@@ -70,13 +70,13 @@ TEST(externals_are_not_searched_job_by_job)
 	EXPECT_EQ(-E2BIG, world_submit(&w, jobs, MAX_JOBS, &args));
 	/* The first that is too much: each is 1, and 2 an access, and its cell. */
 	EXPECT_EQ(info.max_submit_work / (1 + 2 * accesses + 1), args.failed_job);
-	EXPECT_EQ(NPUMEM_RULE_NONE, args.verdict.rule);
+	EXPECT_EQ(NPUMEM_RULE_NONE, world_verdict(&args)->rule);
 	EXPECT_EQ(0, world_submit(&w, jobs, 1, &args));
 	/* The rest as before: who accesses what is bound to nothing is told so. */
 	jobs[0] = world_job(&w, 1, NPUMEM_SIM_NOP, 0);
 	EXPECT_EQ(-ENXIO, world_submit(&w, jobs, 1, &args));
-	EXPECT_EQ(NPUMEM_RULE_ENFORCE_BIND, args.verdict.rule);
-	EXPECT_EQ(last, args.verdict.tensor);
+	EXPECT_EQ(NPUMEM_RULE_ENFORCE_BIND, world_verdict(&args)->rule);
+	EXPECT_EQ(last, world_verdict(&args)->tensor);
 	EXPECT_EQ(0, world_wait(&w));
 	world_close(&w);
 	model_free(&m);
@@ -163,7 +163,7 @@ TEST_F(loop, as_much_work_as_the_limit_says_and_no_more)
 	ASSERT_GT(MAX_JOBS, self->most);
 	EXPECT_EQ(-E2BIG, world_submit(&self->w, self->jobs, self->most + 1, &args));
 	EXPECT_EQ(self->most, args.failed_job);
-	EXPECT_EQ(NPUMEM_RULE_NONE, args.verdict.rule);
+	EXPECT_EQ(NPUMEM_RULE_NONE, world_verdict(&args)->rule);
 	EXPECT_EQ(0, submit(self, self->most));
 	EXPECT_EQ(0, world_wait(&self->w));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The uapi as such: struct sizes, and for each ioctl one call that works and
- * all that one wrong field can do to it.
+ * all that one wrong field can do to it; what becomes of verdicts.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,8 @@
 #define ASSERT_SIZE(type, size) _Static_assert(sizeof(struct type) == (size), #type)
 
 ASSERT_SIZE(drm_npumem_array, 16);
-ASSERT_SIZE(drm_npumem_dev_query, 16);
+ASSERT_SIZE(drm_npumem_buffer, 16);
+ASSERT_SIZE(drm_npumem_dev_query, 40);
 ASSERT_SIZE(drm_npumem_info, 88);
 ASSERT_SIZE(drm_npumem_bank, 64);
 ASSERT_SIZE(drm_npumem_engine, 48);
@@ -24,18 +25,18 @@ ASSERT_SIZE(drm_npumem_bo_create, 24);
 ASSERT_SIZE(drm_npumem_bo_mmap_offset, 16);
 ASSERT_SIZE(drm_npumem_bo_wait, 16);
 ASSERT_SIZE(drm_npumem_log, 24);
-ASSERT_SIZE(drm_npumem_graph_create, 96);
+ASSERT_SIZE(drm_npumem_graph_create, 64);
 ASSERT_SIZE(drm_npumem_handle, 8);
 ASSERT_SIZE(drm_npumem_plan_request, 80);
-ASSERT_SIZE(drm_npumem_plan_load, 104);
-ASSERT_SIZE(drm_npumem_plan_read, 136);
-ASSERT_SIZE(drm_npumem_run_create, 32);
+ASSERT_SIZE(drm_npumem_plan_load, 72);
+ASSERT_SIZE(drm_npumem_plan_read, 104);
+ASSERT_SIZE(drm_npumem_run_create, 24);
 ASSERT_SIZE(drm_npumem_run_bind, 24);
 ASSERT_SIZE(drm_npumem_sync, 16);
 ASSERT_SIZE(drm_npumem_job, 32);
-ASSERT_SIZE(drm_npumem_submit, 112);
+ASSERT_SIZE(drm_npumem_submit, 80);
 ASSERT_SIZE(drm_npumem_run_query, 56);
-ASSERT_SIZE(npumem_verdict, 48);
+ASSERT_SIZE(npumem_verdict, 80);
 ASSERT_SIZE(npumem_blob_header, 32);
 ASSERT_SIZE(npumem_blob_section, 32);
 ASSERT_SIZE(npumem_region, 56);
@@ -61,6 +62,7 @@ FIXTURE(uapi)
 	struct blob graph_blob, plan_blob;
 	struct world w;
 	struct npu_log log;
+	struct npumem_verdict verdict;
 	uint8_t out[4096];
 	struct drm_npumem_job job;
 };
@@ -103,7 +105,8 @@ struct field {
 
 /*
  * Spoil one field at a time. With no field spoilt the call works, before and
- * after: what is refused is refused for that field, and leaves nothing behind.
+ * after: what is refused is refused for that field, and leaves nothing behind. An error
+ * of zero: it is another call, but not a wrong one.
  */
 static void spoil_fields(struct __test_metadata *_metadata, int fd, unsigned long request,
 			 const void *valid, const struct field *fields, unsigned int count)
@@ -178,7 +181,9 @@ TEST_F(uapi, shorter_and_longer_structs)
 	struct {
 		struct drm_npumem_dev_query query;
 		uint64_t tail;
-	} args = { .query = { .type = NPUMEM_QUERY_INFO, .size = 4, .ptr = NPU_UNMAPPED } };
+	} args = { .query = { .type = NPUMEM_QUERY_INFO,
+			      .stride = 8,
+			      .answer = NPU_BYTES(NPU_UNMAPPED, 8) } };
 	struct {
 		struct drm_npumem_submit submit;
 		uint64_t tail[2];
@@ -186,7 +191,7 @@ TEST_F(uapi, shorter_and_longer_structs)
 
 	/* The pointer, which is wrong, is cut off: "tell me the size". */
 	EXPECT_EQ(0, npu_ioctl(self->fd, npu_ioctl_resize(DRM_IOCTL_NPUMEM_DEV_QUERY, 8), &args));
-	EXPECT_EQ(sizeof(struct drm_npumem_info), args.query.size);
+	EXPECT_EQ(8, args.query.answer.size);
 	EXPECT_EQ(-EFAULT, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &args));
 
 	/* Nothing at all is all zeros, and those are no query. */
@@ -198,7 +203,7 @@ TEST_F(uapi, shorter_and_longer_structs)
 				 sizeof(args.query)),
 			    &args));
 
-	args.query = (struct drm_npumem_dev_query){ .type = NPUMEM_QUERY_INFO };
+	args.query = (struct drm_npumem_dev_query){ .type = NPUMEM_QUERY_INFO, .stride = 8 };
 	EXPECT_EQ(0, npu_ioctl(self->fd, npu_ioctl_resize(DRM_IOCTL_NPUMEM_DEV_QUERY, sizeof(args)),
 			       &args));
 
@@ -225,26 +230,45 @@ TEST_F(uapi, dev_query)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
-		args = (struct drm_npumem_dev_query){ .type = types[i] };
+		args = (struct drm_npumem_dev_query){ .type = types[i], .stride = sizes[i] };
 		ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &args));
-		EXPECT_EQ(0, args.size % sizes[i]);
-		EXPECT_NE(0, args.size);
-		ASSERT_LE(args.size, sizeof(whole));
-		args.ptr = (uintptr_t)whole;
+		EXPECT_EQ(0, args.answer.size % sizes[i]);
+		EXPECT_NE(0, args.answer.size);
+		EXPECT_EQ(0, args.next);
+		ASSERT_LE(args.answer.size, sizeof(whole));
+		args.answer.ptr = (uintptr_t)whole;
 		ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &args));
-		/* A longer buffer gets what there is, a shorter one its beginning. */
+		/* A longer buffer gets what there is, and zeros behind it. */
 		memset(self->out, 0xff, sizeof(self->out));
-		args.ptr = (uintptr_t)self->out;
-		args.size = sizeof(self->out);
+		args.answer = NPU_BUFFER(self->out);
 		ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &args));
-		EXPECT_EQ(0, memcmp(self->out, whole, args.size));
-		EXPECT_EQ(0xff, self->out[args.size]);
+		EXPECT_EQ(0, memcmp(self->out, whole, args.answer.size));
+		EXPECT_TRUE(npu_all_bytes(self->out + args.answer.size,
+					  sizeof(self->out) - args.answer.size, 0));
+		/* One that has no room for a record gets none. */
 		memset(self->out, 0xff, sizeof(self->out));
-		args.size = 12;
+		args.answer.size = sizes[i] - 8;
 		ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &args));
-		EXPECT_EQ(0, memcmp(self->out, whole, 12));
-		EXPECT_EQ(0xff, self->out[12]);
-		EXPECT_EQ(0, args.size % sizes[i]);
+		EXPECT_TRUE(npu_all_bytes(self->out, sizes[i] - 8, 0));
+		EXPECT_EQ(0xff, self->out[sizes[i] - 8]);
+		EXPECT_EQ(0, args.answer.size % sizes[i]);
+		/* Records of an older user, and of a newer one. */
+		memset(self->out, 0xff, sizeof(self->out));
+		args = (struct drm_npumem_dev_query){ .type = types[i], .stride = 8 };
+		args.answer = NPU_BYTES(self->out, 8);
+		ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &args));
+		EXPECT_EQ(0, memcmp(self->out, whole, 8));
+		EXPECT_EQ(0xff, self->out[8]);
+		args.next = 0;
+		args.stride = sizes[i] + 16;
+		args.answer = NPU_BYTES(self->out, args.stride);
+		ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &args));
+		EXPECT_EQ(0, memcmp(self->out, whole, sizes[i]));
+		EXPECT_TRUE(npu_all_bytes(self->out + sizes[i], 16, 0));
+		/* Behind the last one there is none. */
+		args.first = UINT64_MAX;
+		ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &args));
+		EXPECT_EQ(0, args.answer.size);
 	}
 }
 
@@ -252,14 +276,23 @@ TEST_F(uapi, dev_query_fields)
 {
 	const struct drm_npumem_dev_query valid = {
 		.type = NPUMEM_QUERY_INFO,
-		.size = 64,
-		.ptr = (uintptr_t)self->out,
+		.stride = 64,
+		.answer = NPU_BYTES(self->out, 64),
+		/* Out only. */
+		.next = UINT64_MAX,
 	};
 	static const struct field fields[] = {
 		FIELD(drm_npumem_dev_query, type, 0, -EINVAL),
-		FIELD(drm_npumem_dev_query, type, 4, -EINVAL),
+		FIELD(drm_npumem_dev_query, type, NPUMEM_QUERY_ENGINES + 1, -EINVAL),
 		FIELD(drm_npumem_dev_query, type, 0xffffffff, -EINVAL),
-		FIELD(drm_npumem_dev_query, ptr, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_dev_query, stride, 0, -EINVAL),
+		FIELD(drm_npumem_dev_query, stride, 12, -EINVAL),
+		FIELD(drm_npumem_dev_query, stride, NPUMEM_MAX_RECORD + 8, -E2BIG),
+		FIELD(drm_npumem_dev_query, stride, 0xfffffff8, -E2BIG),
+		FIELD(drm_npumem_dev_query, answer.ptr, 0, 0),
+		FIELD(drm_npumem_dev_query, answer.ptr, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_dev_query, answer.size, NPUMEM_BLOB_MAX_BYTES + 1, -E2BIG),
+		FIELD(drm_npumem_dev_query, answer.size, UINT64_MAX, -E2BIG),
 	};
 
 	spoil_fields(_metadata, self->fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &valid, fields,
@@ -290,25 +323,29 @@ TEST_F(uapi, info_is_what_the_header_says)
 TEST_F(uapi, graph_create_fields)
 {
 	const struct drm_npumem_graph_create valid = {
-		.blob = (uintptr_t)self->graph_blob.data,
-		.size = self->graph_blob.size,
+		.blob = NPU_BYTES(self->graph_blob.data, self->graph_blob.size),
 		.log = npu_log(&self->log, 2),
+		.verdict = NPU_BUFFER(self->verdict),
 		/* Out only: whatever stands there is ignored. */
 		.handle = 0xffffffff,
 	};
 	static const struct field fields[] = {
-		FIELD(drm_npumem_graph_create, blob, 0, -EFAULT),
-		FIELD(drm_npumem_graph_create, blob, NPU_UNMAPPED, -EFAULT),
-		FIELD(drm_npumem_graph_create, size, 0, -EBADMSG),
-		FIELD(drm_npumem_graph_create, size, NPUMEM_BLOB_MAX_BYTES + 1, -E2BIG),
-		FIELD(drm_npumem_graph_create, size, UINT64_MAX, -E2BIG),
+		FIELD(drm_npumem_graph_create, blob.ptr, 0, -EINVAL),
+		FIELD(drm_npumem_graph_create, blob.ptr, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_graph_create, blob.size, 0, -EBADMSG),
+		FIELD(drm_npumem_graph_create, blob.size, NPUMEM_BLOB_MAX_BYTES + 1, -E2BIG),
+		FIELD(drm_npumem_graph_create, blob.size, UINT64_MAX, -E2BIG),
 		FIELD(drm_npumem_graph_create, flags, 1, -EINVAL),
 		FIELD(drm_npumem_graph_create, log.level, 3, -EINVAL),
 		FIELD(drm_npumem_graph_create, log.level, 0, -EINVAL),
 		FIELD(drm_npumem_graph_create, log.pad, 1, -EINVAL),
-		FIELD(drm_npumem_graph_create, log.size, 0xffffffff, -E2BIG),
-		FIELD(drm_npumem_graph_create, log.ptr, NPU_UNMAPPED, -EFAULT),
-		FIELD(drm_npumem_graph_create, log.ptr, 0, -EFAULT),
+		FIELD(drm_npumem_graph_create, log.text.size, 0xffffffff, -E2BIG),
+		FIELD(drm_npumem_graph_create, log.text.ptr, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_graph_create, log.text.ptr, 0, 0),
+		FIELD(drm_npumem_graph_create, verdict.size, NPUMEM_MAX_RECORD + 1, -E2BIG),
+		FIELD(drm_npumem_graph_create, verdict.size, UINT64_MAX, -E2BIG),
+		FIELD(drm_npumem_graph_create, verdict.ptr, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_graph_create, verdict.ptr, 0, 0),
 	};
 
 	spoil_fields(_metadata, self->fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &valid, fields,
@@ -319,9 +356,9 @@ TEST_F(uapi, plan_load_fields)
 {
 	const struct drm_npumem_plan_load valid = {
 		.graph = self->w.graph,
-		.blob = (uintptr_t)self->plan_blob.data,
-		.size = self->plan_blob.size,
+		.blob = NPU_BYTES(self->plan_blob.data, self->plan_blob.size),
 		.log = npu_log(&self->log, 2),
+		.verdict = NPU_BUFFER(self->verdict),
 		.handle = 0xffffffff,
 	};
 	static const struct field fields[] = {
@@ -329,17 +366,21 @@ TEST_F(uapi, plan_load_fields)
 		FIELD(drm_npumem_plan_load, graph, 0x7fffffff, -ENOENT),
 		FIELD(drm_npumem_plan_load, flags, 1, -EINVAL),
 		FIELD(drm_npumem_plan_load, pad, 1, -EINVAL),
-		FIELD(drm_npumem_plan_load, blob, 0, -EFAULT),
-		FIELD(drm_npumem_plan_load, blob, NPU_UNMAPPED, -EFAULT),
-		FIELD(drm_npumem_plan_load, size, 0, -EBADMSG),
-		FIELD(drm_npumem_plan_load, size, NPUMEM_BLOB_MAX_BYTES + 1, -E2BIG),
-		FIELD(drm_npumem_plan_load, size, UINT64_MAX, -E2BIG),
+		FIELD(drm_npumem_plan_load, blob.ptr, 0, -EINVAL),
+		FIELD(drm_npumem_plan_load, blob.ptr, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_plan_load, blob.size, 0, -EBADMSG),
+		FIELD(drm_npumem_plan_load, blob.size, NPUMEM_BLOB_MAX_BYTES + 1, -E2BIG),
+		FIELD(drm_npumem_plan_load, blob.size, UINT64_MAX, -E2BIG),
 		FIELD(drm_npumem_plan_load, log.level, 3, -EINVAL),
 		FIELD(drm_npumem_plan_load, log.level, 0, -EINVAL),
 		FIELD(drm_npumem_plan_load, log.pad, 1, -EINVAL),
-		FIELD(drm_npumem_plan_load, log.size, 0xffffffff, -E2BIG),
-		FIELD(drm_npumem_plan_load, log.ptr, NPU_UNMAPPED, -EFAULT),
-		FIELD(drm_npumem_plan_load, log.ptr, 0, -EFAULT),
+		FIELD(drm_npumem_plan_load, log.text.size, 0xffffffff, -E2BIG),
+		FIELD(drm_npumem_plan_load, log.text.ptr, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_plan_load, log.text.ptr, 0, 0),
+		FIELD(drm_npumem_plan_load, verdict.size, NPUMEM_MAX_RECORD + 1, -E2BIG),
+		FIELD(drm_npumem_plan_load, verdict.size, UINT64_MAX, -E2BIG),
+		FIELD(drm_npumem_plan_load, verdict.ptr, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_plan_load, verdict.ptr, 0, 0),
 	};
 
 	spoil_fields(_metadata, self->fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &valid, fields,
@@ -354,27 +395,33 @@ TEST_F(uapi, plan_read)
 	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_READ, &args));
 	EXPECT_EQ(NPUMEM_PLAN_STATE_READY, args.state);
 	EXPECT_EQ(0, args.error);
-	EXPECT_EQ(self->plan_blob.size, args.size);
-	EXPECT_EQ(1, args.message_size);
+	EXPECT_EQ(self->plan_blob.size, args.blob.size);
+	EXPECT_EQ(1, args.message.size);
+	EXPECT_EQ(sizeof(struct npumem_verdict), args.verdict.size);
 	EXPECT_EQ(self->model.info.arena_size, args.arena_size);
 	EXPECT_EQ(0, args.host_size);
 	EXPECT_EQ(self->model.info.lower_bound, args.lower_bound);
 	EXPECT_LE(CHAIN_TENSORS, args.tile_states);
 	EXPECT_NE(0, args.verify_ns);
-	EXPECT_EQ(NPUMEM_RULE_NONE, args.verdict.rule);
 
-	/* The blob, whole and cut short. */
+	/* The blob, with zeros behind it, and cut short; no text, and no verdict. */
 	memset(self->out, 0xff, sizeof(self->out));
-	args.blob = (uintptr_t)self->out;
-	args.size = sizeof(self->out);
+	memset(&self->verdict, 0xff, sizeof(self->verdict));
+	memset(self->log.text, 0xff, sizeof(self->log.text));
+	args.blob = NPU_BUFFER(self->out);
+	args.message = NPU_BUFFER(self->log.text);
+	args.verdict = NPU_BUFFER(self->verdict);
 	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_READ, &args));
-	EXPECT_EQ(self->plan_blob.size, args.size);
-	EXPECT_EQ(0, memcmp(self->out, self->plan_blob.data, args.size));
-	EXPECT_EQ(0xff, self->out[args.size]);
+	EXPECT_EQ(self->plan_blob.size, args.blob.size);
+	EXPECT_EQ(0, memcmp(self->out, self->plan_blob.data, args.blob.size));
+	EXPECT_TRUE(
+		npu_all_bytes(self->out + args.blob.size, sizeof(self->out) - args.blob.size, 0));
+	EXPECT_TRUE(npu_all_bytes(self->log.text, sizeof(self->log.text), 0));
+	EXPECT_TRUE(npu_all_bytes(&self->verdict, sizeof(self->verdict), 0));
 	memset(self->out, 0xff, sizeof(self->out));
-	args.size = 16;
+	args.blob = NPU_BYTES(self->out, 16);
 	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_READ, &args));
-	EXPECT_EQ(self->plan_blob.size, args.size);
+	EXPECT_EQ(self->plan_blob.size, args.blob.size);
 	EXPECT_EQ(0, memcmp(self->out, self->plan_blob.data, 16));
 	EXPECT_EQ(0xff, self->out[16]);
 }
@@ -383,22 +430,132 @@ TEST_F(uapi, plan_read_fields)
 {
 	const struct drm_npumem_plan_read valid = {
 		.handle = self->w.plan,
-		.blob = (uintptr_t)self->out,
-		.size = sizeof(self->out),
-		.message = (uintptr_t)self->log.text,
-		.message_size = sizeof(self->log.text),
+		.blob = NPU_BUFFER(self->out),
+		.message = NPU_BUFFER(self->log.text),
+		.verdict = NPU_BUFFER(self->verdict),
 	};
 	static const struct field fields[] = {
 		FIELD(drm_npumem_plan_read, handle, 0, -ENOENT),
 		FIELD(drm_npumem_plan_read, handle, 0x7fffffff, -ENOENT),
 		FIELD(drm_npumem_plan_read, pad, 1, -EINVAL),
-		FIELD(drm_npumem_plan_read, pad2, 1, -EINVAL),
-		FIELD(drm_npumem_plan_read, blob, NPU_UNMAPPED, -EFAULT),
-		FIELD(drm_npumem_plan_read, message, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_plan_read, blob.ptr, 0, 0),
+		FIELD(drm_npumem_plan_read, blob.ptr, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_plan_read, blob.size, NPUMEM_BLOB_MAX_BYTES + 1, -E2BIG),
+		FIELD(drm_npumem_plan_read, message.ptr, 0, 0),
+		FIELD(drm_npumem_plan_read, message.ptr, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_plan_read, message.size, 0xffffffff, -E2BIG),
+		FIELD(drm_npumem_plan_read, verdict.size, NPUMEM_MAX_RECORD + 1, -E2BIG),
+		FIELD(drm_npumem_plan_read, verdict.size, UINT64_MAX, -E2BIG),
+		FIELD(drm_npumem_plan_read, verdict.ptr, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_plan_read, verdict.ptr, 0, 0),
 	};
 
 	spoil_fields(_metadata, self->fd, DRM_IOCTL_NPUMEM_PLAN_READ, &valid, fields,
 		     ARRAY_SIZE(fields));
+}
+
+/* ----------------------------------------------------------------- verdicts */
+
+/* A plan that breaks V4: A on top of X, which is being read. */
+static int load_bad_plan(FIXTURE_DATA(uapi) * self, struct drm_npumem_buffer *verdict)
+{
+	struct npumem_placement *places =
+		blob_records(&self->plan_blob, NPUMEM_PLAN_SECTION_PLACEMENTS);
+	struct drm_npumem_plan_load args = {
+		.graph = self->w.graph,
+		.blob = NPU_BYTES(self->plan_blob.data, self->plan_blob.size),
+		.verdict = *verdict,
+	};
+	int err;
+
+	places[CHAIN_A].offset = places[CHAIN_X].offset;
+	err = npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args);
+	*verdict = args.verdict;
+	return err;
+}
+
+/* Whatever room there is for it: the beginning, zeros behind, and the size that it has. */
+TEST_F(uapi, verdicts_of_all_sizes)
+{
+	struct npumem_verdict whole;
+	struct drm_npumem_buffer buffer = NPU_BUFFER(whole);
+	size_t size;
+
+	ASSERT_EQ(-EINVAL, load_bad_plan(self, &buffer));
+	ASSERT_EQ(sizeof(whole), buffer.size);
+	ASSERT_EQ(NPUMEM_RULE_V4_WRITE, whole.rule);
+	EXPECT_EQ(CHAIN_A, whole.tensor);
+	EXPECT_TRUE(npu_all_bytes(whole.reserved, sizeof(whole.reserved), 0));
+	for (size = 0; size <= 2 * sizeof(whole); size++) {
+		memset(self->out, 0xff, sizeof(self->out));
+		buffer = NPU_BYTES(self->out, size);
+		ASSERT_EQ(-EINVAL, load_bad_plan(self, &buffer));
+		EXPECT_EQ(sizeof(whole), buffer.size);
+		EXPECT_EQ(0,
+			  memcmp(self->out, &whole, size < sizeof(whole) ? size : sizeof(whole)));
+		if (size > sizeof(whole))
+			EXPECT_TRUE(
+				npu_all_bytes(self->out + sizeof(whole), size - sizeof(whole), 0));
+		EXPECT_EQ(0xff, self->out[size]);
+	}
+	/* Nobody wants it: the size is told all the same, and may be given back. */
+	buffer = (struct drm_npumem_buffer){ 0 };
+	for (size = 0; size < 2; size++) {
+		EXPECT_EQ(-EINVAL, load_bad_plan(self, &buffer));
+		EXPECT_EQ(sizeof(whole), buffer.size);
+		EXPECT_EQ(0, buffer.ptr);
+	}
+}
+
+/* Of a call that is refused for something else it is all zero, as of one that succeeds. */
+TEST_F(uapi, verdict_of_no_rule)
+{
+	struct drm_npumem_plan_load args = {
+		.graph = 0x7fffffff,
+		.blob = NPU_BYTES(self->plan_blob.data, self->plan_blob.size),
+		.verdict = NPU_BUFFER(self->verdict),
+	};
+
+	args.graph = self->w.graph;
+	args.blob.ptr = NPU_UNMAPPED;
+	memset(&self->verdict, 0xff, sizeof(self->verdict));
+	EXPECT_EQ(-EFAULT, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args));
+	EXPECT_TRUE(npu_all_bytes(&self->verdict, sizeof(self->verdict), 0));
+	args.blob = NPU_BYTES(self->plan_blob.data, self->plan_blob.size);
+	memset(&self->verdict, 0xff, sizeof(self->verdict));
+	EXPECT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args));
+	EXPECT_TRUE(npu_all_bytes(&self->verdict, sizeof(self->verdict), 0));
+}
+
+/* EFAULT of a verdict hides no errno, and is said where there is none. */
+TEST_F(uapi, verdict_in_memory_that_is_not_mapped)
+{
+	struct drm_npumem_buffer nowhere = NPU_BYTES(NPU_UNMAPPED, sizeof(struct npumem_verdict));
+	struct drm_npumem_buffer buffer = nowhere;
+	struct drm_npumem_graph_create graph = {
+		.blob = NPU_BYTES(self->graph_blob.data, 8),
+		.verdict = nowhere,
+	};
+	struct drm_npumem_submit submit = {
+		.run = self->w.run,
+		.jobs = NPU_ARRAY(&self->job, 1),
+		.verdict = nowhere,
+	};
+
+	EXPECT_EQ(-EINVAL, load_bad_plan(self, &buffer));
+	EXPECT_EQ(-EBADMSG, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &graph));
+	/* The last step, before the others. */
+	self->job.first_position = CHAIN_LAST;
+	EXPECT_EQ(-EPERM, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_SUBMIT, &submit));
+	EXPECT_EQ(0, submit.failed_job);
+	/* What would go does not, and no state has moved. */
+	self->job.first_position = 0;
+	submit.verdict = nowhere;
+	EXPECT_EQ(-EFAULT, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_SUBMIT, &submit));
+	EXPECT_EQ(NPUMEM_NONE, submit.failed_job);
+	submit.verdict.ptr = 0;
+	EXPECT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_SUBMIT, &submit));
+	EXPECT_EQ(0, world_wait(&self->w));
 }
 
 TEST_F(uapi, destroy_and_reset_fields)
@@ -444,6 +601,9 @@ TEST_F(uapi, submit_fields)
 		FIELD(drm_npumem_submit, flags, 1, -EINVAL),
 		FIELD(drm_npumem_submit, pad, 1, -EINVAL),
 		FIELD(drm_npumem_submit, jobs.count, 0, -EINVAL),
+		FIELD(drm_npumem_submit, verdict.size, NPUMEM_MAX_RECORD + 1, -E2BIG),
+		FIELD(drm_npumem_submit, verdict.size, UINT64_MAX, -E2BIG),
+		FIELD(drm_npumem_submit, verdict.ptr, NPU_UNMAPPED, -EFAULT),
 	};
 	unsigned int i;
 
@@ -451,6 +611,7 @@ TEST_F(uapi, submit_fields)
 		memset(&args, 0, sizeof(args));
 		args.run = self->w.run;
 		args.jobs = NPU_ARRAY(&self->job, 1);
+		args.verdict = NPU_BUFFER(self->verdict);
 		memcpy((uint8_t *)&args + fields[i].offset, &fields[i].value, fields[i].size);
 		EXPECT_EQ(fields[i].err, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_SUBMIT, &args))
 		TH_LOG("field: %s", fields[i].name);
@@ -471,9 +632,8 @@ TEST_F(uapi, job_fields)
 		FIELD(drm_npumem_job, flags, NPUMEM_JOB_EDGE, -EINVAL),
 		FIELD(drm_npumem_job, flags, NPUMEM_JOB_EDGE << 1, -EINVAL),
 		/* Commands without a size, and a size without commands. */
-		FIELD(drm_npumem_job, commands, 8, -EINVAL),
-		FIELD(drm_npumem_job, commands_size, 16, -EINVAL),
-		FIELD(drm_npumem_job, pad, 1, -EINVAL),
+		FIELD(drm_npumem_job, commands.ptr, 8, -EINVAL),
+		FIELD(drm_npumem_job, commands.size, 16, -EINVAL),
 	};
 	struct drm_npumem_job job;
 	unsigned int i;
@@ -514,8 +674,7 @@ TEST_F(uapi, job_commands)
 	ASSERT_LE(4096, info.max_commands);
 	bytes = calloc(1, info.max_commands + 1);
 	command = (struct npumem_sim_command *)bytes;
-	job.commands = (uintptr_t)bytes;
-	job.commands_size = sizeof(*command);
+	job.commands = NPU_BYTES(bytes, sizeof(*command));
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		*command = cases[i].command;
 		EXPECT_EQ(cases[i].err, submit_one(self->fd, self->w.run, &job))
@@ -525,20 +684,19 @@ TEST_F(uapi, job_commands)
 	}
 	*command = (struct npumem_sim_command){ .op = NPUMEM_SIM_MIX };
 	/* "sim" has one command a job. */
-	for (job.commands_size = 1; job.commands_size <= 40; job.commands_size++)
-		EXPECT_EQ(job.commands_size == sizeof(*command) ? 0 : -EINVAL,
+	for (job.commands.size = 1; job.commands.size <= 40; job.commands.size++)
+		EXPECT_EQ(job.commands.size == sizeof(*command) ? 0 : -EINVAL,
 			  submit_one(self->fd, self->w.run, &job));
-	job.commands_size = info.max_commands;
+	job.commands.size = info.max_commands;
 	EXPECT_EQ(-EINVAL, submit_one(self->fd, self->w.run, &job));
-	job.commands_size = info.max_commands + 1;
-	EXPECT_EQ(-EINVAL, submit_one(self->fd, self->w.run, &job));
-	job.commands_size = UINT32_MAX;
-	EXPECT_EQ(-EINVAL, submit_one(self->fd, self->w.run, &job));
+	job.commands.size = info.max_commands + 1;
+	EXPECT_EQ(-E2BIG, submit_one(self->fd, self->w.run, &job));
+	job.commands.size = UINT64_MAX;
+	EXPECT_EQ(-E2BIG, submit_one(self->fd, self->w.run, &job));
 	/* They are read from user memory, once, and nothing else. */
-	job.commands_size = sizeof(*command);
-	job.commands = 8;
+	job.commands = NPU_BYTES(8, sizeof(*command));
 	EXPECT_EQ(-EFAULT, submit_one(self->fd, self->w.run, &job));
-	job.commands = UINT64_MAX - 7;
+	job.commands.ptr = UINT64_MAX - 7;
 	EXPECT_EQ(-EFAULT, submit_one(self->fd, self->w.run, &job));
 	ASSERT_EQ(0, world_wait(&self->w));
 	ASSERT_EQ(0, world_reset(&self->w));

@@ -75,8 +75,7 @@ static int read_plan(int fd, uint32_t handle, struct drm_npumem_plan_read *args,
 {
 	memset(args, 0, sizeof(*args));
 	args->handle = handle;
-	args->message = (uintptr_t)message;
-	args->message_size = size;
+	args->message = NPU_BYTES(message, size);
 	if (message)
 		message[0] = '\0';
 	return npu_ioctl(fd, DRM_IOCTL_NPUMEM_PLAN_READ, args);
@@ -112,7 +111,7 @@ static void expect_failed(struct __test_metadata *_metadata, int fd, uint32_t pl
 	EXPECT_EQ(0, read_plan(fd, plan, &read, NULL, 0));
 	EXPECT_EQ(NPUMEM_PLAN_STATE_FAILED, read.state);
 	EXPECT_EQ(error, read.error);
-	EXPECT_EQ(0, read.size);
+	EXPECT_EQ(0, read.blob.size);
 	EXPECT_EQ(-ENOEXEC, npu_ioctl(fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &run));
 }
 
@@ -217,7 +216,7 @@ TEST_F(upcall, whole_trip)
 	EXPECT_EQ(-EINVAL, npu_sync_now(self->fd, self->sync, 0));
 	EXPECT_EQ(0, read_plan(self->fd, self->request.handle, &read, NULL, 0));
 	EXPECT_EQ(NPUMEM_PLAN_STATE_PENDING, read.state);
-	EXPECT_EQ(0, read.size);
+	EXPECT_EQ(0, read.blob.size);
 	run.plan = self->request.handle;
 	EXPECT_EQ(-EBUSY, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &run));
 
@@ -242,14 +241,13 @@ TEST_F(upcall, whole_trip)
 	EXPECT_EQ(1, npu_sync_status(self->fd, self->sync));
 	memset(&read, 0, sizeof(read));
 	read.handle = self->request.handle;
-	read.blob = (uintptr_t)copy;
-	read.size = sizeof(copy);
+	read.blob = NPU_BUFFER(copy);
 	EXPECT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_READ, &read));
 	EXPECT_EQ(NPUMEM_PLAN_STATE_READY, read.state);
 	EXPECT_EQ(0, read.error);
 	EXPECT_EQ(self->model.info.arena_size, read.arena_size);
-	ASSERT_EQ(self->plan_blob.size, read.size);
-	EXPECT_EQ(0, memcmp(copy, self->plan_blob.data, read.size));
+	ASSERT_EQ(self->plan_blob.size, read.blob.size);
+	EXPECT_EQ(0, memcmp(copy, self->plan_blob.data, read.blob.size));
 	EXPECT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &run));
 
 	/* The graph stays mapped for a daemon that keeps it. */
@@ -314,17 +312,18 @@ TEST_F(upcall, refusal_with_the_daemons_reason)
 	expect_failed(_metadata, self->fd, self->request.handle, self->sync, ENOSPC);
 	EXPECT_EQ(0, read_plan(self->fd, self->request.handle, &read, message, sizeof(message)));
 	EXPECT_STREQ(reason, message);
-	EXPECT_EQ(sizeof(reason), read.message_size);
+	EXPECT_EQ(sizeof(reason), read.message.size);
 
 	/* Cut short: terminated, and the size is told all the same. */
 	EXPECT_EQ(0, read_plan(self->fd, self->request.handle, &read, message, 6));
 	EXPECT_STREQ("needs", message);
-	EXPECT_EQ(sizeof(reason), read.message_size);
+	EXPECT_EQ(sizeof(reason), read.message.size);
 }
 
 TEST_F(upcall, bad_plan_is_refused_by_the_verifier)
 {
 	struct drm_npumem_plan_read read;
+	struct npumem_verdict verdict;
 	struct npumem_placement *places;
 	struct fake_settled settled;
 	struct fake_request request;
@@ -346,8 +345,14 @@ TEST_F(upcall, bad_plan_is_refused_by_the_verifier)
 	EXPECT_NE(NULL, strstr(settled.message, "V4"));
 
 	expect_failed(_metadata, self->fd, self->request.handle, self->sync, EINVAL);
-	EXPECT_EQ(0, read_plan(self->fd, self->request.handle, &read, message, sizeof(message)));
-	EXPECT_EQ(0, memcmp(&settled.verdict, &read.verdict, sizeof(read.verdict)));
+	read = (struct drm_npumem_plan_read){
+		.handle = self->request.handle,
+		.message = NPU_BUFFER(message),
+		.verdict = NPU_BUFFER(verdict),
+	};
+	EXPECT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_READ, &read));
+	EXPECT_EQ(0, memcmp(&settled.verdict, &verdict, sizeof(verdict)));
+	EXPECT_EQ(sizeof(verdict), read.verdict.size);
 	EXPECT_STREQ(settled.message, message);
 }
 

@@ -164,7 +164,7 @@ int npumem_bo_map(struct npumem_bo *bo, void **address, struct npumem_error *err
 
 int npumem_bo_wait(struct npumem_bo *bo, int64_t deadline, struct npumem_error *error)
 {
-	struct drm_npumem_bo_wait args = { .timeout_ns = deadline };
+	struct drm_npumem_bo_wait args = { .deadline_ns = deadline };
 
 	if (!bo)
 		return npumem_fail(error, -EINVAL, "npumem_bo_wait: NULL argument");

@@ -18,7 +18,7 @@
 #include "device.h"
 #include "../monotonic/monotonic.h"
 
-#define QUERY_TRIES 8 /* the answer's size may change between two calls */
+#define QUERY_PIECE 64 /* records asked for by one call */
 
 const char *npumem_version(void)
 {
@@ -36,7 +36,8 @@ int64_t npumem_deadline(int64_t nanoseconds)
 
 /* ---------------------------------------------------------------- finding */
 
-static bool is_ours(int fd)
+/* The version of the uapi is what every driver says in the same way, whatever it has else. */
+static bool is_ours(int fd, int *major, int *minor)
 {
 	drmVersionPtr version = drmGetVersion(fd);
 	bool ours;
@@ -44,6 +45,8 @@ static bool is_ours(int fd)
 	if (!version)
 		return false;
 	ours = version->name && !strcmp(version->name, NPUMEM_DRIVER_NAME);
+	*major = version->version_major;
+	*minor = version->version_minor;
 	drmFreeVersion(version);
 	return ours;
 }
@@ -81,13 +84,13 @@ static bool is_node(const char *name, const char *prefix)
 
 static int scan_node(const char *path, struct path_list *paths, uint32_t *denied)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC), err = 0;
+	int fd = open(path, O_RDWR | O_CLOEXEC), err = 0, major, minor;
 
 	if (fd < 0) {
 		*denied += errno == EACCES || errno == EPERM;
 		return 0;
 	}
-	if (is_ours(fd))
+	if (is_ours(fd, &major, &minor))
 		err = add_path(paths, path);
 	close(fd);
 	return err;
@@ -168,30 +171,23 @@ int npumem_device_list(char ***paths, uint32_t *count, struct npumem_error *erro
 static int make_device(int fd, const char *path, struct npumem_device **out,
 		       struct npumem_error *error)
 {
-	struct drm_npumem_info info = { 0 };
 	struct npumem_device *device;
-	int err;
+	int major, minor;
 
-	if (!is_ours(fd))
+	if (!is_ours(fd, &major, &minor))
 		return npumem_fail(error, -ENODEV, "%s is not an npumem device",
 				   *path ? path : "the file descriptor");
+	if (major != NPUMEM_UAPI_MAJOR)
+		return npumem_fail(error, -EPROTONOSUPPORT,
+				   "the driver speaks version %d.%d of its interface, this library "
+				   "%u.%u; install the library that comes with the driver",
+				   major, minor, NPUMEM_UAPI_MAJOR, NPUMEM_UAPI_MINOR);
 	device = calloc(1, sizeof(*device) + strlen(path) + 1);
 	if (!device)
 		return npumem_fail_errno(error, -ENOMEM, "open a device");
 	atomic_init(&device->refs, 1);
 	device->fd = fd;
 	memcpy(device->path, path, strlen(path) + 1);
-	err = npumem_device_info(device, &info, error);
-	if (!err && info.uapi_major != NPUMEM_UAPI_MAJOR)
-		err = npumem_fail(error, -EPROTONOSUPPORT,
-				  "the driver speaks version %u.%u of its interface, this library "
-				  "%u.%u; install the library that comes with the driver",
-				  info.uapi_major, info.uapi_minor, NPUMEM_UAPI_MAJOR,
-				  NPUMEM_UAPI_MINOR);
-	if (err) {
-		free(device);
-		return err;
-	}
 	*out = device;
 	return 0;
 }
@@ -287,74 +283,81 @@ const char *npumem_device_path(const struct npumem_device *device)
 
 /* ----------------------------------------------------------------- asking */
 
-int npumem_device_info(struct npumem_device *device, struct drm_npumem_info *info,
-		       struct npumem_error *error)
-{
-	struct drm_npumem_dev_query query = {
-		.type = NPUMEM_QUERY_INFO,
-		.size = sizeof(*info),
-		.ptr = (uintptr_t)info,
-	};
+/* What the device is asked for its ... */
+static const char *const query_names[] = {
+	[NPUMEM_QUERY_INFO] = "limits",
+	[NPUMEM_QUERY_BANKS] = "banks",
+	[NPUMEM_QUERY_ENGINES] = "engines",
+};
 
-	if (!device || !info)
-		return npumem_fail(error, -EINVAL, "npumem_device_info: NULL argument");
-	/* An older driver answers with less: what it does not know is zero. */
-	memset(info, 0, sizeof(*info));
-	return npumem_call(device, DRM_IOCTL_NPUMEM_DEV_QUERY, &query, error,
-			   "ask the device for its limits");
+/* One call: room for so many records more, of which it says how many there are now. */
+static int query_piece(struct npumem_device *device, struct drm_npumem_dev_query *query,
+		       uint8_t **list, uint32_t *count)
+{
+	uint8_t *longer = realloc(*list, ((size_t)*count + QUERY_PIECE) * query->stride);
+	int err;
+
+	if (!longer)
+		return -ENOMEM;
+	*list = longer;
+	query->answer = buffer_of(longer + (size_t)*count * query->stride,
+				  (uint64_t)QUERY_PIECE * query->stride);
+	err = npumem_ioctl(device, DRM_IOCTL_NPUMEM_DEV_QUERY, query);
+	if (err)
+		return err;
+	if (query->answer.size % query->stride)
+		return -EPROTO;
+	query->answer.size /= query->stride;
+	*count += query->answer.size < QUERY_PIECE ? (uint32_t)query->answer.size : QUERY_PIECE;
+	return 0;
 }
 
-/* @out: of the pointer that is to point at the records, for the caller to free. */
-static int query_array(struct npumem_device *device, uint32_t type, const char *what, size_t record,
-		       void *out, uint32_t *count, struct npumem_error *error)
+int npumem_device_query(struct npumem_device *device, uint32_t type, size_t record_size,
+			void **records, uint32_t *count, struct npumem_error *error)
 {
 	struct drm_npumem_dev_query query = { .type = type };
-	void *array = NULL;
-	uint32_t size = 0;
+	const char *what = type < sizeof(query_names) / sizeof(*query_names) ? query_names[type] :
+									       NULL;
+	uint8_t *list = NULL;
+	uint32_t n = 0;
+	int err;
 
-	if (!device || !out || !count)
-		return npumem_fail(error, -EINVAL, "npumem_device_%s: NULL argument", what);
-	for (int i = 0; i < QUERY_TRIES; i++) {
-		int err;
-
-		query.size = size;
-		query.ptr = size ? (uintptr_t)array : 0;
-		err = npumem_ioctl(device, DRM_IOCTL_NPUMEM_DEV_QUERY, &query);
-		if (err) {
-			free(array);
-			return npumem_fail_errno(error, err, "ask the device for its %s", what);
-		}
-		if (query.size % record) {
-			free(array);
-			return npumem_fail(error, -EPROTO,
-					   "the driver's answer of %u bytes is not a list of %s",
-					   query.size, what);
-		}
-		if (query.size <= size || !query.size) {
-			memcpy(out, &array, sizeof(array));
-			*count = query.size / record;
-			return 0;
-		}
-		free(array);
-		size = query.size;
-		array = calloc(1, size);
-		if (!array)
-			return npumem_fail_errno(error, -ENOMEM, "ask the device for its %s", what);
+	if (!device || !records || !count)
+		return npumem_fail(error, -EINVAL, "npumem_device_query: NULL argument");
+	if (!what || !record_size || record_size % 8 || record_size > NPUMEM_MAX_RECORD)
+		return npumem_fail(error, -EINVAL, "a query of type %u for records of %zu bytes",
+				   type, record_size);
+	query.stride = (uint32_t)record_size;
+	do {
+		query.first = query.next;
+		err = query_piece(device, &query, &list, &n);
+		/* It goes on further up, or not at all. */
+		if (!err && query.next && query.next <= query.first)
+			err = -EPROTO;
+	} while (!err && query.next);
+	if (err) {
+		free(list);
+		return npumem_fail_errno(error, err, "ask the device for its %s", what);
 	}
-	free(array);
-	return npumem_fail(error, -EPROTO, "the device's list of %s keeps growing", what);
+	*records = list;
+	*count = n;
+	return 0;
 }
 
-int npumem_device_banks(struct npumem_device *device, struct drm_npumem_bank **banks,
-			uint32_t *count, struct npumem_error *error)
+int npumem_device_info_sized(struct npumem_device *device, struct drm_npumem_info *info,
+			     size_t info_size, struct npumem_error *error)
 {
-	return query_array(device, NPUMEM_QUERY_BANKS, "banks", sizeof(**banks), banks, count,
-			   error);
-}
+	uint32_t count;
+	void *record;
+	int err;
 
-int npumem_device_engines(struct npumem_device *device, struct drm_npumem_engine **engines,
-			  uint32_t *count, struct npumem_error *error)
-{
-	return query_array(device, NPUMEM_QUERY_ENGINES, "engines", sizeof(**engines), engines,
-			   count, error);
+	if (!info)
+		return npumem_fail(error, -EINVAL, "npumem_device_info: NULL argument");
+	err = npumem_device_query(device, NPUMEM_QUERY_INFO, info_size, &record, &count, error);
+	if (err)
+		return err;
+	if (count)
+		memcpy(info, record, info_size);
+	free(record);
+	return count ? 0 : npumem_fail(error, -EPROTO, "the driver says no limits");
 }

@@ -39,6 +39,15 @@ int npumem_ioctl(const struct npumem_device *device, unsigned long request, void
 int npumem_call(const struct npumem_device *device, unsigned long request, void *argument,
 		struct npumem_error *error, const char *what);
 
+/* A buffer for the driver; one of no bytes is nowhere. */
+static inline struct drm_npumem_buffer buffer_of(const void *bytes, uint64_t size)
+{
+	return (struct drm_npumem_buffer){
+		.ptr = size ? (uintptr_t)bytes : 0,
+		.size = size,
+	};
+}
+
 /* bo.c: for a GEM handle that the driver made, an arena's. Takes it over. */
 int npumem_bo_wrap(struct npumem_device *device, uint32_t handle, uint64_t size,
 		   struct npumem_bo **out, struct npumem_error *error);

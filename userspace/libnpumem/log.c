@@ -11,12 +11,10 @@ void npumem_log_begin(struct npumem_log_use *use, struct npumem_log *user,
 		if (user->size)
 			user->text[0] = '\0';
 		log->level = user->level;
-		log->size = user->size;
-		log->ptr = (uintptr_t)user->text;
+		log->text = buffer_of(user->text, user->size);
 	} else {
 		log->level = 1;
-		log->size = sizeof(use->own);
-		log->ptr = (uintptr_t)use->own;
+		log->text = buffer_of(use->own, sizeof(use->own));
 	}
 }
 
@@ -24,6 +22,6 @@ const char *npumem_log_end(struct npumem_log_use *use, const struct drm_npumem_l
 {
 	if (!use->user)
 		return use->own;
-	use->user->true_size = use->user->level ? log->true_size : 0;
+	use->user->true_size = use->user->level ? (uint32_t)log->text.size : 0;
 	return use->user->level && use->user->size ? use->user->text : use->own;
 }

@@ -174,39 +174,58 @@ NPUMEM_EXPORT int npumem_device_fd(const struct npumem_device *device);
  */
 NPUMEM_EXPORT const char *npumem_device_path(const struct npumem_device *device);
 
+NPUMEM_EXPORT int npumem_device_info_sized(struct npumem_device *device,
+					   struct drm_npumem_info *info, size_t info_size,
+					   struct npumem_error *error);
 /**
  * npumem_device_info() - versions, features and limits of the driver, as they are now
  * @device: the device
  * @info: out: what the driver says; fields that an older one does not have are zero
  * @error: filled in if the call fails; may be NULL
  *
- * -EINVAL: NULL argument; -ENODEV.
- */
-NPUMEM_EXPORT int npumem_device_info(struct npumem_device *device, struct drm_npumem_info *info,
-				     struct npumem_error *error);
-/**
- * npumem_device_banks() - banks of the carveout, with what is free, as they are now
- * @device: the device
- * @banks: out: array of @count records, one allocation: free() it
- * @count: out: number of @banks
- * @error: filled in if the call fails; may be NULL
- *
  * -EINVAL: NULL argument; -ENODEV; -ENOMEM; -EPROTO: the driver's answer makes no sense.
  */
-NPUMEM_EXPORT int npumem_device_banks(struct npumem_device *device, struct drm_npumem_bank **banks,
-				      uint32_t *count, struct npumem_error *error);
+static inline int npumem_device_info(struct npumem_device *device, struct drm_npumem_info *info,
+				     struct npumem_error *error)
+{
+	return npumem_device_info_sized(device, info, sizeof(*info), error);
+}
 /**
- * npumem_device_engines() - engines of the device
+ * npumem_device_query() - all records of one kind that the driver has, as they are now
  * @device: the device
- * @engines: out: array of @count records, one allocation: free() it
- * @count: out: number of @engines
+ * @type: enum drm_npumem_query_type
+ * @record_size: bytes of one record as the caller's npumem_drm.h has it. Of longer ones
+ *	the beginnings are given, and shorter ones are continued by zeros
+ * @records: out: array of @count records, one allocation: free() it
+ * @count: out: number of @records
  * @error: filled in if the call fails; may be NULL
  *
- * Errors as npumem_device_banks().
+ * Functions for each type follow. -EINVAL: NULL argument, no such type, or @record_size is
+ * no multiple of 8 or more than NPUMEM_MAX_RECORD; -EACCES: NPUMEM_QUERY_HOLDERS without
+ * CAP_SYS_ADMIN; -ENODEV; -ENOMEM; -EPROTO: the driver's answer makes no sense.
  */
-NPUMEM_EXPORT int npumem_device_engines(struct npumem_device *device,
-					struct drm_npumem_engine **engines, uint32_t *count,
-					struct npumem_error *error);
+NPUMEM_EXPORT int npumem_device_query(struct npumem_device *device, uint32_t type,
+				      size_t record_size, void **records, uint32_t *count,
+				      struct npumem_error *error);
+
+/* A function that gives all records of one type, as npumem_device_query() does. */
+#define NPUMEM_DEVICE_QUERY(NAME, TYPE, RECORD)                                                    \
+	static inline int npumem_device_##NAME(struct npumem_device *device,                       \
+					       struct drm_npumem_##RECORD **NAME, uint32_t *count, \
+					       struct npumem_error *error)                         \
+	{                                                                                          \
+		void *records = NULL;                                                              \
+		int err = npumem_device_query(device, TYPE, sizeof(**NAME),                        \
+					      NAME ? &records : NULL, count, error);               \
+                                                                                                   \
+		if (!err)                                                                          \
+			*NAME = (struct drm_npumem_##RECORD *)records;                             \
+		return err;                                                                        \
+	}
+
+/* The carveout's banks, with what is free; the engines. */
+NPUMEM_DEVICE_QUERY(banks, NPUMEM_QUERY_BANKS, bank)
+NPUMEM_DEVICE_QUERY(engines, NPUMEM_QUERY_ENGINES, engine)
 
 /* ---------------------------------------------------------------- buffers */
 
@@ -720,7 +739,7 @@ static inline int npumem_run_get_stats(struct npumem_run *run, struct npumem_run
  */
 static inline struct drm_npumem_job npumem_job_positions(uint32_t engine, uint32_t first,
 							 uint32_t count, const void *commands,
-							 uint32_t commands_size)
+							 size_t commands_size)
 {
 	struct drm_npumem_job job;
 
@@ -728,8 +747,8 @@ static inline struct drm_npumem_job npumem_job_positions(uint32_t engine, uint32
 	job.first_position = first;
 	job.position_count = count;
 	job.engine = engine;
-	job.commands = (uintptr_t)commands;
-	job.commands_size = commands_size;
+	job.commands.ptr = (uintptr_t)commands;
+	job.commands.size = commands_size;
 	return job;
 }
 

@@ -24,7 +24,8 @@ struct npumem_plan {
 int npumem_graph_new(struct npumem_device *device, const void *blob, size_t size,
 		     struct npumem_log *log, struct npumem_graph **out, struct npumem_error *error)
 {
-	struct drm_npumem_graph_create args = { .blob = (uintptr_t)blob, .size = size };
+	struct drm_npumem_graph_create args = { .blob = buffer_of(blob, size) };
+	struct npumem_verdict verdict = { 0 };
 	struct npumem_log_use use;
 	struct npumem_graph *graph;
 	const char *text;
@@ -35,12 +36,13 @@ int npumem_graph_new(struct npumem_device *device, const void *blob, size_t size
 	graph = calloc(1, sizeof(*graph));
 	if (!graph)
 		return npumem_fail_errno(error, -ENOMEM, "create a graph");
+	args.verdict = buffer_of(&verdict, sizeof(verdict));
 	npumem_log_begin(&use, log, &args.log);
 	err = npumem_ioctl(device, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args);
 	text = npumem_log_end(&use, &args.log);
 	if (err) {
 		free(graph);
-		return npumem_fail_verdict(error, err, "the graph", &args.verdict, text);
+		return npumem_fail_verdict(error, err, "the graph", &verdict, text);
 	}
 	graph->device = npumem_device_get(device);
 	graph->handle = args.handle;
@@ -77,7 +79,8 @@ static void plan_free(struct npumem_plan *plan)
 int npumem_plan_load(struct npumem_graph *graph, const void *blob, size_t size,
 		     struct npumem_log *log, struct npumem_plan **out, struct npumem_error *error)
 {
-	struct drm_npumem_plan_load args = { .blob = (uintptr_t)blob, .size = size };
+	struct drm_npumem_plan_load args = { .blob = buffer_of(blob, size) };
+	struct npumem_verdict verdict = { 0 };
 	struct npumem_log_use use;
 	struct npumem_plan *plan;
 	const char *text;
@@ -89,12 +92,13 @@ int npumem_plan_load(struct npumem_graph *graph, const void *blob, size_t size,
 	if (!plan)
 		return npumem_fail_errno(error, -ENOMEM, "load a plan");
 	args.graph = graph->handle;
+	args.verdict = buffer_of(&verdict, sizeof(verdict));
 	npumem_log_begin(&use, log, &args.log);
 	err = npumem_ioctl(graph->device, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args);
 	text = npumem_log_end(&use, &args.log);
 	if (err) {
 		plan_free(plan);
-		return npumem_fail_verdict(error, err, "the plan", &args.verdict, text);
+		return npumem_fail_verdict(error, err, "the plan", &verdict, text);
 	}
 	plan->handle = args.handle;
 	*out = plan;
@@ -159,6 +163,7 @@ static int read_state(struct npumem_plan *plan, struct drm_npumem_plan_read *arg
 int npumem_plan_wait(struct npumem_plan *plan, int64_t deadline, struct npumem_error *error)
 {
 	struct drm_npumem_plan_read args = { 0 };
+	struct npumem_verdict verdict = { 0 };
 	char message[MESSAGE_SIZE] = "";
 	int err;
 
@@ -171,8 +176,8 @@ int npumem_plan_wait(struct npumem_plan *plan, int64_t deadline, struct npumem_e
 		if (err)
 			return npumem_fail_errno(error, err, "wait for a plan");
 	}
-	args.message = (uintptr_t)message;
-	args.message_size = sizeof(message);
+	args.message = buffer_of(message, sizeof(message));
+	args.verdict = buffer_of(&verdict, sizeof(verdict));
 	err = read_state(plan, &args, error);
 	if (err)
 		return err;
@@ -182,8 +187,8 @@ int npumem_plan_wait(struct npumem_plan *plan, int64_t deadline, struct npumem_e
 		return 0;
 	case NPUMEM_PLAN_STATE_FAILED:
 		err = args.error ? -(int)args.error : -EPROTO;
-		if (args.verdict.rule != NPUMEM_RULE_NONE)
-			return npumem_fail_verdict(error, err, "the daemon's plan", &args.verdict,
+		if (verdict.rule != NPUMEM_RULE_NONE)
+			return npumem_fail_verdict(error, err, "the daemon's plan", &verdict,
 						   message);
 		if (message[0])
 			return npumem_fail(error, err, "no plan was made: %s", message);
@@ -214,7 +219,7 @@ int npumem_plan_get_stats_sized(struct npumem_plan *plan, struct npumem_plan_sta
 		.lower_bound = args.lower_bound,
 		.tile_states = args.tile_states,
 		.verify_ns = args.verify_ns,
-		.blob_size = args.size,
+		.blob_size = args.blob.size,
 	};
 	sized_give(stats, stats_size, &found, sizeof(found));
 	return 0;
@@ -241,10 +246,9 @@ int npumem_plan_read(struct npumem_plan *plan, void **blob, size_t *size,
 	if (!buffer)
 		return npumem_fail_errno(error, -ENOMEM, "read a plan");
 	args.handle = plan->handle;
-	args.blob = (uintptr_t)buffer;
-	args.size = stats.blob_size;
+	args.blob = buffer_of(buffer, stats.blob_size);
 	err = npumem_call(plan->device, DRM_IOCTL_NPUMEM_PLAN_READ, &args, error, "read a plan");
-	if (!err && args.size != stats.blob_size)
+	if (!err && args.blob.size != stats.blob_size)
 		err = npumem_fail(error, -EPROTO, "a ready plan changed its size");
 	if (err) {
 		free(buffer);

@@ -152,6 +152,7 @@ int npumem_run_submit_sized(struct npumem_run *run, struct npumem_submit *given,
 {
 	struct npumem_submit submit;
 	struct drm_npumem_submit args = { .failed_job = NPUMEM_NONE };
+	struct npumem_verdict verdict = { 0 };
 	char what[32];
 	int err;
 
@@ -172,12 +173,13 @@ int npumem_run_submit_sized(struct npumem_run *run, struct npumem_submit *given,
 	args.jobs = array_of(submit.jobs, submit.job_count, sizeof(*submit.jobs));
 	args.in_syncs = array_of(submit.in_syncs, submit.in_count, sizeof(*submit.in_syncs));
 	args.out_syncs = array_of(submit.out_syncs, submit.out_count, sizeof(*submit.out_syncs));
+	args.verdict = buffer_of(&verdict, sizeof(verdict));
 	err = npumem_ioctl(run->device, DRM_IOCTL_NPUMEM_SUBMIT, &args);
 	given->failed_job = err ? args.failed_job : NPUMEM_NONE;
 	if (!err)
 		return 0;
 	if (args.failed_job == NPUMEM_NONE)
-		return npumem_fail_verdict(error, err, "the submission", &args.verdict, NULL);
+		return npumem_fail_verdict(error, err, "the submission", &verdict, NULL);
 	snprintf(what, sizeof(what), "job %u", args.failed_job);
-	return npumem_fail_verdict(error, err, what, &args.verdict, NULL);
+	return npumem_fail_verdict(error, err, what, &verdict, NULL);
 }

@@ -11,28 +11,16 @@
 
 #define MAX_ENGINES 8
 
-static int query(int device, struct drm_npumem_engine *engines, uint32_t *count)
-{
-	struct drm_npumem_dev_query args = {
-		.type = NPUMEM_QUERY_ENGINES,
-		.size = MAX_ENGINES * sizeof(*engines),
-		.ptr = (uintptr_t)engines,
-	};
-	int err = npu_ioctl(device, DRM_IOCTL_NPUMEM_DEV_QUERY, &args);
-
-	*count = args.size / sizeof(*engines);
-	return err;
-}
-
 int attach_query(int device, struct drm_npumem_engine *engine)
 {
 	struct drm_npumem_engine engines[MAX_ENGINES];
-	uint32_t i, count;
-	int err = query(device, engines, &count);
+	struct drm_npumem_dev_query args = NPU_QUERY(NPUMEM_QUERY_ENGINES, engines);
+	int err = npu_ioctl(device, DRM_IOCTL_NPUMEM_DEV_QUERY, &args);
+	uint64_t i;
 
 	if (err)
 		return err;
-	for (i = 0; i < count && i < MAX_ENGINES; i++) {
+	for (i = 0; i < args.answer.size / sizeof(engines[0]) && i < MAX_ENGINES; i++) {
 		if (engines[i].flags & NPUMEM_ENGINE_PROCESS) {
 			*engine = engines[i];
 			return 0;

@@ -106,9 +106,12 @@ uint32_t npu_draw(uint32_t *state, uint32_t below)
 
 static int query(int fd, uint32_t type, void *out, uint32_t size)
 {
-	struct drm_npumem_dev_query args = { .type = type, .size = size, .ptr = (uintptr_t)out };
+	struct drm_npumem_dev_query args = {
+		.type = type,
+		.stride = size,
+		.answer = NPU_BYTES(out, size),
+	};
 
-	memset(out, 0, size);
 	return npu_ioctl(fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &args);
 }
 
@@ -149,9 +152,9 @@ void *npu_bo_map(int fd, uint32_t handle, size_t size)
 	return mem == MAP_FAILED ? NULL : mem;
 }
 
-int npu_bo_wait(int fd, uint32_t handle, int64_t timeout_ns)
+int npu_bo_wait(int fd, uint32_t handle, int64_t deadline_ns)
 {
-	struct drm_npumem_bo_wait args = { .handle = handle, .timeout_ns = timeout_ns };
+	struct drm_npumem_bo_wait args = { .handle = handle, .deadline_ns = deadline_ns };
 
 	return npu_ioctl(fd, DRM_IOCTL_NPUMEM_BO_WAIT, &args);
 }
@@ -236,8 +239,7 @@ struct drm_npumem_log npu_log(struct npu_log *log, uint32_t level)
 	memset(log->text, 0, sizeof(log->text));
 	return (struct drm_npumem_log){
 		.level = level,
-		.size = level ? sizeof(log->text) : 0,
-		.ptr = level ? (uintptr_t)log->text : 0,
+		.text = level ? NPU_BUFFER(log->text) : (struct drm_npumem_buffer){ 0 },
 	};
 }
 

@@ -44,7 +44,7 @@ int npu_bo_create(int fd, uint64_t size, uint32_t flags, uint32_t *handle);
 int npu_bo_close(int fd, uint32_t handle);
 /* Map a BO for reading and writing; NULL on error. */
 void *npu_bo_map(int fd, uint32_t handle, size_t size);
-int npu_bo_wait(int fd, uint32_t handle, int64_t timeout_ns);
+int npu_bo_wait(int fd, uint32_t handle, int64_t deadline_ns);
 
 /* True if all bytes have that value; prints the first that has not. */
 bool npu_all_bytes(const void *mem, size_t size, uint8_t value);
@@ -71,6 +71,18 @@ int npu_sync_status(int fd, uint32_t handle);
 		.stride = sizeof((records)[0]), \
 		.count = (n),                   \
 		.ptr = (uintptr_t)(records),    \
+	})
+
+/* Bytes of user memory for an ioctl: so many at an address; those of an object. */
+#define NPU_BYTES(bytes, n) ((struct drm_npumem_buffer){ (uintptr_t)(bytes), (n) })
+#define NPU_BUFFER(object)  NPU_BYTES(&(object), sizeof(object))
+
+/* A query for records that are in an array, from the first one on. */
+#define NPU_QUERY(kind, records)                               \
+	((struct drm_npumem_dev_query){                        \
+		.type = (kind),                                \
+		.stride = sizeof((records)[0]),                \
+		.answer = NPU_BYTES(records, sizeof(records)), \
 	})
 
 #define NPU_TEXT 4096

@@ -13,8 +13,7 @@ int world_graph(int fd, const struct blob *blob, uint32_t *handle)
 {
 	struct npu_log log;
 	struct drm_npumem_graph_create args = {
-		.blob = (uintptr_t)blob->data,
-		.size = blob->size,
+		.blob = NPU_BYTES(blob->data, blob->size),
 		.log = npu_log(&log, 1),
 	};
 	int err = npu_ioctl(fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args);
@@ -30,8 +29,7 @@ int world_plan(int fd, uint32_t graph, const struct blob *blob, uint32_t *handle
 	struct npu_log log;
 	struct drm_npumem_plan_load args = {
 		.graph = graph,
-		.blob = (uintptr_t)blob->data,
-		.size = blob->size,
+		.blob = NPU_BYTES(blob->data, blob->size),
 		.log = npu_log(&log, 1),
 	};
 	int err = npu_ioctl(fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args);
@@ -46,17 +44,13 @@ int world_plan(int fd, uint32_t graph, const struct blob *blob, uint32_t *handle
 static int find_engine(int fd, uint32_t *engine)
 {
 	struct drm_npumem_engine engines[8] = { 0 };
-	struct drm_npumem_dev_query args = {
-		.type = NPUMEM_QUERY_ENGINES,
-		.size = sizeof(engines),
-		.ptr = (uintptr_t)engines,
-	};
+	struct drm_npumem_dev_query args = NPU_QUERY(NPUMEM_QUERY_ENGINES, engines);
 	int err = npu_ioctl(fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &args);
 	uint32_t i;
 
 	if (err)
 		return err;
-	for (i = 0; i < args.size / sizeof(engines[0]) && i < 8; i++) {
+	for (i = 0; i < args.answer.size / sizeof(engines[0]) && i < 8; i++) {
 		if (engines[i].flags & NPUMEM_ENGINE_TRANSFERS) {
 			*engine = engines[i].index;
 			return 0;
@@ -186,16 +180,18 @@ void world_command(struct drm_npumem_job *job, uint32_t op, uint64_t value)
 		command->op = op;
 		command->value = value;
 	}
-	job->commands = (uintptr_t)command;
-	job->commands_size = command ? sizeof(*command) : 0;
+	job->commands = NPU_BYTES(command, command ? sizeof(*command) : 0);
 }
 
 int world_submit(const struct world *w, const struct drm_npumem_job *jobs, uint32_t count,
 		 struct drm_npumem_submit *args)
 {
+	static _Thread_local struct npumem_verdict verdict;
+
 	memset(args, 0, sizeof(*args));
 	args->run = w->run;
 	args->jobs = NPU_ARRAY(jobs, count);
+	args->verdict = NPU_BUFFER(verdict);
 	return npu_ioctl(w->fd, DRM_IOCTL_NPUMEM_SUBMIT, args);
 }
 

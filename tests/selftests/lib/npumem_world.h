@@ -49,9 +49,14 @@ void world_command(struct drm_npumem_job *job, uint32_t op, uint64_t value);
 /* A job of one position, with such a command. */
 struct drm_npumem_job world_job(const struct world *w, uint32_t position, uint32_t op,
 				uint64_t value);
-/* Submits without fences; fills @args, which then has the verdict. */
+/* Submits without fences; fills @args, which then knows where the verdict is. */
 int world_submit(const struct world *w, const struct drm_npumem_job *jobs, uint32_t count,
 		 struct drm_npumem_submit *args);
+/* The verdict of this thread's last world_submit(). */
+static inline const struct npumem_verdict *world_verdict(const struct drm_npumem_submit *args)
+{
+	return (const void *)(uintptr_t)args->verdict.ptr;
+}
 /* A job that crosses an edge of the plan. */
 struct drm_npumem_job world_edge(uint32_t plan_edge);
 /* Submits a job of one position with that operator. */

@@ -29,17 +29,6 @@ static int teardown(void **state)
 
 /* ----------------------------------------------------------------- devices */
 
-static int older_driver(unsigned long request, void *argument)
-{
-	int err = fake_default(request, argument);
-	struct drm_npumem_dev_query *query = argument;
-
-	if (request == DRM_IOCTL_NPUMEM_DEV_QUERY && query->type == NPUMEM_QUERY_INFO)
-		((struct drm_npumem_info *)(uintptr_t)query->ptr)->uapi_major =
-			NPUMEM_UAPI_MAJOR + 1;
-	return err;
-}
-
 TEST_WITH(other_driver, setup, teardown)
 {
 	struct npumem_device *device;
@@ -56,7 +45,7 @@ TEST_WITH(other_version, setup, teardown)
 {
 	struct npumem_device *device;
 
-	fake.handler = older_driver;
+	fake.major = NPUMEM_UAPI_MAJOR + 1;
 	assert_error(npumem_device_open("/dev/null", &device, &error), -EPROTONOSUPPORT,
 		     "the driver speaks version 3.0 of its interface, this library 2.0; install "
 		     "the library that comes with the driver");
@@ -190,20 +179,63 @@ TEST_WITH(query, setup, teardown)
 	assert_error(npumem_device_info(*state, NULL, &error), -EINVAL,
 		     "npumem_device_info: NULL argument");
 	assert_error(npumem_device_banks(*state, NULL, &count, &error), -EINVAL,
-		     "npumem_device_banks: NULL argument");
+		     "npumem_device_query: NULL argument");
 	assert_error(npumem_device_engines(*state, &engines, NULL, &error), -EINVAL,
-		     "npumem_device_engines: NULL argument");
+		     "npumem_device_query: NULL argument");
+}
+
+/* A caller whose header is older, or newer, than the library's. */
+TEST_WITH(query_records_of_another_size, setup, teardown)
+{
+	struct drm_npumem_bank bank;
+	uint8_t *bytes;
+	void *records;
+	uint32_t count;
+
+	assert_int_equal(
+		npumem_device_query(*state, NPUMEM_QUERY_BANKS, 16, &records, &count, &error), 0);
+	assert_int_equal(count, 1);
+	memcpy(&bank, records, 16);
+	assert_int_equal(bank.size, 1 << 20);
+	assert_int_equal(bank.free, 8192);
+	free(records);
+	assert_int_equal(npumem_device_query(*state, NPUMEM_QUERY_BANKS, sizeof(bank) + 8, &records,
+					     &count, &error),
+			 0);
+	bytes = records;
+	for (size_t i = 0; i < 8; i++)
+		assert_int_equal(bytes[sizeof(bank) + i], 0);
+	free(records);
+	assert_error(npumem_device_query(*state, NPUMEM_QUERY_BANKS, 12, &records, &count, &error),
+		     -EINVAL, "a query of type 2 for records of 12 bytes");
+	assert_error(npumem_device_query(*state, NPUMEM_QUERY_BANKS, NPUMEM_MAX_RECORD + 8,
+					 &records, &count, &error),
+		     -EINVAL, "a query of type 2 for records of 4104 bytes");
+	assert_error(npumem_device_query(*state, 99, 8, &records, &count, &error), -EINVAL,
+		     "a query of type 99 for records of 8 bytes");
+}
+
+static int none(unsigned long request, void *argument)
+{
+	struct drm_npumem_dev_query *query = argument;
+
+	query->next = 0;
+	query->answer.size = 0;
+	return 0;
 }
 
 static int odd_size(unsigned long request, void *argument)
 {
-	((struct drm_npumem_dev_query *)argument)->size = 13;
+	((struct drm_npumem_dev_query *)argument)->answer.size = 13;
 	return 0;
 }
 
-static int growing(unsigned long request, void *argument)
+static int in_a_circle(unsigned long request, void *argument)
 {
-	((struct drm_npumem_dev_query *)argument)->size += sizeof(struct drm_npumem_bank);
+	struct drm_npumem_dev_query *query = argument;
+
+	query->next = query->first ? query->first : 1;
+	query->answer.size = 0;
 	return 0;
 }
 
@@ -220,10 +252,13 @@ TEST_WITH(query_failures, setup, teardown)
 
 	fake.handler = odd_size;
 	assert_error(npumem_device_banks(*state, &banks, &count, &error), -EPROTO,
-		     "the driver's answer of 13 bytes is not a list of banks");
-	fake.handler = growing;
+		     "cannot ask the device for its banks: Protocol error");
+	fake.handler = in_a_circle;
 	assert_error(npumem_device_banks(*state, &banks, &count, &error), -EPROTO,
-		     "the device's list of banks keeps growing");
+		     "cannot ask the device for its banks: Protocol error");
+	fake.handler = none;
+	assert_error(npumem_device_info(*state, &info, &error), -EPROTO,
+		     "the driver says no limits");
 	fake.handler = unplugged;
 	assert_error(npumem_device_info(*state, &info, &error), -ENODEV,
 		     "cannot ask the device for its limits: No such device (the device is gone)");
@@ -289,7 +324,7 @@ TEST_WITH(bo, setup, teardown)
 	assert_int_equal(npumem_bo_map(bo, &again, &error), 0);
 	assert_ptr_equal(map, again);
 	assert_int_equal(npumem_bo_wait(bo, 123, &error), 0);
-	assert_int_equal(((struct drm_npumem_bo_wait *)(void *)fake.before)->timeout_ns, 123);
+	assert_int_equal(((struct drm_npumem_bo_wait *)(void *)fake.before)->deadline_ns, 123);
 	npumem_bo_free(bo);
 	assert_int_equal(fake.closed_handle, 5);
 	npumem_bo_free(NULL);

@@ -99,24 +99,26 @@ static int refuse(unsigned long request, void *argument)
 {
 	struct drm_npumem_graph_create *graph = argument;
 	struct drm_npumem_plan_load *plan = argument;
-	struct npumem_verdict *verdict;
+	struct npumem_verdict verdict = no_verdict;
+	struct drm_npumem_buffer *to;
 	struct drm_npumem_log *log;
 
 	if (request == DRM_IOCTL_NPUMEM_GRAPH_CREATE) {
 		log = &graph->log;
-		verdict = &graph->verdict;
+		to = &graph->verdict;
 	} else if (request == DRM_IOCTL_NPUMEM_PLAN_LOAD) {
 		log = &plan->log;
-		verdict = &plan->verdict;
+		to = &plan->verdict;
 	} else {
 		return fake_default(request, argument);
 	}
-	*verdict = no_verdict;
-	verdict->rule = NPUMEM_RULE_V1_BOUNDS;
-	verdict->tensor = 4;
-	log->true_size = 30;
-	if (log->size)
-		snprintf((char *)(uintptr_t)log->ptr, log->size, "tensor 4 is outside the arena");
+	verdict.rule = NPUMEM_RULE_V1_BOUNDS;
+	verdict.tensor = 4;
+	fake_give(to, &verdict, sizeof(verdict));
+	if (log->text.size)
+		snprintf((char *)(uintptr_t)log->text.ptr, log->text.size,
+			 "tensor 4 is outside the arena");
+	log->text.size = 30;
 	return EINVAL;
 }
 
@@ -250,15 +252,16 @@ static const char *failed_message;
 static int failed(unsigned long request, void *argument)
 {
 	struct drm_npumem_plan_read *args = argument;
+	struct npumem_verdict verdict = no_verdict;
 
 	if (request != DRM_IOCTL_NPUMEM_PLAN_READ)
 		return fake_default(request, argument);
 	args->state = NPUMEM_PLAN_STATE_FAILED;
 	args->error = failed_errno;
-	args->verdict = no_verdict;
-	args->verdict.rule = failed_rule;
-	if (args->message && failed_message)
-		snprintf((char *)(uintptr_t)args->message, args->message_size, "%s",
+	verdict.rule = failed_rule;
+	fake_give(&args->verdict, &verdict, sizeof(verdict));
+	if (args->message.ptr && failed_message)
+		snprintf((char *)(uintptr_t)args->message.ptr, args->message.size, "%s",
 			 failed_message);
 	return 0;
 }
@@ -340,9 +343,7 @@ static int says_plan(unsigned long request, void *argument)
 	if (request != DRM_IOCTL_NPUMEM_PLAN_READ)
 		return fake_default(request, argument);
 	args->state = NPUMEM_PLAN_STATE_READY;
-	if (args->blob)
-		memcpy((void *)(uintptr_t)args->blob, plan_blob, plan_blob_size);
-	args->size = plan_blob_size;
+	fake_give(&args->blob, plan_blob, plan_blob_size);
 	return 0;
 }
 

@@ -122,11 +122,10 @@ TEST_WITH(jobs, objects_setup, objects_teardown)
 		.first_position = 4,
 		.position_count = 2,
 		.engine = 1,
-		.commands = (uintptr_t)"commands",
-		.commands_size = 9,
+		.commands = { (uintptr_t)"commands", 9 },
 	};
 	struct drm_npumem_job job =
-		npumem_job_positions(1, 4, 2, (const void *)(uintptr_t)expected.commands, 9);
+		npumem_job_positions(1, 4, 2, (const void *)(uintptr_t)expected.commands.ptr, 9);
 
 	assert_memory_equal(&job, &expected, sizeof(job));
 	expected = (struct drm_npumem_job){ .first_position = 6, .flags = NPUMEM_JOB_EDGE };
@@ -220,27 +219,29 @@ TEST_WITH(submit, objects_setup, objects_teardown)
 static int retired(unsigned long request, void *argument)
 {
 	struct drm_npumem_submit *args = argument;
+	struct npumem_verdict verdict = no_verdict;
 
 	if (request != DRM_IOCTL_NPUMEM_SUBMIT)
 		return fake_default(request, argument);
 	args->failed_job = 1;
-	args->verdict = no_verdict;
-	args->verdict.rule = NPUMEM_RULE_ENFORCE_READ;
-	args->verdict.step = 4;
-	args->verdict.tile = 2;
+	verdict.rule = NPUMEM_RULE_ENFORCE_READ;
+	verdict.step = 4;
+	verdict.tile = 2;
+	fake_give(&args->verdict, &verdict, sizeof(verdict));
 	return EPERM;
 }
 
 static int unbound(unsigned long request, void *argument)
 {
 	struct drm_npumem_submit *args = argument;
+	struct npumem_verdict verdict = no_verdict;
 
 	if (request != DRM_IOCTL_NPUMEM_SUBMIT)
 		return fake_default(request, argument);
 	args->failed_job = 1;
-	args->verdict = no_verdict;
-	args->verdict.rule = NPUMEM_RULE_ENFORCE_BIND;
-	args->verdict.tensor = 3;
+	verdict.rule = NPUMEM_RULE_ENFORCE_BIND;
+	verdict.tensor = 3;
+	fake_give(&args->verdict, &verdict, sizeof(verdict));
 	return ENXIO;
 }
 
