@@ -67,6 +67,7 @@ static int query_info(struct npu_device *dev, struct answer *answer)
 		.max_submit_work = NPUMEM_MAX_SUBMIT_WORK,
 		.max_queued_jobs = NPUMEM_MAX_CLIENT_JOBS,
 		.max_commands = NPUMEM_MAX_COMMANDS,
+		.max_submit_commands = NPUMEM_MAX_SUBMIT_COMMANDS,
 		.max_requests = NPUMEM_MAX_REQUESTS,
 		.bank_count = dev->bank_count,
 		.engine_count = dev->engine_count,

@@ -19,7 +19,7 @@
 CHECK_SIZE(drm_npumem_array, 16);
 CHECK_SIZE(drm_npumem_buffer, 16);
 CHECK_SIZE(drm_npumem_dev_query, 40);
-CHECK_SIZE(drm_npumem_info, 88);
+CHECK_SIZE(drm_npumem_info, 96);
 CHECK_SIZE(drm_npumem_bank, 64);
 CHECK_SIZE(drm_npumem_engine, 48);
 CHECK_SIZE(drm_npumem_bo_create, 24);

@@ -150,6 +150,7 @@ struct drm_npumem_dev_query {
  * @max_queued_jobs: jobs of one open file that have not ended; all files of a user
  *	together may have twice as many
  * @max_commands: bytes that one job may have as commands
+ * @max_submit_commands: bytes that all jobs of one SUBMIT may have together
  */
 struct drm_npumem_info {
 	__u32 uapi_major;
@@ -168,6 +169,7 @@ struct drm_npumem_info {
 	__u64 max_submit_work;
 	__u32 max_queued_jobs;
 	__u32 max_commands;
+	__u64 max_submit_commands;
 };
 
 /**
@@ -563,7 +565,8 @@ struct drm_npumem_job {
  * position, or one edge, which is never refused for that. A position counts 1, 2 for
  * each access, 1 for each cell that these read or write, and 1 for each cell that
  * what is written overwrites; an edge 1, and 1 for each step and each cell of the
- * block that it leads to. A whole schedule counts about what its verification did.
+ * block that it leads to; commands 1 for each 64 bytes. A whole schedule counts about what
+ * its verification did. The same if commands have more bytes than max_submit_commands.
  *
  * Of a job for a slot (NPUMEM_ENGINE_PROCESS): EUNATCH: no process is attached to it that
  * serves this file. EMSGSIZE: commands and tiles of a step are more than its window holds.

@@ -37,21 +37,23 @@
 #include "npumem_drm.h"
 #include "verify/verify.h"
 
-#define NPUMEM_MAX_BANKS	 8
-#define NPUMEM_MAX_ENGINES	 8
-#define NPUMEM_MAX_LOG		 (1u << 20)
-#define NPUMEM_MAX_JOBS		 1024
+#define NPUMEM_MAX_BANKS	   8
+#define NPUMEM_MAX_ENGINES	   8
+#define NPUMEM_MAX_LOG		   (1u << 20)
+#define NPUMEM_MAX_JOBS		   1024
 /* The most jobs that have not ended, of one open file, and of all files of a user. */
-#define NPUMEM_MAX_CLIENT_JOBS	 2048
-#define NPUMEM_MAX_USER_JOBS	 4096
+#define NPUMEM_MAX_CLIENT_JOBS	   2048
+#define NPUMEM_MAX_USER_JOBS	   4096
 /* The most bytes of commands that one job has. */
-#define NPUMEM_MAX_COMMANDS	 SZ_64K
+#define NPUMEM_MAX_COMMANDS	   SZ_64K
+/* The most bytes of commands that all jobs of one SUBMIT have together. */
+#define NPUMEM_MAX_SUBMIT_COMMANDS SZ_4M
 /* The most units of work of one SUBMIT (npumem_drm.h): about as much as a verification. */
-#define NPUMEM_MAX_SUBMIT_WORK	 (1ull << 24)
-#define NPUMEM_MAX_SYNCS	 256
-#define NPUMEM_MAX_REQUESTS	 16    /* not settled, of one open file */
-#define NPUMEM_MAX_USER_REQUESTS 64    /* of one user, beyond one of each file */
-#define NPUMEM_MAX_HANDLES	 65536 /* of each kind, per open file */
+#define NPUMEM_MAX_SUBMIT_WORK	   (1ull << 24)
+#define NPUMEM_MAX_SYNCS	   256
+#define NPUMEM_MAX_REQUESTS	   16	 /* not settled, of one open file */
+#define NPUMEM_MAX_USER_REQUESTS   64	 /* of one user, beyond one of each file */
+#define NPUMEM_MAX_HANDLES	   65536 /* of each kind, per open file */
 
 struct npu_bank;
 struct npu_client;

@@ -125,7 +125,7 @@ static u64 position_work(const struct npu_run *run, u32 position, u32 *ticks)
 u64 npumem_job_work(const struct npu_run *run, const struct drm_npumem_job *spec, u64 max,
 		    u32 *ticks)
 {
-	u64 work = 0;
+	u64 work = npumem_job_command_work(spec);
 	u32 i;
 
 	if (npumem_job_is_edge(spec))
@@ -271,7 +271,9 @@ struct npu_job *npumem_job_create(struct npu_run *run, const struct drm_npumem_j
 		return job;
 	job->first = spec->first_position;
 	job->count = spec->position_count;
-	if (spec->commands.size)
+	if (spec->commands.size && npuv_tick(ticks, npumem_job_command_work(spec)))
+		err = -EINTR;
+	if (!err && spec->commands.size)
 		err = job_copy_commands(job, spec);
 	if (!err)
 		err = job_check_commands(job, ticks);

@@ -70,6 +70,11 @@ static inline bool npumem_job_is_edge(const struct drm_npumem_job *spec)
  * -EDQUOT, -ENOMEM, -EINTR. @ticks: see npuv_tick(); the same for all jobs of a SUBMIT.
  */
 int npumem_job_check(const struct npu_run *run, struct drm_npumem_job *spec);
+/* Units of work to copy a job's commands: a cache line of them is one. */
+static inline u32 npumem_job_command_work(const struct drm_npumem_job *spec)
+{
+	return DIV_ROUND_UP_ULL(spec->commands.size, 64);
+}
 struct npu_job *npumem_job_create(struct npu_run *run, const struct drm_npumem_job *spec,
 				  struct drm_file *file, u32 *ticks);
 struct npu_job *npumem_job_create_empty(struct npu_run *run, struct drm_file *file);
@@ -81,9 +86,10 @@ struct npu_job *npumem_job_create_empty(struct npu_run *run, struct drm_file *fi
 int npumem_job_bounce(struct npu_job *job, u64 size);
 
 /*
- * Units of work that a job costs SUBMIT: the accesses, cells and predecessors that it looks
- * at, as npuv_states_work() counts them, and at least one for each position. Counting
- * stops beyond @max, and if a fatal signal is pending. @ticks: see npuv_tick().
+ * Units of work that a job costs SUBMIT: its commands, and the accesses, cells and
+ * predecessors that it looks at, as npuv_states_work() counts them, and at least one for
+ * each position. Counting stops beyond @max, and if a fatal signal is pending. @ticks: see
+ * npuv_tick().
  */
 u64 npumem_job_work(const struct npu_run *run, const struct drm_npumem_job *spec, u64 max,
 		    u32 *ticks);

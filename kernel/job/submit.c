@@ -101,12 +101,18 @@ static int submit_check_jobs(struct submit *submit)
 {
 	const struct drm_npumem_job *first = NULL;
 	struct drm_npumem_job *spec;
+	u64 commands = 0;
 	u32 i;
 	int err;
 
 	for (i = 0; i < submit->args->jobs.count; i++) {
 		spec = &submit->specs[i];
 		err = npumem_job_check(submit->run, spec);
+		/* There are few enough, of few enough bytes each, for the sum. */
+		if (!err)
+			commands += spec->commands.size;
+		if (!err && commands > NPUMEM_MAX_SUBMIT_COMMANDS)
+			err = -E2BIG;
 		if (!err && !npumem_job_is_edge(spec)) {
 			first = first ?: spec;
 			/* The order of jobs on several engines would need fences in between. */
@@ -137,6 +143,9 @@ static int submit_create_jobs(struct submit *submit)
 	for (i = 0; i < count; i++) {
 		if (npumem_job_is_edge(&submit->specs[i]))
 			continue;
+		/* Copying may take long, whatever it counts: user memory may be anywhere. */
+		if (npuv_interrupted())
+			return -EINTR;
 		job = npumem_job_create(submit->run, &submit->specs[i], submit->file,
 					&submit->ticks);
 		if (IS_ERR(job)) {

@@ -168,6 +168,32 @@ TEST_F(loop, as_much_work_as_the_limit_says_and_no_more)
 	EXPECT_EQ(0, world_wait(&self->w));
 }
 
+/* Commands are work by their size, looked at before any of them is copied. */
+TEST_F(loop, commands_are_work)
+{
+	uint32_t i, units = self->info.max_commands / 64, left, with;
+	void *bytes = calloc(1, self->info.max_commands);
+	struct drm_npumem_submit args;
+
+	left = self->info.max_submit_work - work_of(self->most);
+	with = left / units;
+	ASSERT_LT(0, with);
+	ASSERT_LT((with + 1) * self->info.max_commands, self->info.max_submit_commands);
+	/* As many as there is work left for: they are the engine's to refuse. */
+	for (i = 0; i < with; i++)
+		self->jobs[2 * i].commands = NPU_BYTES(bytes, self->info.max_commands);
+	EXPECT_EQ(-EINVAL, world_submit(&self->w, self->jobs, self->most, &args));
+	EXPECT_EQ(0, args.failed_job);
+	/* To the byte: what is left of a unit is one, too. */
+	self->jobs[2 * with].commands = NPU_BYTES(bytes, 64 * (left % units));
+	EXPECT_EQ(-EINVAL, world_submit(&self->w, self->jobs, self->most, &args));
+	EXPECT_EQ(0, args.failed_job);
+	self->jobs[2 * with].commands.size++;
+	EXPECT_EQ(-E2BIG, world_submit(&self->w, self->jobs, self->most, &args));
+	EXPECT_EQ(self->most - 1, args.failed_job);
+	free(bytes);
+}
+
 static int pipe_fd[2];
 static atomic_int submits, faults_inside;
 static atomic_bool over;

@@ -18,7 +18,7 @@
 ASSERT_SIZE(drm_npumem_array, 16);
 ASSERT_SIZE(drm_npumem_buffer, 16);
 ASSERT_SIZE(drm_npumem_dev_query, 40);
-ASSERT_SIZE(drm_npumem_info, 88);
+ASSERT_SIZE(drm_npumem_info, 96);
 ASSERT_SIZE(drm_npumem_bank, 64);
 ASSERT_SIZE(drm_npumem_engine, 48);
 ASSERT_SIZE(drm_npumem_bo_create, 24);
@@ -701,6 +701,35 @@ TEST_F(uapi, job_commands)
 	ASSERT_EQ(0, world_wait(&self->w));
 	ASSERT_EQ(0, world_reset(&self->w));
 	EXPECT_EQ(0, submit_one(self->fd, self->w.run, &self->job));
+	free(bytes);
+}
+
+/* All jobs together have a limit, too. What is below it is the engine's to refuse. */
+TEST_F(uapi, commands_of_a_submit)
+{
+	struct drm_npumem_job jobs[128];
+	struct drm_npumem_submit args = { .run = self->w.run };
+	struct drm_npumem_info info;
+	uint32_t most, i;
+	void *bytes;
+
+	ASSERT_EQ(0, npu_info(self->fd, &info));
+	most = info.max_submit_commands / info.max_commands;
+	ASSERT_EQ(info.max_submit_commands, (uint64_t)most * info.max_commands);
+	ASSERT_LT(most, ARRAY_SIZE(jobs));
+	bytes = calloc(1, info.max_commands);
+	for (i = 0; i < ARRAY_SIZE(jobs); i++) {
+		jobs[i] = self->job;
+		jobs[i].commands = NPU_BYTES(bytes, info.max_commands);
+	}
+	args.jobs = NPU_ARRAY(jobs, most);
+	EXPECT_EQ(-EINVAL, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_SUBMIT, &args));
+	EXPECT_EQ(0, args.failed_job);
+	/* One byte too many. */
+	jobs[most].commands.size = 1;
+	args.jobs.count = most + 1;
+	EXPECT_EQ(-E2BIG, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_SUBMIT, &args));
+	EXPECT_EQ(most, args.failed_job);
 	free(bytes);
 }
 

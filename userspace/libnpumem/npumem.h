@@ -802,7 +802,8 @@ NPUMEM_EXPORT int npumem_run_submit_sized(struct npumem_run *run, struct npumem_
  * -EPERM with @error->verdict: the state of a tile forbids an access, or the run
  * is not in the job's block; -ENXIO with @error->verdict: a job accesses an
  * external tensor that is bound to nothing; -E2BIG: more work at once than
- * drm_npumem_info.max_submit_work, submit fewer positions; -EBUSY: too many jobs of
+ * drm_npumem_info.max_submit_work, or more commands than max_submit_commands, submit
+ * fewer positions; -EBUSY: too many jobs of
  * the device file, or of the user, have not ended, wait for one. Nothing was submitted
  * then. -EIO: an earlier job of the run failed.
  */
