@@ -122,11 +122,9 @@ int npumem_ioctl_plan_load(struct drm_device *drm, void *data, struct drm_file *
 		return npumem_refuse(drm, err, "PLAN_LOAD: %llu bytes refused, rule %u",
 				     args->blob.size, verdict.verdict.rule);
 	if (!err)
-		err = npumem_handle_alloc(&priv->plans, plan, &args->handle);
-	if (err) {
-		args->handle = 0;
+		err = npumem_handle_publish(&priv->plans, plan, &plan->handle, &args->handle);
+	if (err)
 		npumem_plan_put(plan);
-	}
 	return err;
 }
 
@@ -200,6 +198,7 @@ static int plan_ask(struct drm_device *drm, struct drm_file *file, struct npu_pl
 	}
 	/* The handle has the reference now; nothing fails from here on. */
 	args->handle = handle;
+	plan->handle = handle;
 	xa_store(&priv->plans, handle, plan, GFP_KERNEL_ACCOUNT);
 	return 0;
 

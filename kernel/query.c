@@ -4,33 +4,68 @@
  *
  * One ioctl for all that a client may want to know. Every answer is an array whose
  * records may grow: new types and longer records need no new ioctl.
+ *
+ * Plans, runs and holders come and go while they are asked for, and there may be very
+ * many. So a call looks at LOOKS of them at most and says where to go on. It holds a
+ * reference on one of them at a time, and while it writes to user memory, which may
+ * take as long as user space likes, no lock. Who asks again and again keeps nobody else
+ * from anything.
+ *
+ * Who sees what. Plans and runs are those of the file, by the handles that are its own.
+ * Of other files an administrator is told who holds how much of the carveout: a
+ * number, a process, a name; no handle and no address. That is CAP_SYS_ADMIN's, like what
+ * DRM has for root alone (DRM_ROOT_ONLY, debugfs): DRM has no capability of its own, and
+ * fdinfo, which says the same of one file, asks for the right to trace its process.
  */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/pid.h>
 #include <linux/uaccess.h>
+#include <linux/uidgid.h>
 #include <drm/drm_drv.h>
 
 #include "memory/carveout.h"
 #include "device.h"
+#include "base/client.h"
 #include "base/drv.h"
 #include "base/engine.h"
+#include "job/run.h"
 #include "upcall/upcall.h"
+
+/* Objects that one call looks at, at most. */
+#define LOOKS 256
 
 /**
  * struct answer - records on their way to user memory
  * @args: of the ioctl
  * @room: records that there is room for; any number if only the size is asked for
  * @count: records found
+ * @looks: objects looked at
+ * @more: there are records that had no room, or objects not looked at
  */
 struct answer {
 	struct drm_npumem_dev_query *args;
 	u64 room;
 	u64 count;
+	u32 looks;
+	bool more;
 };
 
 /* There is more, from this index on, unless an earlier one has been said already. */
 static void answer_more(struct answer *answer, u64 index)
 {
-	if (!answer->args->next)
+	if (!answer->more)
 		answer->args->next = index;
+	answer->more = true;
+}
+
+/* May this object be looked at, too? */
+static bool answer_looks(struct answer *answer, u64 index)
+{
+	if (answer->looks++ < LOOKS)
+		return true;
+	answer_more(answer, index);
+	return false;
 }
 
 /* One record more, which is found at this index. */
@@ -129,6 +164,164 @@ static int query_engines(struct npu_file *file, struct answer *answer)
 	return err;
 }
 
+/* ------------------------------------------------------------- plans and runs */
+
+/* The object of a handle, or else the one of the next, referenced; NULL at the end. */
+static void *handle_next(struct xarray *handles, unsigned long *handle)
+{
+	struct kref *object;
+
+	xa_lock(handles);
+	object = xa_find(handles, handle, ULONG_MAX, XA_PRESENT);
+	if (object)
+		kref_get(object);
+	xa_unlock(handles);
+	return object;
+}
+
+/* The handle that an object was made with, if it is that object's still. */
+static u32 handle_of(struct xarray *handles, const void *object, u32 handle)
+{
+	return xa_load(handles, handle) == object ? handle : 0;
+}
+
+static int answer_plan(struct answer *answer, struct npu_file *file, struct npu_plan *plan,
+		       u64 index)
+{
+	struct drm_npumem_plan_record record = {
+		.handle = plan->handle,
+		.graph = handle_of(&file->graphs, plan->graph, plan->graph->handle),
+		.created_ns = plan->created_ns,
+	};
+
+	mutex_lock(&plan->lock);
+	record.state = plan->state;
+	record.error = plan->error;
+	record.memory_bytes = plan->charged;
+	mutex_unlock(&plan->lock);
+	if (record.state == NPUMEM_PLAN_STATE_READY) {
+		record.arena_size = plan->v->info->arena_size;
+		record.host_size = plan->v->info->host_size;
+	}
+	return answer_put(answer, index, &record, sizeof(record));
+}
+
+static int query_plans(struct npu_file *file, struct answer *answer)
+{
+	unsigned long handle = answer->args->first;
+	struct npu_plan *plan;
+	int err = 0;
+
+	for (; !err && (plan = handle_next(&file->plans, &handle)); handle++) {
+		if (answer_looks(answer, handle))
+			err = answer_plan(answer, file, plan, handle);
+		npumem_plan_put(plan);
+		if (answer->looks > LOOKS)
+			break;
+	}
+	return err;
+}
+
+/* A call that has the lock is at work on the run, for as long as it likes. */
+static bool run_busy(struct npu_run *run)
+{
+	bool busy = true;
+
+	if (mutex_trylock(&run->lock)) {
+		busy = npumem_run_busy(run);
+		mutex_unlock(&run->lock);
+	}
+	return busy;
+}
+
+/* Nothing is waited for: the numbers are of this moment, each by itself. */
+static int answer_run(struct answer *answer, struct npu_file *file, struct npu_run *run, u64 index)
+{
+	const struct npu_transfers *t = &run->transfers;
+	const struct npu_plan *plan = run->plan;
+	struct drm_npumem_run_record record = {
+		.handle = run->handle,
+		.plan = handle_of(&file->plans, plan, plan->handle),
+		.graph = handle_of(&file->graphs, plan->graph, plan->graph->handle),
+		.bank = run->arena->bank->index,
+		.flags = run_busy(run) ? NPUMEM_RUN_BUSY : 0,
+		.error = -npumem_run_error(run),
+		.created_ns = run->created_ns,
+		.arena_size = run->arena->shmem.base.size,
+		.submitted = READ_ONCE(run->submitted),
+		.load_bytes = npumem_transfers_bytes(t, NPUMEM_POSITION_LOAD),
+		.spill_bytes = npumem_transfers_bytes(t, NPUMEM_POSITION_SPILL),
+		.store_bytes = npumem_transfers_bytes(t, NPUMEM_POSITION_STORE),
+		.fill_bytes = npumem_transfers_bytes(t, NPUMEM_POSITION_FILL),
+	};
+
+	return answer_put(answer, index, &record, sizeof(record));
+}
+
+static int query_runs(struct npu_file *file, struct answer *answer)
+{
+	unsigned long handle = answer->args->first;
+	struct npu_run *run;
+	int err = 0;
+
+	for (; !err && (run = handle_next(&file->runs, &handle)); handle++) {
+		if (answer_looks(answer, handle))
+			err = answer_run(answer, file, run, handle);
+		npumem_run_put(run);
+		if (answer->looks > LOOKS)
+			break;
+	}
+	return err;
+}
+
+/* -------------------------------------------------------------------- holders */
+
+/* Where to go on: a client's number, and one of its banks. */
+#define INDEX(number, bank) ((u64)(number) << 8 | (bank))
+
+static int answer_client(struct answer *answer, const struct npu_client *client, u32 bank)
+{
+	struct drm_npumem_holder record = {
+		.client = client->number,
+		.memory_bytes = atomic64_read(&client->used[NPUMEM_RESOURCE_MEMORY]),
+		.uid = from_kuid_munged(current_user_ns(), npumem_client_uid(client)),
+		.pid = pid_has_task(client->pid, PIDTYPE_TGID) ? pid_vnr(client->pid) : 0,
+	};
+	int err = 0;
+
+	strscpy(record.comm, client->comm, sizeof(record.comm));
+	for (; !err && bank < NPUMEM_MAX_BANKS; bank++) {
+		record.bank = bank;
+		record.bytes = atomic64_read(&client->used[NPUMEM_RESOURCE_CARVEOUT + bank]);
+		record.since_ns = READ_ONCE(client->since_ns[bank]);
+		if (record.bytes)
+			err = answer_put(answer, INDEX(client->number, bank), &record,
+					 sizeof(record));
+	}
+	return err;
+}
+
+static int query_holders(struct npu_device *dev, struct answer *answer)
+{
+	u32 bank = answer->args->first & 0xff;
+	unsigned long number = answer->args->first >> 8;
+	struct npu_client *client;
+	int err = 0;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return npumem_refuse(&dev->drm, -EACCES, "DEV_QUERY: holders, not CAP_SYS_ADMIN");
+	for (; !err && (client = npumem_client_next(dev, &number)); number++) {
+		if (INDEX(number, 0) > answer->args->first)
+			bank = 0;
+		if (answer_looks(answer, INDEX(number, bank)))
+			err = answer_client(answer, client, bank);
+		npumem_client_put(client);
+		if (answer->looks > LOOKS)
+			break;
+	}
+	return err;
+}
+
 /* ---------------------------------------------------------------------- ioctl */
 
 static int query(struct npu_file *file, struct answer *answer)
@@ -142,6 +335,12 @@ static int query(struct npu_file *file, struct answer *answer)
 		return query_banks(dev, answer);
 	case NPUMEM_QUERY_ENGINES:
 		return query_engines(file, answer);
+	case NPUMEM_QUERY_PLANS:
+		return query_plans(file, answer);
+	case NPUMEM_QUERY_RUNS:
+		return query_runs(file, answer);
+	case NPUMEM_QUERY_HOLDERS:
+		return query_holders(dev, answer);
 	default:
 		return npumem_refuse(&dev->drm, -EINVAL, "DEV_QUERY: no type %u",
 				     answer->args->type);

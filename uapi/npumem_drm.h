@@ -20,7 +20,7 @@
  * ENODEV the device is gone; EOPNOTSUPP not supported (yet); ETIMEDOUT the
  * deadline passed; ENOTCONN no daemon is there; ECANCELED the request was given
  * up; ECONNRESET the daemon went away with it; EBUSY in use; EMFILE too many
- * handles of one kind, or BOs bound; EACCES of RUN_BIND, RUN_CREATE and
+ * handles of one kind, or BOs bound; EACCES of RUN_BIND, RUN_CREATE, DEV_QUERY and
  * mmap(), EPERM, ENXIO and EIO of SUBMIT as said there. Never EAGAIN: libdrm's
  * drmIoctl() would spin on it.
  *
@@ -110,6 +110,9 @@ enum drm_npumem_query_type {
 	NPUMEM_QUERY_INFO = 1,	  /* one struct drm_npumem_info */
 	NPUMEM_QUERY_BANKS = 2,	  /* struct drm_npumem_bank */
 	NPUMEM_QUERY_ENGINES = 3, /* struct drm_npumem_engine */
+	NPUMEM_QUERY_PLANS = 4,	  /* struct drm_npumem_plan_record, of this file */
+	NPUMEM_QUERY_RUNS = 5,	  /* struct drm_npumem_run_record, of this file */
+	NPUMEM_QUERY_HOLDERS = 6, /* struct drm_npumem_holder, of all files; EACCES */
 };
 
 /**
@@ -122,6 +125,12 @@ enum drm_npumem_query_type {
  * @next: out: where there is more to be asked for; zero: nowhere
  * @answer: records, @stride bytes each; size out: of those that this call has found.
  *	Whole records are given, as many as fit
+ *
+ * One call looks at no more than 256 objects. So it may find nothing and still have a
+ * @next. What comes and goes between two calls may or may not be among the records, and
+ * what stays is there exactly once.
+ *
+ * NPUMEM_QUERY_HOLDERS needs CAP_SYS_ADMIN, as everything of DRM that is root's alone.
  */
 struct drm_npumem_dev_query {
 	__u32 type;
@@ -214,6 +223,92 @@ struct drm_npumem_engine {
 	__u32 version;
 	__u32 pad;
 	char name[32];
+};
+
+/**
+ * struct drm_npumem_plan_record - a plan of this file
+ * @handle: of the plan
+ * @graph: handle of its graph, zero if that has been destroyed
+ * @state: enum drm_npumem_plan_state
+ * @error: zero, or the positive errno that the request ended with
+ * @created_ns: when the handle was made
+ * @arena_size: of a READY plan, else zero
+ * @host_size: see @arena_size
+ * @memory_bytes: of the user's share of kernel memory
+ */
+struct drm_npumem_plan_record {
+	__u32 handle;
+	__u32 graph;
+	__u32 state;
+	__u32 error;
+	__s64 created_ns;
+	__u64 arena_size;
+	__u64 host_size;
+	__u64 memory_bytes;
+};
+
+/* Jobs of the run have been submitted and have not ended, or a call is at work on it. */
+#define NPUMEM_RUN_BUSY (1u << 0)
+
+/**
+ * struct drm_npumem_run_record - a run of this file
+ * @handle: of the run
+ * @plan: handle of its plan, zero if that has been destroyed
+ * @graph: handle of its graph, zero likewise
+ * @bank: carveout bank that the arena is in
+ * @flags: NPUMEM_RUN_*
+ * @error: positive errno that the run was lost with, or zero
+ * @created_ns: when it was made
+ * @arena_size: bytes that it takes of the bank
+ * @submitted: positions submitted since RUN_CREATE or the last RUN_RESET
+ * @load_bytes: bytes of the transfers of each kind carried out since then
+ * @spill_bytes: see @load_bytes
+ * @store_bytes: see @load_bytes
+ * @fill_bytes: see @load_bytes
+ */
+struct drm_npumem_run_record {
+	__u32 handle;
+	__u32 plan;
+	__u32 graph;
+	__u32 bank;
+	__u32 flags;
+	__u32 error;
+	__s64 created_ns;
+	__u64 arena_size;
+	__u64 submitted;
+	__u64 load_bytes;
+	__u64 spill_bytes;
+	__u64 store_bytes;
+	__u64 fill_bytes;
+};
+
+/**
+ * struct drm_npumem_holder - what an open file holds of one carveout bank
+ * @client: number of the open file; no other one has it while the module is loaded,
+ *	before 2^32 have been opened
+ * @bytes: of arenas and BOs that it has made in the bank, even if others use them, too;
+ *	each counts whole units of the bank's alignment
+ * @memory_bytes: that its graphs, plans and runs take of kernel memory, whatever the bank
+ * @since_ns: since when it has held any of the bank
+ * @uid: user who opened it, as the caller's user namespace calls him
+ * @pid: process that opened it, as the caller's pid namespace calls it; zero if that has
+ *	no number for it, or if it has ended
+ * @bank: index
+ * @pad: zero
+ * @comm: name of the process when it opened the file, NUL-terminated
+ *
+ * A file that is closed is listed while its jobs keep an arena.
+ */
+struct drm_npumem_holder {
+	__u64 client;
+	__u64 bytes;
+	__u64 memory_bytes;
+	__s64 since_ns;
+	__u32 uid;
+	__u32 pid;
+	__u32 bank;
+	__u32 pad;
+	char comm[16];
 };
 
 /* --------------------------------------------------------------- buffers */

@@ -45,6 +45,7 @@
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/pid.h>
 #include <linux/ratelimit.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -220,6 +221,7 @@ struct npu_client *npumem_client_create(struct npu_device *dev)
 {
 	struct npu_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
 	u32 i;
+	int err;
 
 	if (!client)
 		return ERR_PTR(-ENOMEM);
@@ -229,8 +231,32 @@ struct npu_client *npumem_client_create(struct npu_device *dev)
 		kfree(client);
 		return ERR_PTR(-ENOMEM);
 	}
+	client->pid = get_pid(task_tgid(current));
+	get_task_comm(client->comm, current->group_leader);
 	for (i = 0; i < NPUMEM_MAX_ENGINES; i++)
 		npumem_fair_client_init(&client->engines[i], &client->user->engines[i]);
+	/* From here on it is found. */
+	err = xa_alloc_cyclic(&dev->clients, &client->number, client, xa_limit_32b,
+			      &dev->next_client, GFP_KERNEL_ACCOUNT);
+	if (err < 0) {
+		put_pid(client->pid);
+		user_put(client->user);
+		kfree(client);
+		return ERR_PTR(err);
+	}
+	return client;
+}
+
+struct npu_client *npumem_client_next(struct npu_device *dev, unsigned long *number)
+{
+	struct npu_client *client;
+
+	/* One that is being released is in the table until it has left it under the lock. */
+	xa_lock(&dev->clients);
+	client = xa_find(&dev->clients, number, ULONG_MAX, XA_PRESENT);
+	while (client && !kref_get_unless_zero(&client->ref))
+		client = xa_find_after(&dev->clients, number, ULONG_MAX, XA_PRESENT);
+	xa_unlock(&dev->clients);
 	return client;
 }
 
@@ -245,6 +271,8 @@ static void client_release(struct kref *ref)
 	struct npu_client *client = container_of(ref, struct npu_client, ref);
 	u32 i;
 
+	xa_erase(&client->user->dev->clients, client->number);
+	put_pid(client->pid);
 	for (i = 0; i < NPUMEM_RESOURCES; i++)
 		WARN_ON_ONCE(atomic64_read(&client->used[i]));
 	user_put(client->user);
@@ -314,7 +342,10 @@ int npumem_client_charge(struct npu_client *client, unsigned int resource, u64 a
 		if (limit != U64_MAX && ((u64)used > limit || amount > limit - used))
 			return resource_errno[resource];
 	} while (!atomic64_try_cmpxchg(&user->used[resource], &used, used + amount));
-	atomic64_add(amount, &client->used[resource]);
+	/* It may have held none before. Amounts of carveout are never zero. */
+	if (atomic64_add_return(amount, &client->used[resource]) == amount &&
+	    resource >= NPUMEM_RESOURCE_CARVEOUT)
+		WRITE_ONCE(client->since_ns[resource - NPUMEM_RESOURCE_CARVEOUT], ktime_get_ns());
 	return 0;
 }
 
@@ -356,11 +387,13 @@ static void users_fini(struct drm_device *drm, void *unused)
 	/* Nobody has a client any more, or there would be the device. */
 	list_for_each_entry_safe(user, next, &to_npumem(drm)->users, node)
 		user_free(user);
+	xa_destroy(&to_npumem(drm)->clients);
 }
 
 int npumem_clients_init(struct npu_device *dev)
 {
 	INIT_LIST_HEAD(&dev->users);
+	xa_init_flags(&dev->clients, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	return drmm_add_action_or_reset(&dev->drm, users_fini, NULL);
 }
 

@@ -8,6 +8,7 @@
 #include <linux/atomic.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/uidgid.h>
 
 #include "drv.h"
@@ -43,13 +44,22 @@ enum npu_resource {
  * @ref: the file and everything charged to it hold one each: a plan that a run
  *	keeps is charged to the file that made it, long after that is closed
  * @user: whose file it is; all files of a user have one share together
+ * @number: its index in &npu_device.clients
+ * @pid: process that opened the file; referenced
+ * @comm: name of that process when it opened the file
  * @used: amount of each resource that this file holds
+ * @since_ns: CLOCK_MONOTONIC nanoseconds since when it has held some of each bank without
+ *	a break
  * @engines: its share of each engine's time
  */
 struct npu_client {
 	struct kref ref;
 	struct npu_user *user;
+	u32 number;
+	struct pid *pid;
+	char comm[TASK_COMM_LEN];
 	atomic64_t used[NPUMEM_RESOURCES];
+	s64 since_ns[NPUMEM_MAX_BANKS];
 	struct npu_fair_client engines[NPUMEM_MAX_ENGINES];
 };
 
@@ -92,6 +102,12 @@ u64 npumem_client_limit(const struct npu_client *client, unsigned int resource);
 
 /* The uid of the user that opened the file. */
 kuid_t npumem_client_uid(const struct npu_client *client);
+
+/*
+ * The client with that number, or else the one with the next, referenced; the number is
+ * told. NULL: there is none.
+ */
+struct npu_client *npumem_client_next(struct npu_device *dev, unsigned long *number);
 
 int npumem_clients_init(struct npu_device *dev); /* at probe; -ENOMEM */
 /* For debugfs: print what each user holds, and the most that it may hold. */

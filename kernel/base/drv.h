@@ -8,8 +8,8 @@
  * graph.c, plan.c. upcall/: upcall.c (requests), queue.c, fd.c, netlink.c. job/: run.c,
  * bind.c (external tensors), access.c (CPU access to imported ones), transfer.c (the host
  * BO and what goes there and back), job.c, submit.c, gate.c (others' fences), engine.c,
- * fairq.c (whose turn it is), fault.c. process/: engines in a process. Then drv.c (probe, ioctl table), query.c,
- * plan_ioctl.c, debugfs.c, uapi_check.c; sim/; and module.c.
+ * fairq.c (whose turn it is), fault.c. process/: engines in a process. Then drv.c (probe,
+ * ioctl table), query.c, plan_ioctl.c, debugfs.c, uapi_check.c; sim/; and module.c.
  *
  * Locking. Objects are reference counted; handles live in the file's xarrays,
  * and a lookup takes a reference under the xarray's lock. A run's states and
@@ -73,6 +73,8 @@ struct npu_requester;
  * @runs: of struct npu_run, for debugfs, under @runs_lock
  * @users_lock: guards @users
  * @users: of struct npu_user, under @users_lock
+ * @clients: of struct npu_client, by their numbers
+ * @next_client: where the search for a number goes on; under the lock of @clients
  * @faults: the last faults
  */
 struct npu_device {
@@ -86,6 +88,8 @@ struct npu_device {
 	struct list_head runs;
 	struct mutex users_lock;
 	struct list_head users;
+	struct xarray clients;
+	u32 next_client;
 	struct npu_faults *faults;
 };
 
@@ -134,6 +138,24 @@ static inline int npumem_handle_alloc(struct xarray *handles, void *object, u32 
 			   GFP_KERNEL_ACCOUNT);
 
 	return err == -EBUSY ? -EMFILE : err;
+}
+
+/*
+ * Make an object visible by a new handle, which is written to @own before anybody can look
+ * the object up. The object may be gone on return. Errors are npumem_handle_alloc()'s.
+ */
+static inline int npumem_handle_publish(struct xarray *handles, void *object, u32 *own, u32 *handle)
+{
+	int err = npumem_handle_alloc(handles, NULL, handle);
+
+	if (err) {
+		*handle = 0;
+		return err;
+	}
+	*own = *handle;
+	/* Storing needs no memory where a handle is reserved. */
+	xa_store(handles, *handle, object, GFP_KERNEL_ACCOUNT);
+	return 0;
 }
 
 /*

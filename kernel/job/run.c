@@ -20,6 +20,7 @@
  * from there leaves the rest to a work item.
  */
 #include <linux/dma-fence.h>
+#include <linux/ktime.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/wait_bit.h>
@@ -296,6 +297,7 @@ static struct npu_run *run_create(struct npu_file *file, struct npu_plan *plan,
 	run->plan = plan;
 	run->transfers = *transfers;
 	run->pid = task_tgid_nr(current);
+	run->created_ns = ktime_get_ns();
 	run->id = atomic64_inc_return(&last_run);
 	run->fence_context = dma_fence_context_alloc(2 + NPUMEM_MAX_ENGINES);
 
@@ -357,6 +359,7 @@ static int run_publish(struct npu_run *run, struct drm_file *drm_file,
 		xa_erase(&file->runs, args->handle);
 		return err;
 	}
+	run->handle = args->handle;
 	xa_store(&file->runs, args->handle, run, GFP_KERNEL);
 	return 0;
 }
@@ -426,7 +429,7 @@ static int run_reset(struct npu_run *run)
 		npumem_run_fail(run, err);
 		return err;
 	}
-	run->submitted = 0;
+	WRITE_ONCE(run->submitted, 0);
 	npumem_transfers_reset(&run->transfers);
 	/* All jobs of the run have ended, so nobody sets the error at the same time. */
 	WRITE_ONCE(run->error, 0);

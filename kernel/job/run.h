@@ -32,7 +32,9 @@ struct npu_bounce {
 /**
  * struct npu_run - one plan in one arena
  * @ref: its handle and each of its jobs hold one
+ * @handle: that it was made with, in @file: it may be gone
  * @id: unique while the module is loaded
+ * @created_ns: CLOCK_MONOTONIC, when it was made
  * @pid: of the process that created it
  * @file: file that it was created on, only to be compared, since it may be gone
  * @client: is charged for it; referenced
@@ -62,7 +64,9 @@ struct npu_bounce {
  */
 struct npu_run {
 	struct kref ref;
+	u32 handle;
 	u64 id;
+	s64 created_ns;
 	pid_t pid;
 	const struct npu_file *file;
 	struct npu_client *client;

@@ -576,7 +576,7 @@ static void submit_push(struct submit *submit)
 	submit->gate = NULL;
 	for (i = 0; i < submit->job_count; i++) {
 		job = submit->jobs[i];
-		run->submitted += job->count;
+		WRITE_ONCE(run->submitted, run->submitted + job->count);
 		npumem_job_arm(job);
 		dma_fence_put(last);
 		last = dma_fence_get(job->fence);

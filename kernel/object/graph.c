@@ -153,11 +153,9 @@ int npumem_ioctl_graph_create(struct drm_device *drm, void *data, struct drm_fil
 	if (IS_ERR(graph))
 		return npumem_refuse(drm, err, "GRAPH_CREATE: %llu bytes refused", args->blob.size);
 	if (!err)
-		err = npumem_handle_alloc(&priv->graphs, graph, &args->handle);
-	if (err) {
-		args->handle = 0;
+		err = npumem_handle_publish(&priv->graphs, graph, &graph->handle, &args->handle);
+	if (err)
 		npumem_graph_put(graph);
-	}
 	return err;
 }
 

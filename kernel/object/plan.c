@@ -49,6 +49,7 @@ struct npu_plan *npumem_plan_new(struct npu_graph *graph, struct npu_client *cli
 	plan->charged = sizeof(*plan);
 	kref_init(&plan->ref);
 	mutex_init(&plan->lock);
+	plan->created_ns = ktime_get_ns();
 	plan->state = NPUMEM_PLAN_STATE_PENDING;
 	plan->graph = graph;
 	npumem_graph_get(graph);

@@ -13,6 +13,7 @@
 /**
  * struct npu_graph - immutable, checked graph
  * @ref: handles, plans and requests hold one each
+ * @handle: handle that it was made with, which may be gone or another graph's
  * @client: is charged for it; referenced
  * @charged: bytes of memory that it is charged for
  * @blob: __vmalloc()'ed copy in whole pages, zero past @size: the daemon maps it
@@ -21,6 +22,7 @@
  */
 struct npu_graph {
 	struct kref ref;
+	u32 handle;
 	struct npu_client *client;
 	u64 charged;
 	void *blob;
@@ -46,6 +48,8 @@ int npumem_ioctl_graph_destroy(struct drm_device *drm, void *data, struct drm_fi
 /**
  * struct npu_plan - plan, pending or settled
  * @ref: handles, runs and the pending request hold one each
+ * @handle: handle that it was made with, which may be gone or another plan's
+ * @created_ns: CLOCK_MONOTONIC nanoseconds when it was made
  * @graph: graph that it is a plan for; referenced
  * @client: is charged for it, whoever makes it; referenced
  * @charged: bytes of memory that it is charged for; constant once settled
@@ -63,6 +67,8 @@ int npumem_ioctl_graph_destroy(struct drm_device *drm, void *data, struct drm_fi
  */
 struct npu_plan {
 	struct kref ref;
+	u32 handle;
+	s64 created_ns;
 	struct npu_graph *graph;
 	struct npu_client *client;
 	u64 charged;

@@ -27,9 +27,38 @@ eight_at_once() {
 	return $rc
 }
 
+held_by() {
+	npumemctl devices >devices.txt
+	grep -q "holder .* pid $1 (npumemctl): .* of bank 0, for [0-9]* s\$" devices.txt
+}
+
+# While a client runs, and not any more when it has ended.
+shows_holder() {
+	npumemctl run -j --repeat 1000 "$MOBILENET" >/dev/null 2>&1 &
+	pid=$!
+	until_true 300 held_by $pid
+	rc=$?
+	kill $pid
+	wait $pid
+	[ $rc = 0 ] && until_true 60 not held_by $pid
+}
+
+not() {
+	! "$@"
+}
+
+hides_holders() {
+	chmod 666 /dev/accel/accel* /dev/dri/renderD* 2>/dev/null
+	su -s /bin/sh nobody -c 'npumemctl devices && npumemctl devices -j' >devices.txt || return 1
+	grep -q '^  holders  *not shown: that needs CAP_SYS_ADMIN' devices.txt &&
+		grep -q '"holders":null' devices.txt && ! grep -q ' pid ' devices.txt
+}
+
 check "npumemd registers" start_daemon
 check "two clients at once" two_at_once
 check "eight clients at once" eight_at_once
+check "an administrator is shown who holds the carveout" shows_holder
+check "others are not" hides_holders
 check "a budget that cannot be met is refused with numbers" \
 	fails 1 'lower bound' npumemctl run --arena-budget 1MiB "$MOBILENET"
 check "an unknown planner is refused by name" \

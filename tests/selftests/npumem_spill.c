@@ -92,6 +92,8 @@ static int host_wait(const struct world *w)
 static void expect_moved(struct __test_metadata *_metadata, const struct world *w, uint32_t loads,
 			 uint64_t spilled, uint32_t stores, uint32_t fills)
 {
+	struct drm_npumem_run_record run[1];
+	struct drm_npumem_dev_query all = NPU_QUERY(NPUMEM_QUERY_RUNS, run);
 	struct drm_npumem_run_query query;
 
 	ASSERT_EQ(0, world_query(w, &query));
@@ -99,6 +101,16 @@ static void expect_moved(struct __test_metadata *_metadata, const struct world *
 	EXPECT_EQ(spilled, query.spill_bytes);
 	EXPECT_EQ(stores * SIZE, query.store_bytes);
 	EXPECT_EQ(fills * SIZE, query.fill_bytes);
+	/* The list of all runs says the same of this one. */
+	all.first = w->run;
+	ASSERT_EQ(0, npu_ioctl(w->fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &all));
+	ASSERT_LE(sizeof(run), all.answer.size);
+	EXPECT_EQ(w->run, run[0].handle);
+	EXPECT_EQ(query.submitted, run[0].submitted);
+	EXPECT_EQ(query.load_bytes, run[0].load_bytes);
+	EXPECT_EQ(query.spill_bytes, run[0].spill_bytes);
+	EXPECT_EQ(query.store_bytes, run[0].store_bytes);
+	EXPECT_EQ(query.fill_bytes, run[0].fill_bytes);
 }
 
 TEST_F(spill, moves_what_the_plan_says)

@@ -252,6 +252,7 @@ TEST_F(uapi, dev_query)
 		EXPECT_TRUE(npu_all_bytes(self->out, sizes[i] - 8, 0));
 		EXPECT_EQ(0xff, self->out[sizes[i] - 8]);
 		EXPECT_EQ(0, args.answer.size % sizes[i]);
+		EXPECT_EQ(0, args.next);
 		/* Records of an older user, and of a newer one. */
 		memset(self->out, 0xff, sizeof(self->out));
 		args = (struct drm_npumem_dev_query){ .type = types[i], .stride = 8 };
@@ -283,7 +284,7 @@ TEST_F(uapi, dev_query_fields)
 	};
 	static const struct field fields[] = {
 		FIELD(drm_npumem_dev_query, type, 0, -EINVAL),
-		FIELD(drm_npumem_dev_query, type, NPUMEM_QUERY_ENGINES + 1, -EINVAL),
+		FIELD(drm_npumem_dev_query, type, NPUMEM_QUERY_HOLDERS + 1, -EINVAL),
 		FIELD(drm_npumem_dev_query, type, 0xffffffff, -EINVAL),
 		FIELD(drm_npumem_dev_query, stride, 0, -EINVAL),
 		FIELD(drm_npumem_dev_query, stride, 12, -EINVAL),

@@ -285,9 +285,9 @@ const char *npumem_device_path(const struct npumem_device *device)
 
 /* What the device is asked for its ... */
 static const char *const query_names[] = {
-	[NPUMEM_QUERY_INFO] = "limits",
-	[NPUMEM_QUERY_BANKS] = "banks",
-	[NPUMEM_QUERY_ENGINES] = "engines",
+	[NPUMEM_QUERY_INFO] = "limits",	    [NPUMEM_QUERY_BANKS] = "banks",
+	[NPUMEM_QUERY_ENGINES] = "engines", [NPUMEM_QUERY_PLANS] = "plans",
+	[NPUMEM_QUERY_RUNS] = "runs",	    [NPUMEM_QUERY_HOLDERS] = "holders",
 };
 
 /* One call: room for so many records more, of which it says how many there are now. */

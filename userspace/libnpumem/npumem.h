@@ -223,9 +223,13 @@ NPUMEM_EXPORT int npumem_device_query(struct npumem_device *device, uint32_t typ
 		return err;                                                                        \
 	}
 
-/* The carveout's banks, with what is free; the engines. */
+/* The carveout's banks, with what is free; the engines; plans and runs of this open file. */
 NPUMEM_DEVICE_QUERY(banks, NPUMEM_QUERY_BANKS, bank)
 NPUMEM_DEVICE_QUERY(engines, NPUMEM_QUERY_ENGINES, engine)
+NPUMEM_DEVICE_QUERY(plans, NPUMEM_QUERY_PLANS, plan_record)
+NPUMEM_DEVICE_QUERY(runs, NPUMEM_QUERY_RUNS, run_record)
+/* Who holds how much of the carveout, in all open files; needs CAP_SYS_ADMIN. */
+NPUMEM_DEVICE_QUERY(holders, NPUMEM_QUERY_HOLDERS, holder)
 
 /* ---------------------------------------------------------------- buffers */
 

@@ -215,13 +215,61 @@ TEST_WITH(query_records_of_another_size, setup, teardown)
 		     "a query of type 99 for records of 8 bytes");
 }
 
-static int none(unsigned long request, void *argument)
+#define RUNS 150 /* more than one call is asked for */
+
+/* Runs 1, 2, ...; one call looks at 70 of them. */
+static int many_runs(unsigned long request, void *argument)
+{
+	struct drm_npumem_dev_query *query = argument;
+	struct drm_npumem_run_record record = { 0 };
+	uint64_t i, first = query->first ? query->first : 1, n = 0;
+	struct drm_npumem_buffer to;
+
+	assert_int_equal(query->type, NPUMEM_QUERY_RUNS);
+	assert_int_equal(query->stride, sizeof(record));
+	query->next = 0;
+	for (i = first; i <= RUNS && i < first + 70; i++) {
+		if (n++ >= query->answer.size / query->stride) {
+			if (!query->next)
+				query->next = i;
+			continue;
+		}
+		record.handle = (uint32_t)i;
+		to = (struct drm_npumem_buffer){ query->answer.ptr + (n - 1) * query->stride,
+						 query->stride };
+		fake_give(&to, &record, sizeof(record));
+	}
+	if (!query->next && i <= RUNS)
+		query->next = i;
+	query->answer.size = n * query->stride;
+	return 0;
+}
+
+static int no_runs(unsigned long request, void *argument)
 {
 	struct drm_npumem_dev_query *query = argument;
 
 	query->next = 0;
 	query->answer.size = 0;
 	return 0;
+}
+
+TEST_WITH(query_in_pieces, setup, teardown)
+{
+	struct drm_npumem_run_record *runs;
+	uint32_t count;
+
+	fake.handler = many_runs;
+	assert_int_equal(npumem_device_runs(*state, &runs, &count, &error), 0);
+	assert_true(fake.calls > 2);
+	assert_int_equal(count, RUNS);
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(runs[i].handle, i + 1);
+	free(runs);
+	fake.handler = no_runs;
+	assert_int_equal(npumem_device_runs(*state, &runs, &count, &error), 0);
+	assert_int_equal(count, 0);
+	free(runs);
 }
 
 static int odd_size(unsigned long request, void *argument)
@@ -239,6 +287,11 @@ static int in_a_circle(unsigned long request, void *argument)
 	return 0;
 }
 
+static int not_root(unsigned long request, void *argument)
+{
+	return EACCES;
+}
+
 static int unplugged(unsigned long request, void *argument)
 {
 	return ENODEV;
@@ -247,6 +300,7 @@ static int unplugged(unsigned long request, void *argument)
 TEST_WITH(query_failures, setup, teardown)
 {
 	struct drm_npumem_info info;
+	struct drm_npumem_holder *holders;
 	struct drm_npumem_bank *banks;
 	uint32_t count;
 
@@ -256,9 +310,12 @@ TEST_WITH(query_failures, setup, teardown)
 	fake.handler = in_a_circle;
 	assert_error(npumem_device_banks(*state, &banks, &count, &error), -EPROTO,
 		     "cannot ask the device for its banks: Protocol error");
-	fake.handler = none;
+	fake.handler = no_runs;
 	assert_error(npumem_device_info(*state, &info, &error), -EPROTO,
 		     "the driver says no limits");
+	fake.handler = not_root;
+	assert_error(npumem_device_holders(*state, &holders, &count, &error), -EACCES,
+		     "cannot ask the device for its holders: Permission denied");
 	fake.handler = unplugged;
 	assert_error(npumem_device_info(*state, &info, &error), -ENODEV,
 		     "cannot ask the device for its limits: No such device (the device is gone)");

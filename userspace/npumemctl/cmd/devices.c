@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* npumemctl devices: what each npumem device says of itself. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "npumem.h"
 #include "commands.h"
@@ -31,7 +33,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct command command = {
 	.options = options,
 	.parse = parse,
-	.doc = "List npumem devices: versions, features, limits, carveout banks, engines.",
+	.doc = "List npumem devices: versions, features, limits, carveout banks, engines, and, for "
+	       "an administrator, who holds how much of the carveout.",
 };
 
 static const char *const features[] = {
@@ -39,13 +42,19 @@ static const char *const features[] = {
 };
 static const char *const engine_flags[] = { "transfers" };
 
-/* Everything that one device says of itself. */
+/*
+ * struct device - all that one device says of itself
+ * @holders: NULL and @holders_denied if they are not for this user to see
+ */
 struct device {
 	struct drm_npumem_info info;
 	struct drm_npumem_bank *banks;
 	struct drm_npumem_engine *engines;
+	struct drm_npumem_holder *holders;
 	uint32_t bank_count;
 	uint32_t engine_count;
+	uint32_t holder_count;
+	bool holders_denied;
 };
 
 static json_t *bits_json(uint64_t bits, const char *const *names, size_t count)
@@ -79,6 +88,40 @@ static void print_bits(uint64_t bits, const char *const *names, size_t count)
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* Name of a process, which it has chosen itself; free() it. */
+static char *comm_text(const struct drm_npumem_holder *holder)
+{
+	char comm[sizeof(holder->comm) + 1] = "";
+
+	memcpy(comm, holder->comm, sizeof(holder->comm));
+	return plain_text(comm, false);
+}
+
+static json_t *holder_json(const struct drm_npumem_holder *h)
+{
+	char *comm = comm_text(h);
+	json_t *object = json_pack("{sI sI sI ss sI sI sI sI}", "client", (json_int_t)h->client,
+				   "uid", (json_int_t)h->uid, "pid", (json_int_t)h->pid, "comm",
+				   comm, "bank", (json_int_t)h->bank, "bytes", (json_int_t)h->bytes,
+				   "memory_bytes", (json_int_t)h->memory_bytes, "since_ns",
+				   (json_int_t)h->since_ns);
+
+	free(comm);
+	return object;
+}
+
+static json_t *holders_json(const struct device *device)
+{
+	json_t *list;
+
+	if (device->holders_denied)
+		return json_null();
+	list = json_array();
+	for (uint32_t i = 0; i < device->holder_count; i++)
+		json_array_append_new(list, holder_json(&device->holders[i]));
+	return list;
+}
+
 static json_t *device_json(const char *path, const struct device *device)
 {
 	const struct drm_npumem_info *info = &device->info;
@@ -102,15 +145,36 @@ static json_t *device_json(const char *path, const struct device *device)
 					   e->name, "version", (json_int_t)e->version, "flags",
 					   bits_json(e->flags, engine_flags, COUNT(engine_flags))));
 	}
-	return json_pack("{ss s[II] so sb so so s{sI sI sI sI sI sI sI}}", "path", path, "uapi",
+	return json_pack("{ss s[II] so sb so so so s{sI sI sI sI sI sI sI}}", "path", path, "uapi",
 			 (json_int_t)info->uapi_major, (json_int_t)info->uapi_minor, "features",
 			 bits_json(info->features, features, COUNT(features)), "daemon",
-			 (int)!!info->daemon, "banks", banks, "engines", engines, "limits",
-			 "blob_bytes", (json_int_t)info->max_blob_bytes, "log_bytes",
+			 (int)!!info->daemon, "banks", banks, "engines", engines, "holders",
+			 holders_json(device), "limits", "blob_bytes",
+			 (json_int_t)info->max_blob_bytes, "log_bytes",
 			 (json_int_t)info->max_log_bytes, "accesses",
 			 (json_int_t)info->max_accesses, "chunks", (json_int_t)info->max_chunks,
 			 "jobs", (json_int_t)info->max_jobs, "syncs", (json_int_t)info->max_syncs,
 			 "requests", (json_int_t)info->max_requests);
+}
+
+static void print_holders(const struct device *device)
+{
+	int64_t now = npumem_deadline(0);
+
+	if (device->holders_denied) {
+		puts("  holders    not shown: that needs CAP_SYS_ADMIN");
+		return;
+	}
+	for (uint32_t i = 0; i < device->holder_count; i++) {
+		const struct drm_npumem_holder *h = &device->holders[i];
+		char *comm = comm_text(h);
+
+		printf("  holder     uid %" PRIu32 ", pid %" PRIu32 " (%s): %s of bank %" PRIu32
+		       ", for %" PRId64 " s\n",
+		       h->uid, h->pid, comm, size_text(h->bytes).s, h->bank,
+		       (now - (int64_t)h->since_ns) / 1000000000);
+		free(comm);
+	}
 }
 
 static void print_device(const char *path, const struct device *device)
@@ -141,6 +205,16 @@ static void print_device(const char *path, const struct device *device)
 	       " jobs a submission, %" PRIu32 " waiting requests\n",
 	       (uint64_t)info->max_accesses, (uint64_t)info->max_chunks, info->max_jobs,
 	       info->max_requests);
+	print_holders(device);
+}
+
+static int query_holders(struct npumem_device *open, struct device *device,
+			 struct npumem_error *error)
+{
+	int err = npumem_device_holders(open, &device->holders, &device->holder_count, error);
+
+	device->holders_denied = err == -EACCES;
+	return device->holders_denied ? 0 : err;
 }
 
 static int query(const char *path, struct device *device)
@@ -156,6 +230,8 @@ static int query(const char *path, struct device *device)
 		err = npumem_device_banks(open, &device->banks, &device->bank_count, &error);
 	if (!err)
 		err = npumem_device_engines(open, &device->engines, &device->engine_count, &error);
+	if (!err)
+		err = query_holders(open, device, &error);
 	npumem_device_close(open);
 	return err ? failure(path, "%s", error.text) : EXIT_OK;
 }
@@ -172,6 +248,7 @@ static int show(const char *path, json_t *list)
 		print_device(path, &device);
 	free(device.banks);
 	free(device.engines);
+	free(device.holders);
 	return status;
 }
 
