@@ -735,7 +735,6 @@ struct drm_npumem_run_query {
  * @hang_ms: the hang limit: milliseconds, 1 to 10000, in which it gives a sign of life
  * @version: of the format of its commands
  * @fd: out: what it gets its tasks by (npumem_engine.h); to close it is to detach
- * @pad: zero
  * @name: of the kind of engine, NUL-terminated, not empty
  *
  * The caller becomes an engine that computes in a process. From then on SUBMIT takes jobs for
@@ -758,7 +757,6 @@ struct drm_npumem_engine_attach {
 	__u32 hang_ms;
 	__u32 version;
 	__s32 fd;
-	__u32 pad[2];
 	char name[32];
 };
 

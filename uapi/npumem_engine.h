@@ -19,9 +19,9 @@
  * driver's: what is written there meanwhile may spoil the engine's own results, or is lost.
  *
  * A task has to be fetched within the engine's hang limit, and committed that long after that or
- * the last NPUMEM_ENGINE_ALIVE, and all of a job within NPUMEM_ENGINE_JOB_MS. If it is not, the job
- * has failed, and to commit it is ESTALE. The next task comes once the engine is back for it;
- * one that is not within NPUMEM_ENGINE_JOB_MS more is detached.
+ * the last NPUMEM_IOCTL_ENGINE_ALIVE, and all of a job within NPUMEM_ENGINE_JOB_MS. If it is not,
+ * the job has failed, and to commit it is ESTALE. The next task comes once the engine is back for
+ * it; one that is not within NPUMEM_ENGINE_JOB_MS more is detached.
  *
  * poll() says POLLIN while a task can be fetched, POLLHUP once the engine is detached: the
  * device is gone, or the engine has not come back. Closing the descriptor, with all its
@@ -41,14 +41,14 @@ extern "C" {
 #define NPUMEM_ENGINE_JOB_MS 10000
 
 /* Of an access: the bytes are those that the step reads; what is there is written back. */
-#define NPUMEM_ENGINE_READ  (1u << 0)
-#define NPUMEM_ENGINE_WRITE (1u << 1)
+#define NPUMEM_ENGINE_ACCESS_READ  (1u << 0)
+#define NPUMEM_ENGINE_ACCESS_WRITE (1u << 1)
 
 /**
  * struct npumem_engine_access - one access of a task's step
  * @offset: of its first byte in the window
  * @size: bytes; zero for a parameter that the plan has no place for
- * @flags: NPUMEM_ENGINE_READ, NPUMEM_ENGINE_WRITE, or both
+ * @flags: NPUMEM_ENGINE_ACCESS_READ, NPUMEM_ENGINE_ACCESS_WRITE, or both
  * @tile: of the graph
  */
 struct npumem_engine_access {
@@ -62,9 +62,9 @@ struct npumem_engine_access {
 #define NPUMEM_NEXT_COMMIT_ONLY (1u << 0)
 
 /**
- * struct npumem_engine_next - NPUMEM_ENGINE_NEXT: commit a task, fetch the next one
+ * struct npumem_engine_next - NPUMEM_IOCTL_ENGINE_NEXT: commit a task, fetch the next one
  * @commit: in: task that is done, or zero; out: zero once that is taken, on failure, too
- * @timeout_ns: absolute CLOCK_MONOTONIC; a past time takes what is there, and does not wait
+ * @deadline_ns: absolute CLOCK_MONOTONIC; a past time takes what is there, and does not wait
  * @status: in: zero, or a positive errno: the engine has not done @commit, and the job fails
  *	with EIO; out: zero once @commit is taken
  * @flags: zero, or NPUMEM_NEXT_COMMIT_ONLY, with a @commit
@@ -84,7 +84,7 @@ struct npumem_engine_access {
  */
 struct npumem_engine_next {
 	__u64 commit;
-	__s64 timeout_ns;
+	__s64 deadline_ns;
 	__u32 status;
 	__u32 flags;
 	__u64 task;
@@ -98,17 +98,17 @@ struct npumem_engine_next {
 };
 
 /**
- * struct npumem_engine_alive - NPUMEM_ENGINE_ALIVE: the task takes its time, but goes on
+ * struct npumem_engine_alive - NPUMEM_IOCTL_ENGINE_ALIVE: the task takes its time, but goes on
  * @task: in the engine's hands
  *
- * ESTALE, ENODEV: as for NPUMEM_ENGINE_NEXT. What is ESTALE need not be gone on with.
+ * ESTALE, ENODEV: as for NPUMEM_IOCTL_ENGINE_NEXT. What is ESTALE need not be gone on with.
  */
 struct npumem_engine_alive {
 	__u64 task;
 };
 
-#define NPUMEM_ENGINE_NEXT  _IOWR('N', 0xe0, struct npumem_engine_next)
-#define NPUMEM_ENGINE_ALIVE _IOW('N', 0xe1, struct npumem_engine_alive)
+#define NPUMEM_IOCTL_ENGINE_NEXT  _IOWR('N', 0xe0, struct npumem_engine_next)
+#define NPUMEM_IOCTL_ENGINE_ALIVE _IOW('N', 0xe1, struct npumem_engine_alive)
 
 #if defined(__cplusplus)
 }

@@ -149,9 +149,8 @@ static int check_args(struct drm_device *drm, const struct drm_npumem_engine_att
 {
 	size_t length = strnlen(args->name, sizeof(args->name));
 
-	if (args->flags & ~NPUMEM_ATTACH_SHARED || args->pad[0] || args->pad[1])
-		return npumem_refuse(drm, -EINVAL, "ENGINE_ATTACH: flags %#x, pad %u, %u",
-				     args->flags, args->pad[0], args->pad[1]);
+	if (args->flags & ~NPUMEM_ATTACH_SHARED)
+		return npumem_refuse(drm, -EINVAL, "ENGINE_ATTACH: flags %#x", args->flags);
 	if (!length || length == sizeof(args->name))
 		return npumem_refuse(drm, -EINVAL, "ENGINE_ATTACH: no name");
 	if (!args->hang_ms || args->hang_ms > NPUMEM_ENGINE_JOB_MS)

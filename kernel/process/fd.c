@@ -45,7 +45,7 @@ static int attachment_commit(struct npu_attachment *att, u64 task, u32 status)
 /* 1: a task; 0: none yet; -ENODEV. */
 static int attachment_fetch(struct npu_attachment *att, struct npumem_engine_next *next)
 {
-	s64 timeout_ns = next->timeout_ns;
+	s64 deadline_ns = next->deadline_ns;
 	int state = 0;
 
 	spin_lock(&att->slot->lock);
@@ -55,7 +55,7 @@ static int attachment_fetch(struct npu_attachment *att, struct npumem_engine_nex
 		att->state = NPUMEM_TASK_FETCHED;
 		att->alive_at = jiffies;
 		*next = att->next;
-		next->timeout_ns = timeout_ns;
+		next->deadline_ns = deadline_ns;
 		state = 1;
 	}
 	spin_unlock(&att->slot->lock);
@@ -71,10 +71,10 @@ static void attachment_unfetch(struct npu_attachment *att, u64 task)
 	spin_unlock(&att->slot->lock);
 }
 
-static int attachment_wait(struct npu_attachment *att, s64 timeout_ns,
+static int attachment_wait(struct npu_attachment *att, s64 deadline_ns,
 			   struct npumem_engine_next *next)
 {
-	long left = drm_timeout_abs_to_jiffies(timeout_ns);
+	long left = drm_timeout_abs_to_jiffies(deadline_ns);
 	int state = attachment_fetch(att, next);
 
 	if (!state && left)
@@ -103,7 +103,7 @@ static int attachment_next(struct npu_attachment *att, struct npumem_engine_next
 	next->task = 0;
 	if (only)
 		return 0;
-	return attachment_wait(att, next->timeout_ns, next);
+	return attachment_wait(att, next->deadline_ns, next);
 }
 
 static long ioctl_next(struct npu_attachment *att, void __user *user)
@@ -141,9 +141,9 @@ static long attachment_ioctl(struct file *file, unsigned int request, unsigned l
 	struct npu_attachment *att = file->private_data;
 
 	switch (request) {
-	case NPUMEM_ENGINE_NEXT:
+	case NPUMEM_IOCTL_ENGINE_NEXT:
 		return ioctl_next(att, (void __user *)arg);
-	case NPUMEM_ENGINE_ALIVE:
+	case NPUMEM_IOCTL_ENGINE_ALIVE:
 		return ioctl_alive(att, (void __user *)arg);
 	default:
 		return -ENOTTY;

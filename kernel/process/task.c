@@ -172,14 +172,16 @@ int npumem_task_begin(struct npu_attachment *att, struct npu_job *job, u32 posit
 			npuv_access(plan->graph, step->first_access + i);
 		struct npumem_engine_access entry = {
 			.size = npuv_access_bytes(plan, step->first_access + i),
-			.flags = (access->mode != NPUMEM_ACCESS_WRITE ? NPUMEM_ENGINE_READ : 0) |
-				 (access->mode != NPUMEM_ACCESS_READ ? NPUMEM_ENGINE_WRITE : 0),
 			.tile = access->tile,
 		};
 
+		if (access->mode != NPUMEM_ACCESS_WRITE)
+			entry.flags |= NPUMEM_ENGINE_ACCESS_READ;
+		if (access->mode != NPUMEM_ACCESS_READ)
+			entry.flags |= NPUMEM_ENGINE_ACCESS_WRITE;
 		entry.offset = place(&end, entry.size);
 		table[i] = entry;
-		if (entry.flags & NPUMEM_ENGINE_READ)
+		if (entry.flags & NPUMEM_ENGINE_ACCESS_READ)
 			err = copy_access(job->run, position, step->first_access + i,
 					  window + entry.offset, entry.size, true);
 		else

@@ -85,8 +85,8 @@ TEST_F(process, gets_copies_of_the_tiles)
 	EXPECT_STREQ(commands, (char *)self->engine.window + task.commands_offset);
 	in = attach_access(&self->engine, 0);
 	out = attach_access(&self->engine, 1);
-	EXPECT_EQ(NPUMEM_ENGINE_READ, in.flags);
-	EXPECT_EQ(NPUMEM_ENGINE_WRITE, out.flags);
+	EXPECT_EQ(NPUMEM_ENGINE_ACCESS_READ, in.flags);
+	EXPECT_EQ(NPUMEM_ENGINE_ACCESS_WRITE, out.flags);
 	EXPECT_EQ(CHAIN_X, in.tile);
 	EXPECT_EQ(CHAIN_A, out.tile);
 	ASSERT_EQ(SIZE, in.size);
@@ -170,17 +170,17 @@ TEST_F(process, commits_and_fetches_at_once)
 
 TEST_F(process, nothing_to_fetch_is_a_timeout)
 {
-	struct npumem_engine_next task = { .timeout_ns = npu_now() - 1 };
+	struct npumem_engine_next task = { .deadline_ns = npu_now() - 1 };
 	struct pollfd fd = { .fd = self->engine.fd, .events = POLLIN };
 
 	EXPECT_EQ(-ETIMEDOUT, attach_next(&self->engine, &task));
 	EXPECT_EQ(0, task.task);
-	task.timeout_ns = npu_now() + 20000000;
+	task.deadline_ns = npu_now() + 20000000;
 	EXPECT_EQ(-ETIMEDOUT, attach_next(&self->engine, &task));
 	ASSERT_EQ(0, attach_submit(&self->w, CHAIN_COPY));
 	EXPECT_EQ(1, poll(&fd, 1, 300000));
 	EXPECT_EQ(POLLIN, fd.revents);
-	task.timeout_ns = 0;
+	task.deadline_ns = 0;
 	EXPECT_EQ(0, attach_next(&self->engine, &task));
 	EXPECT_EQ(0, attach_commit(&self->engine, task.task, 0));
 	EXPECT_EQ(0, attach_outcome(&self->w));
@@ -476,8 +476,6 @@ TEST_F(process, arguments_of_attach)
 	ASSERT_EQ(0, npu_bo_create(fd, WINDOW, NPUMEM_BO_CARVEOUT, &carveout));
 	ASSERT_EQ(0, npu_bo_create(fd, (256u << 20) + 4096, NPUMEM_BO_SYSTEM, &large));
 	REFUSED(-EINVAL, args.flags = NPUMEM_ATTACH_SHARED << 1);
-	REFUSED(-EINVAL, args.pad[0] = 1);
-	REFUSED(-EINVAL, args.pad[1] = 1);
 	REFUSED(-EINVAL, args.name[0] = '\0');
 	REFUSED(-EINVAL, memset(args.name, 'x', sizeof(args.name)));
 	REFUSED(-EINVAL, args.hang_ms = 0);
@@ -527,8 +525,8 @@ TEST_F(process, arguments_of_next)
 	next = (struct npumem_engine_next){ .commit = 1, .status = 4096 };
 	EXPECT_EQ(-EINVAL, attach_next(&self->engine, &next));
 	EXPECT_EQ(-EFAULT, attach_next(&self->engine, nowhere));
-	EXPECT_EQ(-EFAULT, npu_ioctl(self->engine.fd, NPUMEM_ENGINE_ALIVE, nowhere));
-	EXPECT_EQ(-ENOTTY, npu_ioctl(self->engine.fd, NPUMEM_ENGINE_ALIVE + 1, &next));
+	EXPECT_EQ(-EFAULT, npu_ioctl(self->engine.fd, NPUMEM_IOCTL_ENGINE_ALIVE, nowhere));
+	EXPECT_EQ(-ENOTTY, npu_ioctl(self->engine.fd, NPUMEM_IOCTL_ENGINE_ALIVE + 1, &next));
 	/* A task that could not be told of is not lost. */
 	nowhere = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, (void *)nowhere);

@@ -74,12 +74,12 @@ void detach_engine(struct attached *a)
 
 int attach_next(const struct attached *a, struct npumem_engine_next *next)
 {
-	return npu_ioctl(a->fd, NPUMEM_ENGINE_NEXT, next);
+	return npu_ioctl(a->fd, NPUMEM_IOCTL_ENGINE_NEXT, next);
 }
 
 int attach_fetch(const struct attached *a, struct npumem_engine_next *task)
 {
-	*task = (struct npumem_engine_next){ .timeout_ns = npu_now() + NPU_PATIENCE_NS };
+	*task = (struct npumem_engine_next){ .deadline_ns = npu_now() + NPU_PATIENCE_NS };
 	return attach_next(a, task);
 }
 
@@ -99,7 +99,7 @@ int attach_alive(const struct attached *a, uint64_t task)
 {
 	struct npumem_engine_alive alive = { .task = task };
 
-	return npu_ioctl(a->fd, NPUMEM_ENGINE_ALIVE, &alive);
+	return npu_ioctl(a->fd, NPUMEM_IOCTL_ENGINE_ALIVE, &alive);
 }
 
 short attach_poll(const struct attached *a)
@@ -125,7 +125,7 @@ void attach_mix(const struct attached *a, const struct npumem_engine_next *task,
 
 	for (n = 0; n < task->access_count; n++) {
 		entry = attach_access(a, n);
-		if (!(entry.flags & NPUMEM_ENGINE_READ))
+		if (!(entry.flags & NPUMEM_ENGINE_ACCESS_READ))
 			continue;
 		digest = npumem_mix_access(digest, n);
 		for (i = 0; i < entry.size; i++)
@@ -133,7 +133,7 @@ void attach_mix(const struct attached *a, const struct npumem_engine_next *task,
 	}
 	for (n = 0; n < task->access_count; n++) {
 		entry = attach_access(a, n);
-		for (i = 0; entry.flags & NPUMEM_ENGINE_WRITE && i < entry.size; i++)
+		for (i = 0; entry.flags & NPUMEM_ENGINE_ACCESS_WRITE && i < entry.size; i++)
 			a->window[entry.offset + i] = npumem_mix_write(digest, n, i / 8) >>
 						      (8 * (i % 8));
 	}

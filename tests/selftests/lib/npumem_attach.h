@@ -34,13 +34,13 @@ int attach_engine(struct attached *a, int device, uint32_t flags, size_t size, u
 /* Close the descriptor, and give back the window. */
 void detach_engine(struct attached *a);
 
-/* NPUMEM_ENGINE_NEXT as it is. */
+/* NPUMEM_IOCTL_ENGINE_NEXT as it is. */
 int attach_next(const struct attached *a, struct npumem_engine_next *next);
 /* Wait for a task, or NPU_PATIENCE_NS. */
 int attach_fetch(const struct attached *a, struct npumem_engine_next *task);
 /* Say that it is done, or not, and take no other. */
 int attach_commit(const struct attached *a, uint64_t task, uint32_t status);
-/* NPUMEM_ENGINE_ALIVE. */
+/* NPUMEM_IOCTL_ENGINE_ALIVE. */
 int attach_alive(const struct attached *a, uint64_t task);
 /* What poll() says at once. */
 short attach_poll(const struct attached *a);
