@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The uapi as such: struct sizes, and for each ioctl one call that works and
- * all that one wrong field can do to it; what becomes of verdicts.
+ * The uapi as such: for each ioctl one call that works and all that one wrong field can
+ * do to it; what becomes of verdicts. Sizes and offsets: tests/abi.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,48 +12,6 @@
 
 #include "kselftest_harness.h"
 #include "npumem_world.h"
-
-#define ASSERT_SIZE(type, size) _Static_assert(sizeof(struct type) == (size), #type)
-
-ASSERT_SIZE(drm_npumem_array, 16);
-ASSERT_SIZE(drm_npumem_buffer, 16);
-ASSERT_SIZE(drm_npumem_dev_query, 40);
-ASSERT_SIZE(drm_npumem_info, 96);
-ASSERT_SIZE(drm_npumem_bank, 64);
-ASSERT_SIZE(drm_npumem_engine, 48);
-ASSERT_SIZE(drm_npumem_bo_create, 24);
-ASSERT_SIZE(drm_npumem_bo_mmap_offset, 16);
-ASSERT_SIZE(drm_npumem_bo_wait, 16);
-ASSERT_SIZE(drm_npumem_log, 24);
-ASSERT_SIZE(drm_npumem_graph_create, 64);
-ASSERT_SIZE(drm_npumem_handle, 8);
-ASSERT_SIZE(drm_npumem_plan_request, 80);
-ASSERT_SIZE(drm_npumem_plan_load, 72);
-ASSERT_SIZE(drm_npumem_plan_read, 104);
-ASSERT_SIZE(drm_npumem_run_create, 24);
-ASSERT_SIZE(drm_npumem_run_bind, 24);
-ASSERT_SIZE(drm_npumem_sync, 16);
-ASSERT_SIZE(drm_npumem_job, 32);
-ASSERT_SIZE(drm_npumem_submit, 80);
-ASSERT_SIZE(drm_npumem_run_query, 56);
-ASSERT_SIZE(npumem_verdict, 80);
-ASSERT_SIZE(npumem_blob_header, 32);
-ASSERT_SIZE(npumem_blob_section, 32);
-ASSERT_SIZE(npumem_region, 56);
-ASSERT_SIZE(npumem_tensor, 48);
-ASSERT_SIZE(npumem_tile, 64);
-ASSERT_SIZE(npumem_access, 16);
-ASSERT_SIZE(npumem_step, 24);
-ASSERT_SIZE(npumem_block, 16);
-ASSERT_SIZE(npumem_edge, 24);
-ASSERT_SIZE(npumem_carry, 8);
-ASSERT_SIZE(npumem_plan_info, 96);
-ASSERT_SIZE(npumem_placement, 112);
-ASSERT_SIZE(npumem_position, 40);
-ASSERT_SIZE(npumem_plan_block, 24);
-ASSERT_SIZE(npumem_entry, 40);
-ASSERT_SIZE(npumem_plan_edge, 16);
-ASSERT_SIZE(npumem_view, 24);
 
 FIXTURE(uapi)
 {
