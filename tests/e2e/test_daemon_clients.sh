@@ -47,6 +47,11 @@ not() {
 	! "$@"
 }
 
+shows_slot() {
+	npumemctl devices >devices.txt
+	grep -q '^  engine 1   process, version 0: transfers, process$' devices.txt
+}
+
 hides_holders() {
 	chmod 666 /dev/accel/accel* /dev/dri/renderD* 2>/dev/null
 	su -s /bin/sh nobody -c 'npumemctl devices && npumemctl devices -j' >devices.txt || return 1
@@ -59,6 +64,7 @@ check "two clients at once" two_at_once
 check "eight clients at once" eight_at_once
 check "an administrator is shown who holds the carveout" shows_holder
 check "others are not" hides_holders
+check "a slot for an engine in a process is shown as one" shows_slot
 check "a budget that cannot be met is refused with numbers" \
 	fails 1 'lower bound' npumemctl run --arena-budget 1MiB "$MOBILENET"
 check "an unknown planner is refused by name" \

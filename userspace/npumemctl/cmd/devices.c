@@ -40,7 +40,7 @@ static const struct command command = {
 static const char *const features[] = {
 	"pieces", "spill", "blocks", "alias", "external", "inplace"
 };
-static const char *const engine_flags[] = { "transfers" };
+static const char *const engine_flags[] = { "transfers", "process", "attached" };
 
 /*
  * struct device - all that one device says of itself
