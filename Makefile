@@ -18,7 +18,7 @@ export NPUMEM_BUILD := $(abspath $(BUILD))
 all: $(USER_BUILD)/build.ninja
 	@ninja -C $(USER_BUILD)
 	@mkdir -p $(BUILD)/bin
-	@for p in userspace/npumemctl/npumemctl daemon/npumemd; do \
+	@for p in userspace/npumemctl/npumemctl userspace/npumem-engine/npumem-engine daemon/npumemd; do \
 		[ ! -x $(USER_BUILD)/$$p ] || ln -sfn ../userspace/$$p $(BUILD)/bin/; \
 	done
 
@@ -70,7 +70,7 @@ clean:
 	rm -rf $(BUILD)
 
 help:
-	@echo 'make               userspace: build/bin/npumemctl, build/bin/npumemd'
+	@echo 'make               userspace: build/bin/npumemctl, npumemd, npumem-engine'
 	@echo 'make check         all tests; LANES="unit e2e" for some (scripts/check --list)'
 	@echo 'make demo          plan, verify and run a model in the guest'
 	@echo 'make bench         measure planners and driver'

@@ -88,7 +88,7 @@ static int map_blobs(const struct worker_start *start, struct worker_input *inpu
 static int enter_sandbox(const struct worker_start *start, struct worker_reply *reply)
 {
 	const char *what;
-	int err = sandbox_enter(&start->limits, &what);
+	int err = sandbox_enter(&start->limits, NULL, &what);
 
 	if (err)
 		snprintf(reply->text, sizeof(reply->text),

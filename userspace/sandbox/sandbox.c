@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 /*
@@ -80,7 +81,21 @@ static int refuse_stat(scmp_filter_ctx filter)
 	return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(newfstatat), 0);
 }
 
-static int set_filter(void)
+static int allow_calls(scmp_filter_ctx filter, const struct sandbox_calls *calls)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < calls->request_count; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 2,
+				       SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)calls->fd),
+				       SCMP_A1(SCMP_CMP_EQ, calls->requests[i]));
+	if (!err && calls->timer)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setitimer), 1,
+				       SCMP_A0(SCMP_CMP_EQ, ITIMER_REAL));
+	return err;
+}
+
+static int set_filter(const struct sandbox_calls *calls)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	int err = 0;
@@ -98,13 +113,16 @@ static int set_filter(void)
 	if (!err)
 		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
 				       SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+	if (!err && calls)
+		err = allow_calls(filter, calls);
 	if (!err)
 		err = seccomp_load(filter);
 	seccomp_release(filter);
 	return err;
 }
 
-int sandbox_enter(const struct sandbox_limits *limits, const char **what)
+int sandbox_enter(const struct sandbox_limits *limits, const struct sandbox_calls *calls,
+		  const char **what)
 {
 	int err;
 
@@ -123,5 +141,5 @@ int sandbox_enter(const struct sandbox_limits *limits, const char **what)
 	if (err || !limits->seccomp)
 		return err;
 	*what = "system call filter";
-	return set_filter();
+	return set_filter(calls);
 }
