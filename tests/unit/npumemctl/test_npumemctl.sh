@@ -288,6 +288,11 @@ check 'run with a plan and an objective' usage_says \
 	"$ctl" run --plan plan.json --objective traffic "$net"
 check 'run with an unknown objective' usage_says \
 	"npumemctl run: --objective: 'speed' is not arena or traffic" "$ctl" run --objective speed "$net"
+check 'run with an engine of no name' usage_says \
+	"npumemctl run: --engine: an engine's name is not empty" "$ctl" run --engine '' "$net"
+check 'run of what nobody can compute' says 1 \
+	"npumemctl: $net: engine \"mine\" computes models of TFLite: graph JSON does not say what operators compute" \
+	"$ctl" run --engine mine "$net"
 check 'devices takes no argument' usage_says \
 	"npumemctl devices: 'x': no argument is expected" "$ctl" devices x
 for command in devices import plan verify run show 'bench pack'; do

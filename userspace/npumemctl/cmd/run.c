@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <nettle/sha2.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,13 @@ static const char *const objectives[] = { "arena", "traffic", NULL };
 enum external { EXTERNAL_SYSTEM, EXTERNAL_CARVEOUT };
 static const char *const externals[] = { "system", "carveout", NULL };
 
+static const char *engine_name(unsigned int i)
+{
+	static const char *const names[] = { NPUMEM_SIM_NAME, "npumem-engine" };
+
+	return i < sizeof(names) / sizeof(*names) ? names[i] : NULL;
+}
+
 static const struct command_option options[] = {
 	{ "plan", 0, VALUE_TEXT, "FILE", "Load this plan; without it npumemd is asked for one",
 	  offsetof(struct arguments, plan) },
@@ -54,6 +62,10 @@ static const struct command_option options[] = {
 	  offsetof(struct arguments, output) },
 	{ "device", 'd', VALUE_TEXT, "PATH", "Device node; the first npumem device by default",
 	  offsetof(struct arguments, session.device), .files = DEVICE_NODES },
+	{ "engine", 'e', VALUE_TEXT, "NAME",
+	  "Engine of the device: \"%s\" runs the test operator (default); \"%s\" computes a TFLite "
+	  "model",
+	  offsetof(struct arguments, session.engine), .list = engine_name },
 	{ "seed", 0, VALUE_NUMBER, "N", "Of the inputs' random bytes and of the random path (1)",
 	  offsetof(struct arguments, seed), 0, UINT64_MAX },
 	{ "repeat", 0, VALUE_NUMBER, "N", "Inferences one after another (1)",
@@ -125,6 +137,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			usage_error(state, "--plan loads a plan; --objective asks for one");
 		if (args->choices && args->iterations_given)
 			usage_error(state, "--path is not random; --max-iterations is for random");
+		if (args->session.engine && !*args->session.engine)
+			usage_error(state, "--engine: an engine's name is not empty");
 		if (args->json && is_stdout(args->output))
 			usage_error(state, "-j and -o - both want standard output");
 		if (args->objective)
@@ -142,8 +156,8 @@ static const struct command command = {
 	.parse = parse,
 	.args_doc = "GRAPH",
 	.doc = "Run a planned model on a device: every step is submitted with the test operator "
-	       "\"mix\" on random inputs, and all outputs are compared with a reference that never "
-	       "uses memory twice. Loops and branches are gone through at random, or on a given "
+	       "\"mix\", or what the model says, on random inputs, and all outputs are compared with "
+	       "a reference that never uses memory twice. Loops and branches are gone through at random, or on a given "
 	       "path.",
 	.shared = { SHARED_WITH_MODELS(struct arguments) },
 };
@@ -153,9 +167,20 @@ static bool is_result(const struct npuplan_tensor *tensor)
 	return tensor->kind == NPUMEM_TENSOR_OUTPUT || tensor->kind == NPUMEM_TENSOR_STATE;
 }
 
-/* @results: receives an object for each output; @compared: their number. */
-static int compare(struct session *s, const struct path *path, uint64_t inference, json_t *results,
-		   uint32_t *compared)
+/*
+ * struct tally - what inferences have made
+ * @results: an object for each output and state
+ * @compared: their number
+ * @sha: of all outputs, one behind the other
+ */
+struct tally {
+	json_t *results;
+	uint32_t compared;
+	struct sha256_ctx sha;
+};
+
+static int compare(struct session *s, const struct path *path, uint64_t inference,
+		   struct tally *tally)
 {
 	const struct npuplan_graph *graph = s->model.graph;
 	int status = EXIT_OK;
@@ -183,21 +208,22 @@ static int compare(struct session *s, const struct path *path, uint64_t inferenc
 					 " of %" PRIu64 " on (0x%02x, reference 0x%02x)",
 					 inference, tensor->id, tensor->name, i, tensor->size,
 					 bytes[i], s->ref.bytes[t][i]);
+		if (tensor->kind == NPUMEM_TENSOR_OUTPUT)
+			sha256_update(&tally->sha, tensor->size, bytes);
 		json_array_append_new(
-			results,
+			tally->results,
 			json_pack("{sI sI ss sI sb so}", "inference", (json_int_t)inference, "id",
 				  (json_int_t)tensor->id, "name", tensor->name, "bytes",
 				  (json_int_t)tensor->size, "equal", (int)(i == tensor->size),
 				  "first_difference",
 				  i == tensor->size ? json_null() : json_integer((json_int_t)i)));
 		free(bytes);
-		(*compared)++;
+		tally->compared++;
 	}
 	return status;
 }
 
-static int infer(struct session *s, const struct arguments *args, uint64_t i, json_t *results,
-		 uint32_t *compared)
+static int infer(struct session *s, const struct arguments *args, uint64_t i, struct tally *tally)
 {
 	struct path_rule rule = args->rule;
 	struct npuplan_error error = { 0 };
@@ -209,13 +235,12 @@ static int infer(struct session *s, const struct arguments *args, uint64_t i, js
 		return failure(s->model.path, "%s", error.text);
 	status = session_infer(s, &path, args->seed + i, !i);
 	if (status == EXIT_OK)
-		status = compare(s, &path, i, results, compared);
+		status = compare(s, &path, i, tally);
 	path_release(&path);
 	return status;
 }
 
-static int run_all(struct session *s, const struct arguments *args, json_t *results,
-		   uint32_t *compared)
+static int run_all(struct session *s, const struct arguments *args, struct tally *tally)
 {
 	int status = EXIT_OK;
 
@@ -223,9 +248,9 @@ static int run_all(struct session *s, const struct arguments *args, json_t *resu
 		if (i)
 			status = session_reset(s);
 		if (status == EXIT_OK)
-			status = infer(s, args, i, results, compared);
+			status = infer(s, args, i, tally);
 	}
-	if (status == EXIT_OK && !*compared)
+	if (status == EXIT_OK && !tally->compared)
 		status = failure(s->model.path, "the model has no output to compare");
 	return status;
 }
@@ -238,9 +263,22 @@ static json_t *moved_json(const struct session *s)
 			 "fill", (json_int_t)s->traffic.fill);
 }
 
-static int print_result(struct session *s, const struct arguments *args, json_t *results,
-			uint32_t compared, bool equal)
+/* SHA-256 of the outputs, in hexadecimal. */
+static const char *digest_text(struct tally *tally)
 {
+	static char text[2 * SHA256_DIGEST_SIZE + 1];
+	uint8_t bytes[SHA256_DIGEST_SIZE];
+
+	sha256_digest(&tally->sha, sizeof(bytes), bytes);
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(&text[2 * i], 3, "%02x", bytes[i]);
+	return text;
+}
+
+static int print_result(struct session *s, const struct arguments *args, struct tally *tally,
+			bool equal)
+{
+	const char *digest = digest_text(tally);
 	json_t *object;
 
 	if (args->json) {
@@ -264,7 +302,8 @@ static int print_result(struct session *s, const struct arguments *args, json_t 
 				json_object_set_new(object, "moved", moved_json(s));
 			json_object_set_new(object, "seed", json_integer((json_int_t)args->seed));
 			json_object_set_new(object, "equal", json_boolean(equal));
-			json_object_set(object, "outputs", results);
+			json_object_set_new(object, "sha256", json_string(digest));
+			json_object_set(object, "outputs", tally->results);
 			json_object_set_new(object, "warnings", warnings_json(&s->model.warnings));
 		}
 		return print_json(object);
@@ -283,7 +322,8 @@ static int print_result(struct session *s, const struct arguments *args, json_t 
 		       "planned\n",
 		       s->traffic.load, s->traffic.spill, s->traffic.store, s->traffic.fill);
 	printf("outputs      %" PRIu32 " compared with the reference (seed %" PRIu64 "): %s\n",
-	       compared, args->seed, equal ? "equal" : "NOT EQUAL");
+	       tally->compared, args->seed, equal ? "equal" : "NOT EQUAL");
+	printf("sha256       %s\n", digest);
 	return EXIT_OK;
 }
 
@@ -302,8 +342,17 @@ static int write_plan(struct session *s, const struct arguments *args)
 	return status;
 }
 
+/* Whether the engine computes what the model says. */
+static bool computes(const struct arguments *args)
+{
+	return args->session.engine && strcmp(args->session.engine, NPUMEM_SIM_NAME) != 0;
+}
+
 static int load_model(struct session *s, struct arguments *args)
 {
+	/* What is computed with has to be there. */
+	if (computes(args))
+		args->tiling.asked.with_parameters = true;
 	if (!args->plan)
 		tiling_for_planner(&args->tiling, args->session.planner);
 	if (args->plan) {
@@ -314,6 +363,11 @@ static int load_model(struct session *s, struct arguments *args)
 		   !model_tile(&s->model, &args->tiling)) {
 		return EXIT_FAILED;
 	}
+	if (computes(args) && s->model.info.format != NPUIMPORT_TFLITE)
+		return failure(s->model.path,
+			       "engine \"%s\" computes models of TFLite: %s does not say what "
+			       "operators compute",
+			       args->session.engine, npuimport_format_name(s->model.info.format));
 	return EXIT_OK;
 }
 
@@ -326,11 +380,12 @@ int cmd_run(int argc, char **argv)
 		.session.timeout = 60,
 	};
 	struct session s = { .args = &args.session };
-	json_t *results = json_array();
-	uint32_t compared = 0;
+	struct tally tally = { .results = json_array() };
 	int status;
 
+	sha256_init(&tally.sha);
 	command_parse(&command, argc, argv, &args);
+	args.session.seed = args.seed;
 	status = load_model(&s, &args);
 	if (status == EXIT_OK)
 		status = session_open(&s);
@@ -339,13 +394,12 @@ int cmd_run(int argc, char **argv)
 	if (status == EXIT_OK)
 		status = session_start(&s);
 	if (status == EXIT_OK) {
-		status = run_all(&s, &args, results, &compared);
+		status = run_all(&s, &args, &tally);
 		/* Also after a difference: then it says which output. */
-		if (compared &&
-		    print_result(&s, &args, results, compared, status == EXIT_OK) != EXIT_OK)
+		if (tally.compared && print_result(&s, &args, &tally, status == EXIT_OK) != EXIT_OK)
 			status = EXIT_FAILED;
 	}
-	json_decref(results);
+	json_decref(tally.results);
 	session_release(&s);
 	free(args.choices);
 	tiling_release(&args.tiling);

@@ -8,6 +8,8 @@
 
 #include "../../monotonic/monotonic.h"
 
+#include "npumem_command.h"
+
 /* SUBMITs that may be under way before the next one waits: jobs take kernel memory. */
 #define MAX_QUEUED 16
 
@@ -37,6 +39,26 @@ const char *session_device(const struct session *s)
 
 /* --------------------------------------------------------------- device, plan */
 
+/* The engine asked for, and what it takes. */
+static bool fits(const struct session *s, const struct drm_npumem_engine *engine)
+{
+	if (strcmp(engine->name, s->args->engine ? s->args->engine : NPUMEM_SIM_NAME) != 0)
+		return false;
+	return engine->version == (s->computes ? NPUMEM_COMMAND_VERSION : NPUMEM_SIM_VERSION);
+}
+
+static int no_engine(const struct session *s)
+{
+	if (s->computes)
+		return failure(session_device(s),
+			       "none of its engines is \"%s\", version %d, which computes models "
+			       "(start npumem-engine)",
+			       s->args->engine, NPUMEM_COMMAND_VERSION);
+	return failure(session_device(s),
+		       "none of its engines is \"%s\", version %d, which runs the operator \"mix\"",
+		       NPUMEM_SIM_NAME, NPUMEM_SIM_VERSION);
+}
+
 static int open_device(struct session *s)
 {
 	struct drm_npumem_engine *engines = NULL;
@@ -47,22 +69,15 @@ static int open_device(struct session *s)
 	    npumem_device_info(s->device, &s->info, &error) ||
 	    npumem_device_engines(s->device, &engines, &count, &error))
 		return failure(session_device(s), "%s", error.text);
+	s->computes = s->args->engine && strcmp(s->args->engine, NPUMEM_SIM_NAME) != 0;
 	s->engine = NPUMEM_NONE;
-	for (uint32_t i = 0; i < count && s->engine == NPUMEM_NONE; i++) {
-		if (!strcmp(engines[i].name, NPUMEM_SIM_NAME) &&
-		    engines[i].version == NPUMEM_SIM_VERSION)
+	for (uint32_t i = 0; i < count && s->engine == NPUMEM_NONE; i++)
+		if (fits(s, &engines[i]))
 			s->engine = engines[i].index;
-	}
 	free(engines);
-	if (s->engine == NPUMEM_NONE)
-		return failure(
-			session_device(s),
-			"none of its engines is \"%s\", version %d, which runs the operator \"mix\"",
-			NPUMEM_SIM_NAME, NPUMEM_SIM_VERSION);
-	return EXIT_OK;
+	return s->engine == NPUMEM_NONE ? no_engine(s) : EXIT_OK;
 }
 
-/* Ask the daemon; the answer is read back as a blob. */
 static int request_plan(struct session *s)
 {
 	struct npumem_request request = {
@@ -165,6 +180,17 @@ static int bind_externals(struct session *s)
 	return EXIT_OK;
 }
 
+/* What the model's steps do. */
+static int start_computing(struct session *s)
+{
+	struct npuplan_error error = { 0 };
+
+	if (s->computes && compute_init(&s->compute, s->model.data, s->model.data_size,
+					s->model.graph, s->args->seed, &error))
+		return failure(s->model.path, "%s", error.text);
+	return EXIT_OK;
+}
+
 int session_start(struct session *s)
 {
 	struct npumem_error error = { 0 };
@@ -183,7 +209,7 @@ int session_start(struct session *s)
 	if (reference_init(&s->ref, s->model.graph, s->file.plan))
 		return failure(s->model.path, "out of memory for the reference: it needs %s",
 			       size_text(model_bytes(s->model.graph)).s);
-	return bind_externals(s);
+	return start_computing(s) == EXIT_OK ? bind_externals(s) : EXIT_FAILED;
 }
 
 int session_reset(struct session *s)
@@ -197,6 +223,7 @@ int session_reset(struct session *s)
 
 void session_release(struct session *s)
 {
+	compute_release(&s->compute);
 	reference_release(&s->ref);
 	free(s->external_offset);
 	npumem_run_free(s->run);
@@ -359,9 +386,26 @@ static int add_job(struct session *s, struct batch *batch, struct drm_npumem_job
 }
 
 /*
+ * A job of some positions. What computes the model has a command for each step; transfers have
+ * none.
+ */
+static struct drm_npumem_job job_of(const struct session *s, uint32_t first, uint32_t count)
+{
+	const struct npumem_position *p = &s->file.plan->positions[first];
+
+	if (!s->computes)
+		return npumem_job_positions(s->engine, first, count, &s->command,
+					    sizeof(s->command));
+	if (p->kind != NPUMEM_POSITION_STEP)
+		return npumem_job_positions(s->engine, first, count, NULL, 0);
+	return npumem_job_positions(s->engine, first, count, s->compute.steps[p->index],
+				    (uint32_t)s->compute.sizes[p->index]);
+}
+
+/*
  * Every position and edge of the path, each a job of its own; but blocks of more
- * positions than one SUBMIT takes in jobs of several: a job costs as much as a
- * hundred small steps.
+ * positions than one SUBMIT takes in jobs of several, where all steps do the same: a job
+ * costs as much as a hundred small steps.
  */
 static int submit_path(struct session *s, struct batch *batch, const struct path *path,
 		       uint64_t key)
@@ -373,15 +417,14 @@ static int submit_path(struct session *s, struct batch *batch, const struct path
 		const struct npumem_plan_block *block =
 			&s->file.plan->blocks[path->steps[i].instance];
 
-		uint32_t many = block->position_count / batch->most + 1;
+		uint32_t many = s->computes ? 1 : block->position_count / batch->most + 1;
 
 		for (uint32_t p = 0; status == EXIT_OK && p < block->position_count; p += many) {
 			uint32_t left = block->position_count - p;
 
 			status = add_job(s, batch,
-					 npumem_job_positions(s->engine, block->first_position + p,
-							      left < many ? left : many,
-							      &s->command, sizeof(s->command)));
+					 job_of(s, block->first_position + p,
+						left < many ? left : many));
 		}
 		if (status == EXIT_OK && path->steps[i].edge != NPUMEM_NONE)
 			status = add_job(s, batch, npumem_job_edge(path->steps[i].edge));
@@ -431,13 +474,34 @@ static int check_traffic(struct session *s)
 	return EXIT_OK;
 }
 
+/* Values before the inference, here and on the device. */
+static int prepare(struct session *s, uint64_t seed, bool first)
+{
+	struct npuplan_error error = { 0 };
+
+	if (!s->computes)
+		reference_randomize(&s->ref, seed, first);
+	else if (compute_begin(&s->compute, &s->ref, first, &error))
+		return failure(s->model.path, "%s", error.text);
+	return copy_in(s);
+}
+
+static int refer_block(struct session *s, uint32_t block, uint64_t key)
+{
+	struct npuplan_error error = { 0 };
+
+	if (!s->computes)
+		reference_block(&s->ref, block, key);
+	else if (compute_block(&s->compute, &s->ref, block, &error))
+		return failure(s->model.path, "%s", error.text);
+	return EXIT_OK;
+}
+
 int session_infer(struct session *s, const struct path *path, uint64_t seed, bool first)
 {
 	double start;
-	int status;
+	int status = prepare(s, seed, first);
 
-	reference_randomize(&s->ref, seed, first);
-	status = copy_in(s);
 	if (status != EXIT_OK)
 		return status;
 	start = monotonic_seconds();
@@ -448,7 +512,7 @@ int session_infer(struct session *s, const struct path *path, uint64_t seed, boo
 	for (uint32_t i = 0; status == EXIT_OK && i < path->count; i++) {
 		const struct path_step *step = &path->steps[i];
 
-		reference_block(&s->ref, s->file.plan->blocks[step->instance].block, seed);
+		status = refer_block(s, s->file.plan->blocks[step->instance].block, seed);
 		if (step->edge != NPUMEM_NONE)
 			reference_edge(&s->ref, s->file.plan->edges[step->edge].edge);
 	}

@@ -7,6 +7,7 @@
 
 #include "npumem.h"
 #include "npumem_sim.h"
+#include "compute.h"
 #include "model/model.h"
 #include "path.h"
 #include "reference.h"
@@ -15,12 +16,16 @@
 /*
  * struct session_args - how to run
  * @device: node, or NULL for the first npumem device
+ * @engine: its name; NULL: "sim", with operator "mix". Another one computes the model
+ * @seed: of the inputs that such a one computes with
  * @planner, @budget, @objective: for npumemd; NULL and 0: as it likes
  * @timeout: seconds, for planning and for each inference
  * @carveout: external tensors are bound to a BO in the carveout, not in system memory
  */
 struct session_args {
 	const char *device;
+	const char *engine;
+	uint64_t seed;
 	const char *planner;
 	uint64_t budget;
 	uint32_t objective;
@@ -36,6 +41,7 @@ struct session_args {
  * @external_offset: per tensor where it is in @external
  * @arena, @host_bytes, @external_bytes: all mapped
  * @jobs, @blocks: submitted, and plan blocks executed, so far
+ * @computes: it computes the model, by @compute, instead of operator "mix"
  * @traffic: of the last inference, counted by the driver
  */
 struct session {
@@ -57,6 +63,8 @@ struct session {
 	uint8_t *external_bytes;
 	uint32_t engine;
 	struct npumem_sim_command command;
+	struct compute compute;
+	bool computes;
 	uint32_t sync;
 	double plan_seconds;
 	double run_seconds;
