@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "npumem_serve.h"
 #include "sized.h"
 
 #define HANG_MS NPUMEM_ENGINE_JOB_MS
@@ -125,7 +126,7 @@ void npumem_engine_free(struct npumem_engine *engine)
 
 int npumem_engine_fd(const struct npumem_engine *engine)
 {
-	return engine->fd;
+	return engine ? engine->fd : -EINVAL;
 }
 
 /* What the driver answers; the task in our hands is committed, or was in vain. */
@@ -146,17 +147,17 @@ static int next(struct npumem_engine *engine, bool more, struct npumem_engine_ne
 	return err;
 }
 
-int npumem_engine_next_sized(struct npumem_engine *engine, int status, int64_t deadline,
-			     struct npumem_engine_task *task, size_t task_size,
-			     struct npumem_error *error)
+int npumem_engine_fetch_sized(struct npumem_engine *engine, int status, int64_t deadline,
+			      struct npumem_engine_task *task, size_t task_size,
+			      struct npumem_error *error)
 {
 	struct npumem_engine_next args = { .deadline_ns = deadline };
 	int err;
 
 	if (!engine)
-		return npumem_fail(error, -EINVAL, "npumem_engine_next: NULL argument");
+		return npumem_fail(error, -EINVAL, "npumem_engine_fetch: NULL argument");
 	if (status > 0)
-		return npumem_fail(error, -EINVAL, "npumem_engine_next: status %d", status);
+		return npumem_fail(error, -EINVAL, "npumem_engine_fetch: status %d", status);
 	args.commit = engine->task;
 	args.status = engine->task ? (uint32_t)-status : 0;
 	if (!task && !engine->task)
@@ -189,7 +190,7 @@ int npumem_engine_next_sized(struct npumem_engine *engine, int status, int64_t d
 	return 0;
 }
 
-int npumem_engine_alive(struct npumem_engine *engine, struct npumem_error *error)
+int npumem_engine_keep_alive(struct npumem_engine *engine, struct npumem_error *error)
 {
 	struct npumem_engine_alive args = { .task = engine->task };
 

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "npumem.h"
+#include "npumem_serve.h"
 
 /*
  * struct compute - what the program computes with; nothing is allocated afterwards

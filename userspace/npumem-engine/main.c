@@ -176,7 +176,7 @@ static int serve(struct npumem_engine *engine, struct compute *compute, bool tra
 		const char *why = NULL;
 		int64_t start;
 
-		if (npumem_engine_next(engine, err, INT64_MAX, &task, &error))
+		if (npumem_engine_fetch(engine, err, INT64_MAX, &task, &error))
 			return failed("no more tasks", error.text);
 		start = monotonic_ns();
 		err = compute_task(compute, &task, &why);

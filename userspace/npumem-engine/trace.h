@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "npumem.h"
+#include "npumem_serve.h"
 
 /* trace_task() - what was computed
  * @err, @why: of compute_task()

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "npumem_serve.h"
+
+/* Its global "error" is not to be shadowed in the headers of the library. */
 #include "npumem_fake.h"
 
 /*
@@ -124,6 +127,7 @@ TEST_WITH(attaches, setup, teardown)
 	npumem_engine_free(engine);
 	assert_int_equal(fake.closed_handle, 5);
 	npumem_engine_free(NULL);
+	assert_int_equal(npumem_engine_fd(NULL), -EINVAL);
 
 	other.any_slot = 0;
 	other.slot = 7;
@@ -172,7 +176,7 @@ TEST_WITH(serves, setup, teardown)
 	struct npumem_engine *engine;
 
 	assert_int_equal(npumem_engine_new(*state, &args, &engine, &error), 0);
-	assert_int_equal(npumem_engine_next(engine, 0, 55, &task, &error), 0);
+	assert_int_equal(npumem_engine_fetch(engine, 0, 55, &task, &error), 0);
 	assert_int_equal(driver.next[0].commit, 0);
 	assert_int_equal(driver.next[0].deadline_ns, 55);
 	assert_int_equal(task.id, 100);
@@ -182,18 +186,18 @@ TEST_WITH(serves, setup, teardown)
 	assert_int_equal(task.commands_size, 5);
 	assert_ptr_equal(task.commands, (char *)task.window + 64);
 	assert_ptr_equal(task.accesses, task.window);
-	assert_int_equal(npumem_engine_alive(engine, &error), 0);
+	assert_int_equal(npumem_engine_keep_alive(engine, &error), 0);
 	assert_int_equal(driver.alive, 100);
 	/* The one before is committed, as it ended. */
-	assert_int_equal(npumem_engine_next(engine, -EILSEQ, 0, &task, &error), 0);
+	assert_int_equal(npumem_engine_fetch(engine, -EILSEQ, 0, &task, &error), 0);
 	assert_int_equal(driver.next[1].commit, 100);
 	assert_int_equal(driver.next[1].status, EILSEQ);
 	driver.answers[2] = ETIMEDOUT;
-	assert_error(npumem_engine_next(engine, 0, 0, &task, &error), -ETIMEDOUT,
+	assert_error(npumem_engine_fetch(engine, 0, 0, &task, &error), -ETIMEDOUT,
 		     "there was no task in time");
 	assert_int_equal(driver.next[2].commit, 101);
 	/* It was taken all the same; a status of no task is nothing. */
-	assert_int_equal(npumem_engine_next(engine, -EIO, 0, &task, &error), 0);
+	assert_int_equal(npumem_engine_fetch(engine, -EIO, 0, &task, &error), 0);
 	assert_int_equal(driver.next[3].commit, 0);
 	assert_int_equal(driver.next[3].status, 0);
 	npumem_engine_free(engine);
@@ -205,11 +209,11 @@ TEST_WITH(goes_on, setup, teardown)
 	struct npumem_engine *engine;
 
 	assert_int_equal(npumem_engine_new(*state, &args, &engine, &error), 0);
-	assert_int_equal(npumem_engine_next(engine, 0, 0, &task, &error), 0);
+	assert_int_equal(npumem_engine_fetch(engine, 0, 0, &task, &error), 0);
 	/* The job failed meanwhile; then a signal. */
 	driver.answers[1] = ESTALE;
 	driver.answers[2] = EINTR;
-	assert_int_equal(npumem_engine_next(engine, -EIO, 77, &task, &error), 0);
+	assert_int_equal(npumem_engine_fetch(engine, -EIO, 77, &task, &error), 0);
 	assert_int_equal(driver.count, 4);
 	assert_int_equal(driver.next[1].commit, 100);
 	assert_int_equal(driver.next[2].commit, 0);
@@ -227,19 +231,19 @@ TEST_WITH(ends, setup, teardown)
 
 	assert_int_equal(npumem_engine_new(*state, &args, &engine, &error), 0);
 	/* Nothing is in its hands: there is nothing to be said. */
-	assert_int_equal(npumem_engine_next(engine, 0, 0, NULL, &error), 0);
+	assert_int_equal(npumem_engine_fetch(engine, 0, 0, NULL, &error), 0);
 	assert_int_equal(driver.count, 0);
-	assert_int_equal(npumem_engine_next(engine, 0, 0, &task, &error), 0);
+	assert_int_equal(npumem_engine_fetch(engine, 0, 0, &task, &error), 0);
 	assert_int_equal(driver.next[0].flags, 0);
-	assert_int_equal(npumem_engine_next(engine, 0, 0, NULL, &error), 0);
+	assert_int_equal(npumem_engine_fetch(engine, 0, 0, NULL, &error), 0);
 	assert_int_equal(driver.next[1].commit, 100);
 	assert_int_equal(driver.next[1].flags, NPUMEM_NEXT_COMMIT_ONLY);
-	assert_int_equal(npumem_engine_next(engine, 0, 0, NULL, &error), 0);
+	assert_int_equal(npumem_engine_fetch(engine, 0, 0, NULL, &error), 0);
 	assert_int_equal(driver.count, 2);
 	/* It has failed meanwhile. */
-	assert_int_equal(npumem_engine_next(engine, 0, 0, &task, &error), 0);
+	assert_int_equal(npumem_engine_fetch(engine, 0, 0, &task, &error), 0);
 	driver.answers[3] = ESTALE;
-	assert_int_equal(npumem_engine_next(engine, 0, 0, NULL, &error), 0);
+	assert_int_equal(npumem_engine_fetch(engine, 0, 0, NULL, &error), 0);
 	assert_int_equal(driver.count, 4);
 	npumem_engine_free(engine);
 }
@@ -250,18 +254,18 @@ TEST_WITH(is_detached, setup, teardown)
 	struct npumem_engine *engine;
 
 	assert_int_equal(npumem_engine_new(*state, &args, &engine, &error), 0);
-	assert_error(npumem_engine_next(engine, 5, 0, &task, &error), -EINVAL,
-		     "npumem_engine_next: status 5");
-	assert_error(npumem_engine_next(NULL, 0, 0, &task, &error), -EINVAL,
-		     "npumem_engine_next: NULL argument");
+	assert_error(npumem_engine_fetch(engine, 5, 0, &task, &error), -EINVAL,
+		     "npumem_engine_fetch: status 5");
+	assert_error(npumem_engine_fetch(NULL, 0, 0, &task, &error), -EINVAL,
+		     "npumem_engine_fetch: NULL argument");
 	driver.answers[0] = ENODEV;
-	assert_error(npumem_engine_next(engine, 0, 0, &task, &error), -ENODEV,
+	assert_error(npumem_engine_fetch(engine, 0, 0, &task, &error), -ENODEV,
 		     "the engine is detached: the device is gone, or it took too long");
 	driver.answers[1] = EFAULT;
-	assert_error(npumem_engine_next(engine, 0, 0, &task, &error), -EFAULT,
+	assert_error(npumem_engine_fetch(engine, 0, 0, &task, &error), -EFAULT,
 		     "cannot fetch a task: Bad address");
 	driver.alive_error = ESTALE;
-	assert_error(npumem_engine_alive(engine, &error), -ESTALE,
+	assert_error(npumem_engine_keep_alive(engine, &error), -ESTALE,
 		     "cannot tell the driver that the engine lives: Stale file handle");
 	npumem_engine_free(engine);
 }
