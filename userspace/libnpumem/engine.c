@@ -26,6 +26,17 @@ struct npumem_engine {
 	int fd;
 };
 
+/*
+ * The table of accesses at the beginning of the window. A window is mapped at a page's beginning,
+ * so the table is aligned.
+ */
+static const struct npumem_engine_access *table(const struct npumem_engine *engine)
+{
+	const void *window = engine->bytes;
+
+	return window;
+}
+
 static int find_slot(struct npumem_device *device, uint32_t *slot, struct npumem_error *error)
 {
 	struct drm_npumem_engine *engines;
@@ -177,8 +188,7 @@ int npumem_engine_fetch_sized(struct npumem_engine *engine, int status, int64_t 
 	sized_give(task, task_size,
 		   &(struct npumem_engine_task){
 			   .window = engine->bytes,
-			   .accesses =
-				   (const struct npumem_engine_access *)(const void *)engine->bytes,
+			   .accesses = table(engine),
 			   .commands = engine->bytes + args.commands_offset,
 			   .id = args.task,
 			   .commands_size = args.commands_size,
