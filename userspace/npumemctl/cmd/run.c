@@ -156,9 +156,9 @@ static const struct command command = {
 	.parse = parse,
 	.args_doc = "GRAPH",
 	.doc = "Run a planned model on a device: every step is submitted with the test operator "
-	       "\"mix\", or what the model says, on random inputs, and all outputs are compared with "
-	       "a reference that never uses memory twice. Loops and branches are gone through at random, or on a given "
-	       "path.",
+	       "\"mix\", or what the model says, on random inputs, and all outputs are compared "
+	       "with a reference that never uses memory twice. Loops and branches are gone through "
+	       "at random, or on a given path.",
 	.shared = { SHARED_WITH_MODELS(struct arguments) },
 };
 
@@ -342,16 +342,10 @@ static int write_plan(struct session *s, const struct arguments *args)
 	return status;
 }
 
-/* Whether the engine computes what the model says. */
-static bool computes(const struct arguments *args)
-{
-	return args->session.engine && strcmp(args->session.engine, NPUMEM_SIM_NAME) != 0;
-}
-
 static int load_model(struct session *s, struct arguments *args)
 {
 	/* What is computed with has to be there. */
-	if (computes(args))
+	if (session_computes(&args->session))
 		args->tiling.asked.with_parameters = true;
 	if (!args->plan)
 		tiling_for_planner(&args->tiling, args->session.planner);
@@ -363,7 +357,7 @@ static int load_model(struct session *s, struct arguments *args)
 		   !model_tile(&s->model, &args->tiling)) {
 		return EXIT_FAILED;
 	}
-	if (computes(args) && s->model.info.format != NPUIMPORT_TFLITE)
+	if (session_computes(&args->session) && s->model.info.format != NPUIMPORT_TFLITE)
 		return failure(s->model.path,
 			       "engine \"%s\" computes models of TFLite: %s does not say what "
 			       "operators compute",

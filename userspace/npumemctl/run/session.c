@@ -37,6 +37,11 @@ const char *session_device(const struct session *s)
 				 "device";
 }
 
+bool session_computes(const struct session_args *args)
+{
+	return args->engine && strcmp(args->engine, NPUMEM_SIM_NAME) != 0;
+}
+
 /* --------------------------------------------------------------- device, plan */
 
 /* The engine asked for, and what it takes. */
@@ -69,7 +74,7 @@ static int open_device(struct session *s)
 	    npumem_device_info(s->device, &s->info, &error) ||
 	    npumem_device_engines(s->device, &engines, &count, &error))
 		return failure(session_device(s), "%s", error.text);
-	s->computes = s->args->engine && strcmp(s->args->engine, NPUMEM_SIM_NAME) != 0;
+	s->computes = session_computes(s->args);
 	s->engine = NPUMEM_NONE;
 	for (uint32_t i = 0; i < count && s->engine == NPUMEM_NONE; i++)
 		if (fits(s, &engines[i]))
@@ -78,6 +83,7 @@ static int open_device(struct session *s)
 	return s->engine == NPUMEM_NONE ? no_engine(s) : EXIT_OK;
 }
 
+/* Ask the daemon; the answer is read back as a blob. */
 static int request_plan(struct session *s)
 {
 	struct npumem_request request = {

@@ -73,6 +73,9 @@ struct session {
 	struct traffic traffic;
 };
 
+/* Whether the engine asked for computes what the model says, instead of operator "mix". */
+bool session_computes(const struct session_args *args);
+
 /* All of these are called in this order; each says what is wrong and returns an exit code. */
 
 /** session_open() - the device, and on it the plan: @file's, or the daemon's */
