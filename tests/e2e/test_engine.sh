@@ -123,7 +123,8 @@ if [ -d "$TFLITE" ]; then
 	shown "mlptiny_vww_96_int8 tile-scheduled: the same" \
 		given offline mlptiny_vww_96_int8 --planner tile-scheduled
 else
-	echo "# SKIPPED: the given models are not here (NPUMEM_SHARED when the guest was built)"
+	skipped "the given models: as TensorFlow Lite's reference kernels" \
+		"they are not here (NPUMEM_SHARED when the guest was built)"
 fi
 check "the engine ends" stop_engine
 check "without it the model is refused" not_there
