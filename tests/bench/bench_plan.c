@@ -4,7 +4,8 @@
  * time against the fastest.
  *
  * usage: bench_plan [-b BANDS] [-p PLANNER] MODEL...
- *        bench_plan -c MODEL...   greedy, nnc and auto beside each other
+ *        bench_plan -c MODEL...   greedy, nnc and auto beside each other, and what auto needs if no
+ *                                 operator works in place
  */
 #include <libgen.h>
 #include <stdlib.h>
@@ -85,6 +86,26 @@ static const char *status_name(uint32_t status)
 	return status == NPUMEM_PLAN_STATUS_OPTIMAL ? "optimal" : "feasible";
 }
 
+/* What the last planner needs of a graph if each output has a place of its own; prints it. */
+static int plan_apart(struct npuplan_graph *graph, struct npuplan_error *error)
+{
+	struct npuplan_options options = { .planner = compared[COMPARED - 1] };
+	struct npuplan_plan *plan;
+	int err;
+
+	npuplan_graph_untile(graph);
+	for (uint32_t i = 0; i < graph->op_count; i++)
+		graph->ops[i].attrs.inplace = false;
+	err = npuplan_graph_tile_bands(graph, 1, false, error);
+	if (!err)
+		err = npuplan_plan(graph, &options, &plan, error);
+	if (err)
+		return err;
+	printf(" %11llu\n", (unsigned long long)plan->info.arena_size);
+	npuplan_plan_free(plan);
+	return 0;
+}
+
 static int compare(char *path, struct comparison *comparison)
 {
 	struct npuplan_graph *graph = NULL;
@@ -107,13 +128,15 @@ static int compare(char *path, struct comparison *comparison)
 		comparison->seconds[i] += plan->seconds;
 		/* The last is auto. */
 		if (i + 1 == COMPARED) {
-			printf(" %11llu %s\n", (unsigned long long)plan->info.lower_bound,
+			printf(" %11llu %-8s", (unsigned long long)plan->info.lower_bound,
 			       status_name(plan->info.status));
 			comparison->proved += plan->info.status == NPUMEM_PLAN_STATUS_OPTIMAL;
 			comparison->models++;
 		}
 		npuplan_plan_free(plan);
 	}
+	if (!err)
+		err = plan_apart(graph, &error);
 	if (err)
 		fprintf(stderr, "bench_plan: %s: %s\n", path, error.text);
 	npuplan_graph_free(graph);
@@ -125,7 +148,8 @@ static int compare_all(char **paths, int count)
 	struct comparison comparison = { 0 };
 	int failed = 0;
 
-	printf("%-36s %11s %11s %11s %11s auto is\n", "model", "greedy", "nnc", "auto", "bound");
+	printf("%-36s %11s %11s %11s %11s %-8s %11s\n", "model", "greedy", "nnc", "auto", "bound",
+	       "auto is", "apart");
 	for (int i = 0; i < count; i++)
 		failed += !!compare(paths[i], &comparison);
 	printf("%u models, %u proved optimal, %d failed;", comparison.models, comparison.proved,

@@ -10,7 +10,7 @@
  *
  * usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32hw] [-d] [-s] [-w WORK]
  *                 MODEL...
- *        bench_taa -g		growth, on chains of convolutions
+ *        bench_taa -g		growth, on chains of convolutions, of tile scheduling too
  */
 #include <libgen.h>
 #include <stdlib.h>
@@ -295,8 +295,8 @@ static int growth(void)
 {
 	static const uint32_t ops[] = { 1, 10, 49, 98 };
 
-	printf("%8s %8s %8s %12s %12s %10s %10s %10s\n", "steps", "tiles", "tensors", "TAA exact",
-	       "bound", "seconds", "in all", "MiB");
+	printf("%8s %8s %8s %12s %12s %10s %10s %10s %12s %12s %10s\n", "steps", "tiles", "tensors",
+	       "TAA exact", "bound", "seconds", "in all", "MiB", "scheduled", "bound", "seconds");
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
 		struct npuplan_options options = { .planner = "taa" };
 		struct npuplan_error error = { "" };
@@ -305,7 +305,8 @@ static int growth(void)
 						   .options = &options,
 						   .alignment = 1 };
 		struct npuplan_checked checked = { 0 };
-		struct npuplan_plan *plan = NULL;
+		struct npuplan_options scheduling = { .planner = "tile-scheduled" };
+		struct npuplan_plan *plan = NULL, *scheduled = NULL;
 		struct outcome outcome = { 0 };
 		struct rusage usage;
 		int err = !graph;
@@ -320,17 +321,22 @@ static int growth(void)
 			err = measure(&problem, plan, "taa", &outcome, &error);
 		getrusage(RUSAGE_SELF, &usage);
 		if (!err)
-			printf("%8u %8u %8u %12llu %12llu %10.4f %10.3f %10.1f\n",
+			err = npuplan_plan(graph, &scheduling, &scheduled, &error);
+		if (!err)
+			printf("%8u %8u %8u %12llu %12llu %10.4f %10.3f %10.1f %12llu %12llu %10.3f\n",
 			       graph->step_count, graph->tile_count, graph->tensor_count,
 			       (unsigned long long)plan->info.arena_size,
 			       (unsigned long long)plan->info.lower_bound, outcome.seconds,
-			       plan->seconds, (double)usage.ru_maxrss / 1024);
+			       plan->seconds, (double)usage.ru_maxrss / 1024,
+			       (unsigned long long)scheduled->info.arena_size,
+			       (unsigned long long)scheduled->info.lower_bound, scheduled->seconds);
 		else
 			fprintf(stderr, "bench_taa: %s\n", error.text);
 		npuplan_conflicts_fini(&problem.conflicts);
 		npuplan_liveness_fini(&problem.live);
 		free(problem.items);
 		npuplan_checked_fini(&checked);
+		npuplan_plan_free(scheduled);
 		npuplan_plan_free(plan);
 		npuplan_graph_free(graph);
 		if (err)

@@ -15,12 +15,12 @@ if [ ! -d "$graphs" ]; then
 	echo "WARNING: no $graphs, so only the few graphs of tests/graphs are measured" >&2
 	graphs=$top/tests/graphs
 fi
-echo "== auto, whole operators; then beside the best greedy and nnc"
+echo "== auto, whole operators; then beside the best greedy, nnc and no operator in place"
 "$bench_plan" "$graphs"/*.json
 "$bench_plan" -c "$graphs"/*.json
 echo "== auto, 8 row bands an operator"
 "$bench_plan" -b 8 "$graphs"/*.json | tail -n 1
-for planner in size duration peers breadth start area; do
+for planner in size duration peers breadth start area conflicts; do
 	echo "== greedy-$planner, whole operators"
 	"$bench_plan" -p "greedy-$planner" "$graphs"/*.json | tail -n 1
 done
@@ -72,6 +72,8 @@ bench_cosma=${NPUMEM_BUILD:-$top/build}/bench-build/tests/bench/bench_cosma
 if [ "$graphs" != "$top/tests/graphs" ]; then
 	echo "== cosma: networks designed by people, networks found by search, large ones"
 	"$bench_cosma" "$graphs"
+	echo "== cosma: other networks, operators that run again, two banks"
+	"${bench_cosma}_options" "$graphs"
 	echo "== cosma beside the paper's integer program on HiGHS, 20 seconds each at most"
 	"${bench_cosma}_ilp" "$graphs/resnet50.json" "$graphs/deeplabv3_resnet50.json" \
 		"$graphs/densenet121.json" "$graphs/transformer.json" \
