@@ -23,7 +23,7 @@ static int64_t cover_all(const struct cosma_cover_item *items, uint32_t count, i
 		for (uint32_t i = 0; i < count; i++)
 			if (set >> i & 1) {
 				bytes += items[i].size;
-				cost += items[i].unit * items[i].size;
+				cost += items[i].price * items[i].size;
 			}
 		if (bytes >= excess && cost < best)
 			best = cost;
@@ -43,7 +43,7 @@ TEST(cover)
 		for (uint32_t k = 0; k < count; k++)
 			items[k] = (struct cosma_cover_item){
 				.size = 1 + random_next(&random) % 9,
-				.unit = 1 + random_next(&random) % 2,
+				.price = 1 + random_next(&random) % 2,
 			};
 		expected = cover_all(items, count, excess);
 		assert_int_equal(cosma_cover(items, count, excess, &work), expected);
@@ -62,7 +62,7 @@ TEST(cover_many)
 		for (uint32_t k = 0; k < 20; k++)
 			items[k] = (struct cosma_cover_item){
 				.size = 3000 + random_next(&random) % 3000,
-				.unit = 1 + random_next(&random) % 2,
+				.price = 1 + random_next(&random) % 2,
 			};
 		expected = cover_all(items, 20, excess);
 		found = cosma_cover(items, 20, excess, &work);

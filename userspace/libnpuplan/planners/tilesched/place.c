@@ -168,7 +168,8 @@ static int add_item(struct tilesched_placing *placing, const struct npuplan_item
 }
 
 /*
- * Add the items of a unit, each of which becomes a placement: as few as runs of equal chunks allow.
+ * Add the items of a unit, each of which becomes a placement: as few as there are series of chunks
+ * that are equally far apart.
  */
 static int add_unit(struct tilesched_placing *placing, const struct npuplan_item *tensor,
 		    uint32_t index)
@@ -182,9 +183,9 @@ static int add_unit(struct tilesched_placing *placing, const struct npuplan_item
 	while (item.first_chunk < count && !err) {
 		const struct npuv_segment *first = &chunks[item.first_chunk];
 
-		tilesched_even_chunks(first, count - item.first_chunk, &item.run, &item.runs);
-		err = add_item(placing, tensor, &item, first->length * item.run * item.runs);
-		item.first_chunk += item.run * item.runs;
+		tilesched_even_chunks(first, count - item.first_chunk, &item.even, &item.repeats);
+		err = add_item(placing, tensor, &item, first->length * item.even * item.repeats);
+		item.first_chunk += item.even * item.repeats;
 	}
 	return err;
 }

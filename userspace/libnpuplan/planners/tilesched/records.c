@@ -56,7 +56,7 @@ static bool extend(struct record_writer *w, const struct npumem_placement *one)
  * How many times the first @apart chunks repeat: all chunks have one length, and each is as far
  * from the one @apart before it as the others are.
  */
-static uint32_t even_runs(const struct npuv_segment *chunks, uint32_t count, uint32_t apart)
+static uint32_t count_even(const struct npuv_segment *chunks, uint32_t count, uint32_t apart)
 {
 	uint32_t k = apart;
 
@@ -66,11 +66,11 @@ static uint32_t even_runs(const struct npuv_segment *chunks, uint32_t count, uin
 	return k / apart;
 }
 
-void tilesched_even_chunks(const struct npuv_segment *chunks, uint32_t count, uint32_t *run,
-			   uint32_t *runs)
+void tilesched_even_chunks(const struct npuv_segment *chunks, uint32_t count, uint32_t *even,
+			   uint32_t *repeats)
 {
-	*run = even_runs(chunks, count, 1);
-	*runs = even_runs(chunks, count, *run);
+	*even = count_even(chunks, count, 1);
+	*repeats = count_even(chunks, count, *even);
 }
 
 /*
@@ -93,7 +93,7 @@ static int put_item(struct record_writer *w, uint32_t number)
 	const struct npuv_segment whole = { 0, packed->size }, *chunks = &whole;
 	const struct npuplan_liveness *live = &placing->problem->live;
 	struct npuplan_plan *plan = w->plan;
-	uint32_t run = 1, runs = 1, count;
+	uint32_t even = 1, repeats = 1, count;
 	struct npumem_placement placement = {
 		.tensor = packed->tensor,
 		.from = npuplan_instant_position(live, packed->start),
@@ -107,20 +107,20 @@ static int put_item(struct record_writer *w, uint32_t number)
 		chunks =
 			tilesched_chunks(placing->model, placing->units[item->first_unit], &count) +
 			item->first_chunk;
-		run = item->ring ? 1 : item->run;
-		runs = item->ring ? 1 : item->runs;
+		even = item->ring ? 1 : item->even;
+		repeats = item->ring ? 1 : item->repeats;
 	}
 	placement.region.offset = chunks->first;
 	placement.region.length = chunks->length;
-	repeat(&placement, 0, run, chunks[run > 1].first - chunks->first, chunks->length);
-	repeat(&placement, 1, runs, chunks[runs > 1 ? run : 0].first - chunks->first,
-	       run * chunks->length);
+	repeat(&placement, 0, even, chunks[even > 1].first - chunks->first, chunks->length);
+	repeat(&placement, 1, repeats, chunks[repeats > 1 ? even : 0].first - chunks->first,
+	       even * chunks->length);
 	repeat(&placement, 2, item->ring ? item->unit_count : 1, chunks->length, chunks->length);
-	if (run * runs == 1 && !item->ring && extend(w, &placement))
+	if (even * repeats == 1 && !item->ring && extend(w, &placement))
 		return 0;
 	if (npuplan_append(&plan->placements, &plan->placement_count, &placement, 1))
 		return -ENOMEM;
-	w->open = run * runs == 1 && !item->ring;
+	w->open = even * repeats == 1 && !item->ring;
 	return 0;
 }
 

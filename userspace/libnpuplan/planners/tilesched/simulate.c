@@ -96,7 +96,7 @@ static void read_units(struct tilesched_sim *sim, uint32_t first, uint32_t end)
 			sim->live -= model->units[model->reads[k]].bytes;
 }
 
-static uint64_t play(struct tilesched_sim *sim, const struct tilesched_step *step)
+static uint64_t play_step(struct tilesched_sim *sim, const struct tilesched_step *step)
 {
 	const struct tilesched_model *model = sim->model;
 	uint64_t unread = 0, peak;
@@ -117,33 +117,33 @@ static uint64_t play(struct tilesched_sim *sim, const struct tilesched_step *ste
 	return peak;
 }
 
-static void run_step(struct play *run, uint32_t op)
+static void run_step(struct play *play, uint32_t op)
 {
-	struct tilesched_sim *sim = run->sim;
+	struct tilesched_sim *sim = play->sim;
 	const struct tilesched_model *model = sim->model;
 	uint32_t number = model->ops[op].first + sim->done[op];
 	const struct tilesched_step *step = &model->steps[number];
-	uint64_t peak = play(sim, step);
+	uint64_t peak = play_step(sim, step);
 
 	sim->done[op]++;
 	sim->order[sim->order_count++] = number;
-	if (run->last != op) {
-		run->cost.weights += model->ops[op].weights;
-		run->cost.halos += step->kept;
-		run->last = op;
+	if (play->last != op) {
+		play->cost.weights += model->ops[op].weights;
+		play->cost.halos += step->kept;
+		play->last = op;
 	}
-	if (peak > run->cost.peak)
-		run->cost.peak = peak;
-	run->over |= peak > run->limit;
+	if (peak > play->cost.peak)
+		play->cost.peak = peak;
+	play->over |= peak > play->limit;
 }
 
 /* ------------------------------------------------------------------- depth-first */
 
 /* Find a wait of the next @count steps of @op that is not over yet; false: all are. */
-static bool unmet(struct play *run, uint32_t op, uint32_t count, bool reverse,
+static bool unmet(struct play *play, uint32_t op, uint32_t count, bool reverse,
 		  struct tilesched_wait *found)
 {
-	struct tilesched_sim *sim = run->sim;
+	struct tilesched_sim *sim = play->sim;
 	const struct tilesched_model *model = sim->model;
 	uint32_t first = model->ops[op].first + sim->done[op];
 
@@ -155,7 +155,7 @@ static bool unmet(struct play *run, uint32_t op, uint32_t count, bool reverse,
 			const struct tilesched_wait *wait =
 				&model->waits[reverse ? end - 1 - k : begin + k];
 
-			if (wait->op >= run->begin && sim->done[wait->op] < wait->count) {
+			if (wait->op >= play->begin && sim->done[wait->op] < wait->count) {
 				*found = *wait;
 				return true;
 			}
@@ -165,15 +165,15 @@ static bool unmet(struct play *run, uint32_t op, uint32_t count, bool reverse,
 }
 
 /* Run @op until @count of its steps are done, and before each the steps that it needs. */
-static void depth_first(struct play *run, uint32_t op, uint32_t count, struct tilesched_way way)
+static void depth_first(struct play *play, uint32_t op, uint32_t count, struct tilesched_way way)
 {
-	struct tilesched_sim *sim = run->sim;
+	struct tilesched_sim *sim = play->sim;
 	const struct tilesched_model *model = sim->model;
 	/* An operator needs earlier ones only, so the stack is never deeper than their number. */
 	uint32_t depth = 0;
 
 	sim->stack[depth++] = (struct tilesched_wait){ op, count };
-	while (depth && !run->over) {
+	while (depth && !play->over) {
 		const struct tilesched_wait *top = &sim->stack[depth - 1];
 		uint32_t done = sim->done[top->op], steps;
 		struct tilesched_wait wait;
@@ -188,22 +188,22 @@ static void depth_first(struct play *run, uint32_t op, uint32_t count, struct ti
 		steps = way.quantum - done % way.quantum;
 		if (steps > model->ops[top->op].count - done)
 			steps = model->ops[top->op].count - done;
-		if (unmet(run, top->op, steps, way.rule == TILESCHED_REVERSE, &wait)) {
+		if (unmet(play, top->op, steps, way.rule == TILESCHED_REVERSE, &wait)) {
 			sim->stack[depth++] = wait;
 			continue;
 		}
-		for (uint32_t i = 0; i < steps && !run->over; i++)
-			run_step(run, top->op);
+		for (uint32_t i = 0; i < steps && !play->over; i++)
+			run_step(play, top->op);
 	}
 }
 
 /* ------------------------------------------------------------------------- eagerly */
 
-static void set_ready(struct play *run, uint32_t op)
+static void set_ready(struct play *play, uint32_t op)
 {
-	struct tilesched_sim *sim = run->sim;
+	struct tilesched_sim *sim = play->sim;
 	struct tilesched_wait wait;
-	bool ready = sim->done[op] < sim->model->ops[op].count && !unmet(run, op, 1, false, &wait);
+	bool ready = sim->done[op] < sim->model->ops[op].count && !unmet(play, op, 1, false, &wait);
 
 	if (ready)
 		npuplan_set_add(sim->ready, op);
@@ -211,15 +211,15 @@ static void set_ready(struct play *run, uint32_t op)
 		npuplan_set_drop(sim->ready, op);
 }
 
-static void eager(struct play *run)
+static void eager(struct play *play)
 {
-	struct tilesched_sim *sim = run->sim;
-	uint32_t first = run->begin / 64, words = (run->end - 1) / 64 + 1;
+	struct tilesched_sim *sim = play->sim;
+	uint32_t first = play->begin / 64, words = (play->end - 1) / 64 + 1;
 
 	memset(sim->ready + first, 0, (words - first) * sizeof(*sim->ready));
-	for (uint32_t o = run->begin; o < run->end; o++)
-		set_ready(run, o);
-	while (!run->over) {
+	for (uint32_t o = play->begin; o < play->end; o++)
+		set_ready(play, o);
+	while (!play->over) {
 		uint32_t w = words, op;
 
 		while (w > first && !sim->ready[w - 1])
@@ -227,12 +227,12 @@ static void eager(struct play *run)
 		if (w == first)
 			return;
 		op = 64 * w - 1 - (uint32_t)__builtin_clzll(sim->ready[w - 1]);
-		run_step(run, op);
-		set_ready(run, op);
+		run_step(play, op);
+		set_ready(play, op);
 		for (uint32_t k = sim->first_consumer[op]; k != NPUMEM_NONE;
 		     k = sim->consumers[k].next)
-			if (sim->consumers[k].op < run->end)
-				set_ready(run, sim->consumers[k].op);
+			if (sim->consumers[k].op < play->end)
+				set_ready(play, sim->consumers[k].op);
 	}
 }
 
@@ -256,7 +256,7 @@ bool tilesched_sim_segment(struct tilesched_sim *sim, uint32_t end, struct tiles
 			   uint64_t limit, struct npuplan_schedule_point *cost)
 {
 	const struct tilesched_model *model = sim->model;
-	struct play run = {
+	struct play play = {
 		.sim = sim,
 		.begin = sim->next,
 		.end = end,
@@ -266,29 +266,29 @@ bool tilesched_sim_segment(struct tilesched_sim *sim, uint32_t end, struct tiles
 	};
 	uint64_t live = sim->live, weights = 0;
 
-	run.over = run.cost.peak > limit;
+	play.over = play.cost.peak > limit;
 	sim->order_count = 0;
 	if (way.rule == TILESCHED_EAGER) {
-		eager(&run);
+		eager(&play);
 	} else if (way.rule == TILESCHED_LAYERS) {
-		for (uint32_t o = run.begin; o < end; o++)
-			for (uint32_t s = 0; s < model->ops[o].count && !run.over; s++)
-				run_step(&run, o);
+		for (uint32_t o = play.begin; o < end; o++)
+			for (uint32_t s = 0; s < model->ops[o].count && !play.over; s++)
+				run_step(&play, o);
 	} else {
 		/*
 		 * Later operators ask first, and earlier ones then run the steps that nobody has
 		 * asked for.
 		 */
-		for (uint32_t o = end; o-- > run.begin && !run.over;)
-			depth_first(&run, o, model->ops[o].count, way);
+		for (uint32_t o = end; o-- > play.begin && !play.over;)
+			depth_first(&play, o, model->ops[o].count, way);
 	}
-	undo(sim, run.begin, end, live);
-	for (uint32_t o = run.begin; o < end; o++)
+	undo(sim, play.begin, end, live);
+	for (uint32_t o = play.begin; o < end; o++)
 		weights += model->ops[o].weights;
 	if (weights <= sim->resident)
-		run.cost.weights = weights;
-	*cost = run.cost;
-	return !run.over;
+		play.cost.weights = weights;
+	*cost = play.cost;
+	return !play.over;
 }
 
 void tilesched_sim_advance(struct tilesched_sim *sim, uint32_t end)
@@ -299,7 +299,7 @@ void tilesched_sim_advance(struct tilesched_sim *sim, uint32_t end)
 		const struct tilesched_op *op = &model->ops[sim->next];
 
 		for (uint32_t s = op->first; s < op->first + op->count; s++)
-			play(sim, &model->steps[s]);
+			play_step(sim, &model->steps[s]);
 		sim->done[sim->next] = op->count;
 	}
 }

@@ -31,16 +31,16 @@ int npuplan_plan_tilesched(const struct npuplan_problem *problem, const struct n
  * @first_unit: its first unit, in placing->units[]; @unit_count of them
  * @ring: number of slots of a ring, each of as many bytes as the first unit; 0: it is no ring
  * @first_chunk: of a single unit, the first of the chunks that are placed
- * @run, @runs: number of chunks that are equally far apart, and number of times that these repeat;
- *	they are packed one after another
+ * @even, @repeats: number of chunks that are equally far apart, and number of times that these
+ *	repeat; they are packed one after another
  */
 struct tilesched_item {
 	uint32_t first_unit;
 	uint32_t unit_count;
 	uint32_t ring;
 	uint32_t first_chunk;
-	uint32_t run;
-	uint32_t runs;
+	uint32_t even;
+	uint32_t repeats;
 };
 
 /*
@@ -92,11 +92,11 @@ static inline const struct npuv_segment *tilesched_chunks(const struct tilesched
 }
 
 /*
- * Find how many chunks of a cell, from the first on, a single placement can hold: runs of @run
- * chunks, @runs of them (records.c).
+ * Find how many chunks of a cell, from the first on, a single placement can hold: @even chunks
+ * equally far apart, and these @repeats times (records.c).
  */
-void tilesched_even_chunks(const struct npuv_segment *chunks, uint32_t count, uint32_t *run,
-			   uint32_t *runs);
+void tilesched_even_chunks(const struct npuv_segment *chunks, uint32_t count, uint32_t *even,
+			   uint32_t *repeats);
 
 /* tilesched_records() - make the placements of a plan (records.c)
  *

@@ -13,7 +13,7 @@
  * it counts in a state.
  */
 enum item_kind {
-	UNPRODUCED, /* a member not produced yet: it pays @unit a byte */
+	UNPRODUCED, /* a member not produced yet: each byte of it costs @price */
 	RETURNING,  /* a member used before the operator: if away, it comes back for 1 a byte */
 	RESTING,    /* a member not used before it: if away, it stays so for nothing */
 	HELD,	    /* an adder: it counts only while it is on chip */
@@ -23,7 +23,7 @@ enum item_kind {
  * struct downset_item - member or adder of a critical operator at a downset
  * @size: bytes
  * @at: its place in the downset's live list; NPUMEM_NONE if it is not live
- * @unit: price of a byte, as struct cosma_member has it
+ * @price: of a byte, as struct cosma_member has it
  * @has_copy: the host has a copy as soon as it is produced
  * @free: no group counts the tensor, so that one group may count it as an adder
  */
@@ -31,7 +31,7 @@ struct downset_item {
 	int64_t size;
 	uint32_t at;
 	uint8_t kind;
-	uint8_t unit;
+	uint8_t price;
 	bool has_copy;
 	bool free;
 };
@@ -50,7 +50,7 @@ struct downset_critical {
  * @alone: greatest price of a single operator among those whose price is the same in all states
  * @critical: operators whose price depends on the state
  * @first: per group, its first one in @critical; those of no group are behind the last group
- * @floor: per group, the greatest price of those of its operators that do not depend on the state
+ * @settled: per group, the greatest price of those of its operators that do not depend on the state
  * @item: members and adders of all of @critical
  */
 struct cosma_downset_bound {
@@ -59,7 +59,7 @@ struct cosma_downset_bound {
 	uint32_t critical_count;
 	uint32_t group_count;
 	struct downset_critical *critical;
-	int64_t *floor;
+	int64_t *settled;
 	struct downset_item *item;
 	uint32_t *first;
 };
@@ -69,7 +69,7 @@ struct cosma_downset_bound {
  * @cover: items of the cover that is asked for
  * @at: per tensor, its place in the live list of the downset that is prepared
  * @touched: per critical operator: its price depends on the state
- * @floor: per group, as struct cosma_downset_bound has it
+ * @settled: per group, as struct cosma_downset_bound has it
  * @spoken: per group: one of its operators is touched
  * @slot: per group, its number at the downset
  * @used: per live tensor, the @stamp of the state in which a group has counted it as an adder
@@ -82,7 +82,7 @@ struct cosma_scratch {
 	struct cosma_cover_item *cover;
 	uint32_t *at;
 	bool *touched;
-	int64_t *floor;
+	int64_t *settled;
 	bool *spoken;
 	uint32_t *slot;
 	uint32_t *used;
@@ -119,7 +119,7 @@ static int scratch_init(struct cosma_bounds *bounds)
 	scratch->at = npuplan_pool_take(pool, tensors, sizeof(*scratch->at));
 	scratch->used = npuplan_pool_take(pool, tensors, sizeof(*scratch->used));
 	scratch->taken = npuplan_pool_take(pool, tensors, sizeof(*scratch->taken));
-	scratch->floor = npuplan_pool_take(pool, groups, sizeof(*scratch->floor));
+	scratch->settled = npuplan_pool_take(pool, groups, sizeof(*scratch->settled));
 	scratch->spoken = npuplan_pool_take(pool, groups, sizeof(*scratch->spoken));
 	scratch->slot = npuplan_pool_take(pool, groups, sizeof(*scratch->slot));
 	if (pool->failed)
@@ -141,7 +141,7 @@ static void ask_early(struct cosma_bounds *bounds, struct cosma_critical *critic
 			bool copied = bounds->model->flags[member->tensor] & COSMA_COPIED;
 
 			cover[k].size = member->bytes;
-			cover[k].unit = !alone ? member->unit : copied ? 1 : 2;
+			cover[k].price = !alone ? member->price : copied ? 1 : 2;
 		}
 		*asked[alone] =
 			cosma_cover(cover, critical->member_count, critical->excess, &bounds->work);
@@ -211,7 +211,7 @@ static int list_items(struct cosma_bounds *bounds, const struct cosma_downset *d
 		struct downset_item item = {
 			.size = member->bytes,
 			.at = at,
-			.unit = member->unit,
+			.price = member->price,
 			.kind = UNPRODUCED,
 			.has_copy = model->flags[x] & COSMA_COPIED,
 		};
@@ -235,7 +235,7 @@ static int list_items(struct cosma_bounds *bounds, const struct cosma_downset *d
 			       (struct downset_item){
 				       .size = model->size[x],
 				       .at = i,
-				       .unit = 2,
+				       .price = 2,
 				       .kind = HELD,
 				       .free = !bounds->charged[x],
 			       });
@@ -261,7 +261,7 @@ static void sort_critical(struct cosma_downset_bound *bound, const struct cosma_
 				continue;
 			bound->critical[filled++] = *critical;
 			if (grouped)
-				bound->floor[g] = scratch->floor[critical->group];
+				bound->settled[g] = scratch->settled[critical->group];
 		}
 	}
 }
@@ -271,7 +271,7 @@ static int store(struct cosma_downset *downset, const struct cosma_scratch *scra
 		 const struct cosma_downset_bound *made, uint32_t items)
 {
 	size_t size = sizeof(*made) + items * sizeof(*made->item) +
-		      made->group_count * sizeof(*made->floor) +
+		      made->group_count * sizeof(*made->settled) +
 		      made->critical_count * sizeof(*made->critical) +
 		      (made->group_count + 1) * sizeof(*made->first);
 	struct cosma_downset_bound *bound = npuplan_malloc(size);
@@ -280,8 +280,8 @@ static int store(struct cosma_downset *downset, const struct cosma_scratch *scra
 		return -ENOMEM;
 	*bound = *made;
 	bound->item = (struct downset_item *)(bound + 1);
-	bound->floor = (int64_t *)(bound->item + items);
-	bound->critical = (struct downset_critical *)(bound->floor + made->group_count);
+	bound->settled = (int64_t *)(bound->item + items);
+	bound->critical = (struct downset_critical *)(bound->settled + made->group_count);
 	bound->first = (uint32_t *)(bound->critical + made->critical_count);
 	if (items)
 		memcpy(bound->item, scratch->item, items * sizeof(*bound->item));
@@ -298,7 +298,7 @@ static int prepare(struct cosma_bounds *bounds, struct cosma_downset *downset)
 	int err = 0;
 
 	memset(scratch->touched, 0, bounds->critical_count * sizeof(*scratch->touched));
-	memset(scratch->floor, 0, bounds->group_count * sizeof(*scratch->floor));
+	memset(scratch->settled, 0, bounds->group_count * sizeof(*scratch->settled));
 	memset(scratch->spoken, 0, bounds->group_count * sizeof(*scratch->spoken));
 	for (uint32_t i = 0; i < downset->live_count; i++) {
 		uint32_t x = downset->live[i];
@@ -322,8 +322,8 @@ static int prepare(struct cosma_bounds *bounds, struct cosma_downset *downset)
 		if (!scratch->touched[i]) {
 			if (critical->alone > made.alone)
 				made.alone = critical->alone;
-			if (group != NPUMEM_NONE && critical->grouped > scratch->floor[group])
-				scratch->floor[group] = critical->grouped;
+			if (group != NPUMEM_NONE && critical->grouped > scratch->settled[group])
+				scratch->settled[group] = critical->grouped;
 			continue;
 		}
 		err = list_items(bounds, downset, critical, &items, &gone);
@@ -337,7 +337,7 @@ static int prepare(struct cosma_bounds *bounds, struct cosma_downset *downset)
 	}
 	for (uint32_t g = 0; g < bounds->group_count; g++)
 		if (!scratch->spoken[g])
-			made.base += scratch->floor[g];
+			made.base += scratch->settled[g];
 	for (uint32_t i = 0; i < downset->live_count; i++)
 		scratch->at[downset->live[i]] = NPUMEM_NONE;
 	bounds->work += bounds->critical_count + items;
@@ -370,7 +370,7 @@ static int64_t ask(struct cosma_bounds *bounds, const struct cosma_downset *down
 	*taken_count = 0;
 	for (uint32_t k = critical->first; k < critical->end; k++) {
 		const struct downset_item *item = &bound->item[k];
-		uint32_t unit = how == ALONE ? 2 : item->unit;
+		uint32_t price = how == ALONE ? 2 : item->price;
 		bool on = item->at != NPUMEM_NONE && npuplan_set_has(masks, item->at);
 		bool host = item->at != NPUMEM_NONE ?
 				    npuplan_set_has(masks + downset->words, item->at) :
@@ -389,7 +389,7 @@ static int64_t ask(struct cosma_bounds *bounds, const struct cosma_downset *down
 		}
 		scratch->cover[count++] = (struct cosma_cover_item){
 			.size = item->size,
-			.unit = host ? 1 : unit,
+			.price = host ? 1 : price,
 		};
 	}
 	bounds->work += critical->end - critical->first;
@@ -403,7 +403,7 @@ static int64_t ask_group(struct cosma_bounds *bounds, const struct cosma_downset
 	const struct cosma_downset_bound *bound = downset->bound;
 	const struct downset_critical *best = NULL;
 	struct cosma_scratch *scratch = bounds->scratch;
-	int64_t most = bound->floor[group], asked;
+	int64_t most = bound->settled[group], asked;
 	uint32_t first = bound->first[group], end = bound->first[group + 1], taken;
 
 	for (enum asking how = GROUP; how <= GROUP_ADDERS; how++)

@@ -25,17 +25,17 @@
 
 /**
  * struct cosma_member - a tensor that every order keeps over a critical operator
- * @tensor: it is kept; if it is deferred, it or a tensor of its path (deferred.c)
- * @first: if it is deferred, the operator of the path that uses it: once that has run, what it made
- *	is an adder, and the member counts no more; NPUMEM_NONE: it is not deferred
+ * @tensor: it is kept; if it is deferred, it or a tensor of its route (deferred.c)
+ * @first: if it is deferred, the operator of the route that uses it: once that has run, what it
+ *	made is an adder, and the member counts no more; NPUMEM_NONE: it is not deferred
  * @bytes: that are kept at least; all of the tensor's if it is not deferred
- * @unit: price of a byte in the operator's group: 1, or 2 with the first spill
+ * @price: of a byte in the operator's group: 1, or 2 with the first spill
  */
 struct cosma_member {
 	uint32_t tensor;
 	uint32_t first;
 	int64_t bytes;
-	uint8_t unit;
+	uint8_t price;
 };
 
 /*

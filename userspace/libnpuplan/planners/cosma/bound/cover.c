@@ -26,16 +26,16 @@ static int by_price(const void *a, const void *b)
 {
 	const struct cosma_cover_item *x = a, *y = b;
 
-	return npuplan_compare(x->unit, y->unit) ?: npuplan_compare(y->size, x->size);
+	return npuplan_compare(x->price, y->price) ?: npuplan_compare(y->size, x->size);
 }
 
-/* The cost of covering @excess bytes if parts of items may be taken; @cheap: bytes of unit 1. */
+/* The cost of covering @excess bytes if parts of items may be taken; @cheap: bytes of price 1. */
 static int64_t fraction(int64_t cheap, int64_t excess)
 {
 	return excess <= cheap ? excess : cheap + 2 * (excess - cheap);
 }
 
-/* Tries items from @i on. @rest: bytes of all of these; @cheap: bytes of those with unit 1. */
+/* Tries items from @i on. @rest: bytes of all of these; @cheap: bytes of those with price 1. */
 static void branch(struct covering *covering, uint32_t i, int64_t excess, int64_t cost,
 		   int64_t rest, int64_t cheap)
 {
@@ -50,13 +50,13 @@ static void branch(struct covering *covering, uint32_t i, int64_t excess, int64_
 	if (rest < excess || cost + fraction(cheap, excess) >= covering->best ||
 	    ++covering->nodes > MAX_NODES)
 		return;
-	branch(covering, i + 1, excess - items[i].size, cost + items[i].unit * items[i].size,
-	       rest - items[i].size, items[i].unit == 1 ? cheap - items[i].size : cheap);
+	branch(covering, i + 1, excess - items[i].size, cost + items[i].price * items[i].size,
+	       rest - items[i].size, items[i].price == 1 ? cheap - items[i].size : cheap);
 	/* If one of several equal items is left out, all of them may be. */
 	while (same < covering->count && items[same].size == items[i].size &&
-	       items[same].unit == items[i].unit) {
+	       items[same].price == items[i].price) {
 		rest -= items[same].size;
-		cheap -= items[same].unit == 1 ? items[same].size : 0;
+		cheap -= items[same].price == 1 ? items[same].size : 0;
 		same++;
 	}
 	branch(covering, same, excess, cost, rest, cheap);
@@ -71,7 +71,7 @@ int64_t cosma_cover(struct cosma_cover_item *items, uint32_t count, int64_t exce
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
 		rest += items[i].size;
-		cheap += items[i].unit == 1 ? items[i].size : 0;
+		cheap += items[i].price == 1 ? items[i].size : 0;
 	}
 	if (rest < excess)
 		return COSMA_NEVER;

@@ -18,10 +18,10 @@ bool cosma_exists_before(const struct cosma_model *model, uint32_t x, uint32_t v
 /* Whether a use of @x lies between @first and @last in every order (groups.c). */
 bool cosma_used_between(const struct cosma_model *model, uint32_t x, uint32_t first, uint32_t last);
 
-/** struct cosma_cover_item - bytes that may be away, at a price of @unit a byte (1 or 2) */
+/** struct cosma_cover_item - bytes that may be away; @price, 1 or 2, is that of one */
 struct cosma_cover_item {
 	int64_t size;
-	uint32_t unit;
+	uint32_t price;
 };
 
 /* cosma_cover() - cost of the cheapest set of items that has @excess bytes at least
@@ -40,7 +40,7 @@ int cosma_critical_group(struct cosma_bounds *bounds);
 /* Adds deferred tensors to the members (deferred.c). */
 int cosma_critical_defer(struct cosma_bounds *bounds);
 /*
- * Charges the first spill of each tensor to one group (groups.c): fills charged, and unit of each
+ * Charges the first spill of each tensor to one group (groups.c): fills charged, and price of each
  * member.
  */
 int cosma_critical_charge(struct cosma_bounds *bounds);

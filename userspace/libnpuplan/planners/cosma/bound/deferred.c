@@ -2,9 +2,9 @@
 /*
  * This file finds deferred tensors: those that need not be kept over a critical operator, because
  * operators that use them may run before it. But what those make has to be kept then, or what is
- * made of that. If in every order a path of tensors leads from one that is produced before the
- * operator to a use behind it, then a tensor of the path is there while the operator runs, on chip
- * or away: as many bytes as the smallest of the path has are kept at least.
+ * made of that. If in every order a route of tensors leads from one that is produced before the
+ * operator to a use behind it, then a tensor of the route is there while the operator runs, on chip
+ * or away: as many bytes as the smallest of the route has are kept at least.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +21,12 @@ static bool is_apart(const struct cosma_model *model, uint32_t u, uint32_t v)
 }
 
 /*
- * Finds the widest path of tensor @x around operator @u to a use behind it; the width is 0 if there
- * is none. @reach: out: routes to operators that may run before @u or after it. A route for which
- * there is no room is left out: the path may then be narrower than it could be, which is no error.
+ * Finds the widest route of tensor @x around operator @u to a use behind it; the width is 0 if
+ * there is none. @reach: out: routes to operators that may run before @u or after it. A route for which
+ * there is no room is left out: the route may then be narrower than it could be, which is no error.
  */
-static struct cosma_route find_path(const struct cosma_model *model, uint32_t x, uint32_t u,
-				    struct cosma_reach *reach)
+static struct cosma_route find_route(const struct cosma_model *model, uint32_t x, uint32_t u,
+				     struct cosma_reach *reach)
 {
 	struct cosma_route best = { 0 };
 
@@ -89,12 +89,12 @@ static bool is_member(const struct cosma_critical *critical, uint32_t x)
 }
 
 /*
- * Whether being away over @critical for the sake of the path is never the same as being away over
- * an operator of another group. It ends with the path at the latest. A tensor of the path is not
+ * Whether being away over @critical for the sake of the route is never the same as being away over
+ * an operator of another group. It ends with the route at the latest. A tensor of the route is not
  * made before an operator that comes before this one, so that of those only @x matters.
  */
 static bool is_separate(const struct cosma_bounds *bounds, const struct cosma_critical *critical,
-			uint32_t x, const struct cosma_route *path)
+			uint32_t x, const struct cosma_route *route)
 {
 	const struct cosma_model *model = bounds->model;
 
@@ -104,7 +104,7 @@ static bool is_separate(const struct cosma_bounds *bounds, const struct cosma_cr
 		if (other->group == NPUMEM_NONE || other->group == critical->group)
 			continue;
 		if (cosma_before(model, critical->op, other->op)) {
-			if (path->op != other->op && !cosma_before(model, path->op, other->op))
+			if (route->op != other->op && !cosma_before(model, route->op, other->op))
 				return false;
 		} else if (!cosma_before(model, other->op, critical->op)) {
 			return false;
@@ -116,14 +116,14 @@ static bool is_separate(const struct cosma_bounds *bounds, const struct cosma_cr
 	return true;
 }
 
-/* Lists the tensors of the path but @x itself in @tensor, and returns how many; 0: not known. */
-static uint32_t list_path(const struct cosma_model *model, const struct cosma_reach *reach,
-			  const struct cosma_route *path, uint32_t x,
-			  uint32_t tensor[COSMA_REACH + 1])
+/* Lists the tensors of the route but @x itself in @tensor, and returns how many; 0: not known. */
+static uint32_t list_route(const struct cosma_model *model, const struct cosma_reach *reach,
+			   const struct cosma_route *route, uint32_t x,
+			   uint32_t tensor[COSMA_REACH + 1])
 {
 	uint32_t count = 0;
 
-	for (uint32_t y = path->via; y != x && count <= COSMA_REACH;) {
+	for (uint32_t y = route->via; y != x && count <= COSMA_REACH;) {
 		uint32_t at = 0;
 
 		tensor[count++] = y;
@@ -137,23 +137,23 @@ static uint32_t list_path(const struct cosma_model *model, const struct cosma_re
 }
 
 /*
- * Whether no tensor of the path is on another path that counts over this operator: the same bytes
- * would be counted twice. @on_path: per tensor, the number of the operator over which a path with
+ * Whether no tensor of the route is on another route that counts over this operator: the same bytes
+ * would be counted twice. @on_route: per tensor, the number of the operator over which a route with
  * it counts, plus one.
  */
-static bool is_disjoint(const uint32_t *tensor, uint32_t count, uint32_t *on_path, uint32_t number)
+static bool is_disjoint(const uint32_t *tensor, uint32_t count, uint32_t *on_route, uint32_t number)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (on_path[tensor[i]] == number + 1)
+		if (on_route[tensor[i]] == number + 1)
 			return false;
 	for (uint32_t i = 0; i < count; i++)
-		on_path[tensor[i]] = number + 1;
+		on_route[tensor[i]] = number + 1;
 	return count;
 }
 
 /*
  * Whether the first spill of whatever is away may be charged here, too, because nobody else charges
- * that of a tensor of the path. @claimed: per tensor, the deferred tensor whose path it is on.
+ * that of a tensor of the route. @claimed: per tensor, the deferred tensor whose route it is on.
  * @grouped: per tensor: it is itself kept over an operator of some group.
  */
 static bool may_charge(const uint32_t *tensor, uint32_t count, uint32_t x, uint32_t *claimed,
@@ -170,17 +170,17 @@ static bool may_charge(const uint32_t *tensor, uint32_t count, uint32_t x, uint3
 	return true;
 }
 
-static int add(struct cosma_critical *critical, uint32_t x, const struct cosma_route *path,
+static int add(struct cosma_critical *critical, uint32_t x, const struct cosma_route *route,
 	       bool charge)
 {
 	struct cosma_member member = {
 		.tensor = x,
-		.first = path->first,
-		.bytes = path->width,
-		.unit = charge ? 2 : 1,
+		.first = route->first,
+		.bytes = route->width,
+		.price = charge ? 2 : 1,
 	};
 
-	critical->excess += path->width;
+	critical->excess += route->width;
 	return npuplan_append(&critical->member, &critical->member_count, &member, 1);
 }
 
@@ -189,7 +189,7 @@ int cosma_critical_defer(struct cosma_bounds *bounds)
 	const struct cosma_model *model = bounds->model;
 	struct npuplan_pool pool = { 0 };
 	uint32_t *claimed = npuplan_pool_take(&pool, model->tensor_count, sizeof(*claimed));
-	uint32_t *on_path = npuplan_pool_take(&pool, model->tensor_count, sizeof(*on_path));
+	uint32_t *on_route = npuplan_pool_take(&pool, model->tensor_count, sizeof(*on_route));
 	bool *grouped = npuplan_pool_take(&pool, model->tensor_count, sizeof(*grouped));
 	uint64_t tries = 0;
 	int err = pool.failed ? -ENOMEM : 0;
@@ -208,19 +208,19 @@ int cosma_critical_defer(struct cosma_bounds *bounds)
 		for (uint32_t x = 0; x < model->tensor_count && tries < MAX_TRIES && !err; x++) {
 			uint32_t tensor[COSMA_REACH + 1], count;
 			struct cosma_reach reach;
-			struct cosma_route path;
+			struct cosma_route route;
 
 			tries++;
 			if (!is_candidate(model, x, critical->op))
 				continue;
 			tries += COSMA_REACH;
-			path = find_path(model, x, critical->op, &reach);
-			if (!path.width || !is_separate(bounds, critical, x, &path))
+			route = find_route(model, x, critical->op, &reach);
+			if (!route.width || !is_separate(bounds, critical, x, &route))
 				continue;
-			count = list_path(model, &reach, &path, x, tensor);
-			if (!is_disjoint(tensor, count, on_path, i))
+			count = list_route(model, &reach, &route, x, tensor);
+			if (!is_disjoint(tensor, count, on_route, i))
 				continue;
-			err = add(critical, x, &path,
+			err = add(critical, x, &route,
 				  may_charge(tensor, count, x, claimed, grouped));
 		}
 	}

@@ -85,16 +85,16 @@ int cosma_critical_charge(struct cosma_bounds *bounds)
 			bool has_copy = model->flags[x] & COSMA_COPIED;
 
 			/* A deferred member may have been told not to charge a spill. */
-			if (member->first != NPUMEM_NONE && member->unit == 1)
+			if (member->first != NPUMEM_NONE && member->price == 1)
 				has_copy = true;
-			member->unit = 1;
+			member->price = 1;
 			if (critical->group == NPUMEM_NONE)
 				continue;
 			bounds->charged[x] = true;
 			if (owner[x] == NPUMEM_NONE)
 				owner[x] = critical->group;
 			if (owner[x] == critical->group && !has_copy)
-				member->unit = 2;
+				member->price = 2;
 		}
 	}
 	return 0;

@@ -155,7 +155,7 @@ static int expand(struct peak_search *search, uint32_t id)
 	return err;
 }
 
-static int loop(struct peak_search *search, int64_t floor, struct cosma_path *path,
+static int loop(struct peak_search *search, int64_t at_least, struct cosma_path *path,
 		int64_t *lower_bound)
 {
 	struct cosma_tree *tree = &search->tree;
@@ -163,12 +163,12 @@ static int loop(struct peak_search *search, int64_t floor, struct cosma_path *pa
 	int err;
 
 	cosma_board_start(&tree->child);
-	floor = tree->child.on_bytes > floor ? tree->child.on_bytes : floor;
-	floor = bound_of(search, &tree->child, floor);
-	*lower_bound = floor;
+	at_least = tree->child.on_bytes > at_least ? tree->child.on_bytes : at_least;
+	at_least = bound_of(search, &tree->child, at_least);
+	*lower_bound = at_least;
 	if (!search->fixed)
-		cosma_board_close(&tree->child, floor, true, tree->trail, &count);
-	err = add_state(search, floor, NPUMEM_NONE, count);
+		cosma_board_close(&tree->child, at_least, true, tree->trail, &count);
+	err = add_state(search, at_least, NPUMEM_NONE, count);
 	while (!err && tree->queue_count) {
 		uint32_t id = cosma_tree_take(tree);
 
@@ -190,7 +190,7 @@ static int loop(struct peak_search *search, int64_t floor, struct cosma_path *pa
 	return err ? err : COSMA_STOPPED;
 }
 
-int cosma_mpmf(const struct cosma_model *model, int64_t floor, bool fixed, struct cosma_run *run,
+int cosma_mpmf(const struct cosma_model *model, int64_t at_least, bool fixed, struct cosma_run *run,
 	       struct cosma_path *path, int64_t *lower_bound)
 {
 	uint32_t n = model->op_count;
@@ -213,7 +213,7 @@ int cosma_mpmf(const struct cosma_model *model, int64_t floor, bool fixed, struc
 	if (pool.failed)
 		err = -ENOMEM;
 	err = err ? err : find_certain(&search);
-	outcome = err ? err : loop(&search, floor, path, lower_bound);
+	outcome = err ? err : loop(&search, at_least, path, lower_bound);
 	/* There is no room for more states. */
 	if (cosma_run_refused(run, outcome) || outcome == -E2BIG)
 		outcome = COSMA_STOPPED;

@@ -47,7 +47,7 @@ int cosma_nogoods_add(struct cosma_nogoods *nogoods, const struct cosma_history 
 static bool matches(const struct cosma_nogood *nogood, const struct cosma_history *history,
 		    uint32_t last)
 {
-	const struct cosma_history window = { nogood->row, history->words };
+	const struct cosma_history part = { nogood->row, history->words };
 
 	/*
 	 * The last operators differ most often. What had moved before the first one does not
@@ -55,8 +55,8 @@ static bool matches(const struct cosma_nogood *nogood, const struct cosma_histor
 	 */
 	for (uint32_t k = nogood->length; k-- > 0;)
 		if (memcmp(cosma_history_row(history, last + 1 + k - nogood->length),
-			   cosma_history_row(&window, k),
-			   (1 + (k ? 2 : 1) * (size_t)history->words) * sizeof(*window.row)))
+			   cosma_history_row(&part, k),
+			   (1 + (k ? 2 : 1) * (size_t)history->words) * sizeof(*part.row)))
 			return false;
 	return true;
 }

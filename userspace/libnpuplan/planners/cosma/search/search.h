@@ -52,9 +52,9 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
 
 /*
  * cosma_mpmf() - find the minimum peak memory footprint (mpmf.c)
- * @floor: a peak that counts as none: no order has less, or nobody cares
+ * @at_least: a peak that counts as none: no order has less, or nobody cares
  * @fixed: operators run by the model's rank; else in any order
- * @path: out, if COSMA_SOLVED; its cost is the peak (of this model, or @floor)
+ * @path: out, if COSMA_SOLVED; its cost is the peak (of this model, or @at_least)
  * @lower_bound: out
  *
  * That is an order, with nothing spilled, in which the most bytes live at once are as few as can be
@@ -63,5 +63,5 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
  *
  * Returns an enum cosma_outcome (COSMA_SOLVED or COSMA_STOPPED), or -ENOMEM.
  */
-int cosma_mpmf(const struct cosma_model *model, int64_t floor, bool fixed, struct cosma_run *run,
+int cosma_mpmf(const struct cosma_model *model, int64_t at_least, bool fixed, struct cosma_run *run,
 	       struct cosma_path *path, int64_t *lower_bound);
