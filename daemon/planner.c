@@ -50,14 +50,16 @@ static void summarize(const struct npuplan_graph *graph, const struct npuplan_pl
 int planner_plan(const struct worker_input *input, struct worker_reply *reply)
 {
 	const struct planner_task *task = input->task;
+	bool unlimited = npuplan_planner_traits(task->planner) & NPUPLAN_PLANNER_TILESCHED;
 	const struct npuplan_options options = {
 		.planner = task->planner,
 		.arena_budget = task->arena_budget,
 		/*
 		 * The other half of the worker's memory is for the graph, the plan and the
-		 * program.
+		 * program. A planner that takes no such limit has that of the process.
 		 */
-		.memory_limit = task->memory_limit / 2,
+		.memory_limit = unlimited ? 0 : task->memory_limit / 2,
+		/* The library tells the client if the planner does not have this objective. */
 		.objective = task->objective == NPUMEM_OBJECTIVE_TRAFFIC ?
 				     NPUPLAN_OBJECTIVE_TRAFFIC :
 				     NPUPLAN_OBJECTIVE_OWN,

@@ -172,20 +172,22 @@ enum npuplan_schedule {
 /**
  * struct npuplan_options - what a planner is asked for; zero = default
  *
- * What every planner can be asked for stands here; one that cannot do it refuses it
+ * What several planners can be asked for stands here; one that does not take it refuses it
  * (-EOPNOTSUPP), as it refuses the options of another planner.
  *
  * @planner: name, or NULL for "auto"
  * @arena_budget: bytes; 0 = any
  * @work_limit: deterministic work units that planners which search may spend;
  *	0 = the planner's own. The same input then gives the same plan everywhere
- * @alignment: of every offset, at least; 0 = 1
- * @deadline_seconds: 0 = none. Where it cuts in depends on the machine. One
+ * @alignment: of every offset, at least; a power of two up to 65536; 0 = 1
+ * @deadline_seconds: finite, 0 = none. Where it cuts in depends on the machine. One
  *	packing is always made, however long that takes
  * @memory_limit: bytes that planners which search may hold, and that lists of pairs may
- *	take; 0 = the planner's own. No planner "tile-scheduled..." looks at it
- * @objective: enum npuplan_objective
- * @schedule: enum npuplan_schedule
+ *	take; 0 = the planner's own. Planners "tile-scheduled..." (NPUPLAN_PLANNER_TILESCHED)
+ *	refuse it
+ * @objective: enum npuplan_objective; but for its own one, planners that move tensors
+ *	(NPUPLAN_PLANNER_MOVES) have them
+ * @schedule: enum npuplan_schedule, likewise; those that only place tensors also take the graph's
  * @cosma: of planners "cosma..." (NPUPLAN_PLANNER_COSMA); NULL = defaults
  * @tilesched: of planners "tile-scheduled..." (NPUPLAN_PLANNER_TILESCHED); NULL = defaults
  * @progress: called on each better packing and bound, and now and then; anything
@@ -233,7 +235,8 @@ NPUPLAN_EXPORT int npuplan_plan_sized(const struct npuplan_graph *graph,
  * none at all. -EOPNOTSUPP: unknown planner, an objective or schedule that is not
  * the planner's, options of another planner, or the graph has what it does not plan.
  * -EINVAL, -EBADMSG, -E2BIG: the graph is refused by the verifier, which the error
- * quotes; or options without a size (-EINVAL) or of a later version (-E2BIG).
+ * quotes; or options that make no sense or have no size (-EINVAL), or are of a later version
+ * (-E2BIG).
  */
 static inline int npuplan_plan(const struct npuplan_graph *graph,
 			       const struct npuplan_options *options, struct npuplan_plan **out,
@@ -471,7 +474,8 @@ NPUPLAN_EXPORT int npuplan_front_find_sized(const struct npuplan_graph *graph,
 /**
  * npuplan_front_find() - peak against traffic, as planner "tile-scheduled" has it
  * @graph: the graph
- * @options: work limit, deadline, weights on chip; may be NULL
+ * @options: work limit, deadline, weights on chip; may be NULL. What planner "tile-scheduled"
+ *	refuses is refused here, too
  * @out: out: the new object, which is the caller's
  * @error: filled in if the call fails; may be NULL
  *
@@ -529,10 +533,11 @@ NPUPLAN_EXPORT const char *npuplan_transfer_name(uint32_t kind);
 
 /**
  * enum npuplan_planner_trait - what tells a caller how to ask a planner; bits
- * @NPUPLAN_PLANNER_MOVES: it moves tensors between arena and host memory
+ * @NPUPLAN_PLANNER_MOVES: it moves tensors between arena and host memory, and takes objectives and
+ *	schedules
  * @NPUPLAN_PLANNER_COSMA: it takes struct npuplan_cosma_options
- * @NPUPLAN_PLANNER_TILESCHED: it takes struct npuplan_tilesched_options, and interleaves
- *	the tiles of several operators, so that small ones are best
+ * @NPUPLAN_PLANNER_TILESCHED: it takes struct npuplan_tilesched_options, but no limit of memory and
+ *	no schedule, and interleaves the tiles of several operators, so that small ones are best
  * @NPUPLAN_PLANNER_BANKS: it plans for two banks
  * @NPUPLAN_PLANNER_RECOMPUTES: npuplan_recompute_find() searches as it does
  * @NPUPLAN_PLANNER_FRONT: npuplan_front_find() lists the orders that it chooses from

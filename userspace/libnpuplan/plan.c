@@ -8,39 +8,20 @@
 #include "planners/loops/flow.h"
 #include "planners/planners.h"
 
-#define MAX_ALIGN 65536u
-
 /* Options and graphs that the planner does not plan are refused, each with a sentence. */
 static int check_supported(const struct npuplan_graph *graph, const struct npuplan_planner *planner,
 			   const struct npuplan_options *options, struct npuplan_error *error)
 {
-	bool moves = planner->traits & NPUPLAN_PLANNER_MOVES;
-	const struct {
-		bool broken;
-		const char *why;
-	} rules[] = {
-		{ !moves && options->objective != NPUPLAN_OBJECTIVE_OWN,
-		  "plans for the smallest arena; cosma has other objectives" },
-		{ !moves && planner->plan && options->schedule != NPUPLAN_SCHEDULE_FREE,
-		  "chooses the order of the steps itself; cosma takes one" },
-		{ !moves && options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK,
-		  "leaves the steps in their order; cosma has others" },
-	};
 	char label[96];
-	int err = npuplan_check_own(planner->name, planner->traits, options, error);
+	int err;
 
-	if (err)
-		return err;
 	if (options->objective > NPUPLAN_OBJECTIVE_PEAK ||
 	    options->schedule > NPUPLAN_SCHEDULE_LEAST_PEAK)
 		return npuplan_fail(error, -EINVAL, "objective %u, schedule %u: there is none such",
 				    options->objective, options->schedule);
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-		if (rules[i].broken)
-			return npuplan_fail(error, -EOPNOTSUPP, "planner %s %s", planner->name,
-					    rules[i].why);
-	if (moves)
-		return 0;
+	err = npuplan_check_taken(planner->name, planner->traits, options, error);
+	if (err || planner->traits & NPUPLAN_PLANNER_MOVES)
+		return err;
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		uint32_t flags = graph->tensors[i].flags;
 
@@ -130,9 +111,6 @@ int npuplan_plan_sized(const struct npuplan_graph *graph, const struct npuplan_o
 	planner = npuplan_planner_find(options->planner);
 	if (!planner)
 		return npuplan_fail(error, -EOPNOTSUPP, "unknown planner %s", options->planner);
-	if (options->alignment > MAX_ALIGN || (options->alignment & (options->alignment - 1)))
-		return npuplan_fail(error, -EINVAL, "alignment %u is not a power of two up to %u",
-				    options->alignment, MAX_ALIGN);
 	if (!graph->step_count)
 		return npuplan_fail(error, -EINVAL, "graph %s has no steps: tile it first",
 				    graph->name);

@@ -118,10 +118,6 @@ TEST(file_refused)
 	assert_int_equal(npuplan_cosma_ilp_write(graph, &options, &divide, &text, &size, &error),
 			 -EINVAL);
 	ASSERT_TEXT(error, "they cannot be written to a file");
-	options.common.alignment = 3;
-	assert_int_equal(npuplan_cosma_ilp_write(graph, &options, NULL, &text, &size, &error),
-			 -EINVAL);
-	ASSERT_TEXT(error, "alignment 3 is not a power of two");
 }
 
 /* Operators that may run in any order, or one after the other. */

@@ -471,11 +471,11 @@ TEST(bad_options)
 	graph->tensors[0].flags = 0;
 	options.planner = "greedy";
 	refuse_planning(graph, &options, -EOPNOTSUPP,
-			"planner greedy plans for the smallest arena; cosma has other objectives");
+			"planner greedy does not take the objectives of planner cosma");
 	options.objective = NPUPLAN_OBJECTIVE_OWN;
 	options.schedule = NPUPLAN_SCHEDULE_LEAST_PEAK;
 	refuse_planning(graph, &options, -EOPNOTSUPP,
-			"planner greedy leaves the steps in their order; cosma has others");
+			"planner greedy does not take the schedules of planner cosma");
 }
 
 TEST(bad_graphs)

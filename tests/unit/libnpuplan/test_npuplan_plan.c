@@ -3,6 +3,7 @@
 #include "npuplan_build.h"
 
 #include <errno.h>
+#include <math.h>
 
 static struct npuplan_plan *plan_of(const struct npuplan_graph *graph,
 				    const struct npuplan_options *options)
@@ -166,11 +167,57 @@ TEST(options_refused)
 	struct npuplan_options options = { .planner = "clever" };
 
 	refused(graph, &options, -EOPNOTSUPP, "unknown planner clever");
-	options = (struct npuplan_options){ .alignment = 48 };
-	refused(graph, &options, -EINVAL, "alignment 48 is not a power of two");
-	options.alignment = 131072;
-	refused(graph, &options, -EINVAL, "alignment 131072");
 	refused(empty, NULL, -EINVAL, "graph empty has no steps: tile it first");
+}
+
+/* Alignments and deadlines that make no sense are refused by all that take options. */
+TEST(values_refused)
+{
+	static const struct {
+		struct npuplan_options options;
+		const char *why;
+	} asked[] = {
+		{ { .alignment = 3 }, "alignment 3 is not a power of two up to 65536" },
+		{ { .alignment = 131072 }, "alignment 131072 is not a power of two up to 65536" },
+		{ { .deadline_seconds = -1 }, "a deadline of -1 seconds makes no sense" },
+		{ { .deadline_seconds = INFINITY }, "a deadline of inf seconds makes no sense" },
+		{ { .deadline_seconds = NAN }, "a deadline of nan seconds makes no sense" },
+	};
+	const struct npuplan_tiling tiling = { 0 };
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
+	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, NULL);
+	struct npuplan_budgets budgets;
+	struct npuplan_recompute found;
+	struct npuplan_error error;
+	struct npuplan_front *front;
+	struct npuplan_peak *peak;
+	uint64_t needed;
+	uint32_t step;
+	size_t size;
+	char *text;
+
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		struct npuplan_options options = asked[i].options;
+
+		for (unsigned int p = 0; (options.planner = npuplan_planner_name(p)); p++)
+			refused(graph, &options, -EINVAL, asked[i].why);
+		options.arena_budget = 100;
+		assert_int_equal(npuplan_budgets_find(graph, &options, &budgets, &error), -EINVAL);
+		ASSERT_TEXT(error, asked[i].why);
+		assert_int_equal(npuplan_needed_find(graph, &options, &needed, &step, &error),
+				 -EINVAL);
+		ASSERT_TEXT(error, asked[i].why);
+		assert_int_equal(npuplan_lp_write(graph, &options, &text, &size, &error), -EINVAL);
+		ASSERT_TEXT(error, asked[i].why);
+		assert_int_equal(npuplan_recompute_find(graph, &tiling, &options, 0, &found,
+							&error),
+				 -EINVAL);
+		ASSERT_TEXT(error, asked[i].why);
+		assert_int_equal(npuplan_front_find(graph, &options, &front, &error), -EINVAL);
+		ASSERT_TEXT(error, asked[i].why);
+		assert_int_equal(npuplan_peak_find(graph, &options, plan, &peak, &error), -EINVAL);
+		ASSERT_TEXT(error, asked[i].why);
+	}
 }
 
 TEST(not_planned_yet)
@@ -217,6 +264,20 @@ TEST(options_of_other_planners)
 		  "planner exact does not take the options of planner tile-scheduled" },
 		{ { .planner = "cosma", .tilesched = &factor },
 		  "planner cosma does not take the options of planner tile-scheduled" },
+		{ { .planner = "greedy", .objective = NPUPLAN_OBJECTIVE_TRAFFIC },
+		  "planner greedy does not take the objectives of planner cosma" },
+		{ { .planner = "tile-scheduled", .objective = NPUPLAN_OBJECTIVE_PEAK },
+		  "planner tile-scheduled does not take the objectives of planner cosma" },
+		{ { .planner = "nnc", .schedule = NPUPLAN_SCHEDULE_LEAST_PEAK },
+		  "planner nnc does not take the schedules of planner cosma" },
+		{ { .planner = "tile-scheduled", .schedule = NPUPLAN_SCHEDULE_LEAST_PEAK },
+		  "planner tile-scheduled does not take the schedules of planner cosma" },
+		{ { .planner = "tile-scheduled", .schedule = NPUPLAN_SCHEDULE_GIVEN },
+		  "planner tile-scheduled does not take the schedules of planner cosma" },
+		{ { .planner = "tile-scheduled", .memory_limit = 1 << 30 },
+		  "planner tile-scheduled does not take a limit of memory" },
+		{ { .planner = "tile-scheduled-rings", .memory_limit = 1 << 30 },
+		  "planner tile-scheduled-rings does not take a limit of memory" },
 	};
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 
@@ -232,6 +293,7 @@ TEST(options_of_other_planners_functions)
 	const struct npuplan_options of_cosma = { .cosma = &cosma, .arena_budget = 100 };
 	const struct npuplan_options of_tilesched = { .tilesched = &tilesched,
 						      .arena_budget = 100 };
+	const struct npuplan_options of_search = { .memory_limit = 1 << 30 };
 	static const char why[] =
 		"planner cosma does not take the options of planner tile-scheduled";
 	const struct npuplan_tiling tiling = { 0 };
@@ -257,6 +319,8 @@ TEST(options_of_other_planners_functions)
 	ASSERT_TEXT(error, why);
 	assert_int_equal(npuplan_front_find(graph, &of_cosma, &front, &error), -EOPNOTSUPP);
 	ASSERT_TEXT(error, "planner tile-scheduled does not take the options of planner cosma");
+	assert_int_equal(npuplan_front_find(graph, &of_search, &front, &error), -EOPNOTSUPP);
+	ASSERT_TEXT(error, "planner tile-scheduled does not take a limit of memory");
 	assert_int_equal(npuplan_needed_find(graph, &of_cosma, &needed, &step, &error), 0);
 }
 

@@ -61,7 +61,7 @@ too_small() {
 # fails TEXT COMMAND...: exit status 1, TEXT all of standard error
 fails() { says 1 "npumemctl: $model: $1" "${@:2}"; }
 
-own='chooses the order of the steps itself; cosma takes one'
+own='does not take the schedules of planner cosma'
 for order in '--fixed-schedule' '--schedule default' '--schedule mpmf'; do
 	# shellcheck disable=SC2086 # two words are two words
 	check "$order" fails "planner tile-scheduled $own" plan $order

@@ -158,8 +158,20 @@ FAILURE(traffic_infeasible, .build = build_skip, .objective = NPUMEM_OBJECTIVE_T
 		   "799 (799 B)")
 FAILURE(traffic_of_another, .objective = NPUMEM_OBJECTIVE_TRAFFIC, .planner = "greedy",
 	.status = EOPNOTSUPP,
-	.message = "greedy: planner greedy plans for the smallest arena; cosma "
-		   "has other objectives")
+	.message = "greedy: planner greedy does not take the objectives of planner "
+		   "cosma")
+
+/* The memory-limit of the configuration is no reason to refuse a planner that takes none. */
+REQUEST_TEST(planner_without_limit_of_memory)
+{
+	struct accepted accepted = accept_good();
+
+	/* More than AddressSanitizer reserves. */
+	f.config.memory_limit = 1ull << 60;
+	snprintf(accepted.planner, sizeof(accepted.planner), "tile-scheduled");
+	run_request(&accepted);
+	assert_int_equal(f.status, 0);
+}
 
 /* Planning ends before its process would be killed: what it is told is the least of all. */
 static int plan_seconds(const struct worker_input *input, struct worker_reply *reply)

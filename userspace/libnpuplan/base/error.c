@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* Errors as sentences, and the words they are made of. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
 #include "sized.h"
+
+#define MAX_ALIGN 65536u
 
 int npuplan_fail(struct npuplan_error *error, int err, const char *format, ...)
 {
@@ -46,6 +49,18 @@ static int take_own(void *own, size_t own_size, const void *given, struct npupla
 	return 0;
 }
 
+/* Values that make no sense, whoever is asked. */
+static int check_values(const struct npuplan_options *options, struct npuplan_error *error)
+{
+	if (options->alignment > MAX_ALIGN || (options->alignment & (options->alignment - 1)))
+		return npuplan_fail(error, -EINVAL, "alignment %u is not a power of two up to %u",
+				    options->alignment, MAX_ALIGN);
+	if (!isfinite(options->deadline_seconds) || options->deadline_seconds < 0)
+		return npuplan_fail(error, -EINVAL, "a deadline of %g seconds makes no sense",
+				    options->deadline_seconds);
+	return 0;
+}
+
 int npuplan_take_options(struct npuplan_taken_options *taken, const struct npuplan_options *given,
 			 size_t size, struct npuplan_error *error)
 {
@@ -60,26 +75,37 @@ int npuplan_take_options(struct npuplan_taken_options *taken, const struct npupl
 			       error);
 	taken->all.cosma = taken->all.cosma ? &taken->cosma : NULL;
 	taken->all.tilesched = taken->all.tilesched ? &taken->tilesched : NULL;
-	return err;
+	return err ? err : check_values(&taken->all, error);
 }
 
-int npuplan_check_own(const char *planner, uint32_t traits, const struct npuplan_options *options,
-		      struct npuplan_error *error)
+int npuplan_check_taken(const char *planner, uint32_t traits, const struct npuplan_options *options,
+			struct npuplan_error *error)
 {
+	/* Who takes it has a trait of @takers, unless that is 0, and none of @others. */
 	const struct {
-		const void *given;
-		uint32_t trait;
-		const char *whose;
-	} own[] = {
-		{ options->cosma, NPUPLAN_PLANNER_COSMA, "cosma" },
-		{ options->tilesched, NPUPLAN_PLANNER_TILESCHED, "tile-scheduled" },
+		bool given;
+		uint32_t takers;
+		uint32_t others;
+		const char *what;
+	} all[] = {
+		{ options->cosma, NPUPLAN_PLANNER_COSMA, 0, "the options of planner cosma" },
+		{ options->tilesched, NPUPLAN_PLANNER_TILESCHED, 0,
+		  "the options of planner tile-scheduled" },
+		{ options->objective != NPUPLAN_OBJECTIVE_OWN, NPUPLAN_PLANNER_MOVES, 0,
+		  "the objectives of planner cosma" },
+		{ options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK, NPUPLAN_PLANNER_MOVES, 0,
+		  "the schedules of planner cosma" },
+		/* Planners that only place tensors keep to the graph's order. */
+		{ options->schedule == NPUPLAN_SCHEDULE_GIVEN, 0, NPUPLAN_PLANNER_TILESCHED,
+		  "the schedules of planner cosma" },
+		{ options->memory_limit, 0, NPUPLAN_PLANNER_TILESCHED, "a limit of memory" },
 	};
 
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (own[i].given && !(traits & own[i].trait))
-			return npuplan_fail(error, -EOPNOTSUPP,
-					    "planner %s does not take the options of planner %s",
-					    planner, own[i].whose);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].given &&
+		    ((all[i].takers && !(traits & all[i].takers)) || (traits & all[i].others)))
+			return npuplan_fail(error, -EOPNOTSUPP, "planner %s does not take %s",
+					    planner, all[i].what);
 	return 0;
 }
 

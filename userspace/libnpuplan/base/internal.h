@@ -39,13 +39,14 @@ struct npuplan_taken_options {
  * @error: may be NULL
  *
  * -E2BIG: something is asked for that this version does not know. -EINVAL: the options of
- * one planner do not say their size.
+ * one planner do not say their size, or alignment or deadline make no sense; nobody checks these
+ * two once more.
  */
 int npuplan_take_options(struct npuplan_taken_options *taken, const struct npuplan_options *given,
 			 size_t size, struct npuplan_error *error);
 
 /**
- * npuplan_check_own() - refuse the options of a planner that is not the one asked
+ * npuplan_check_taken() - refuse what the planner that is asked does not take
  * @planner: name of the planner that is asked
  * @traits: enum npuplan_planner_trait: which options it takes
  * @options: as npuplan_take_options() took them
@@ -53,8 +54,8 @@ int npuplan_take_options(struct npuplan_taken_options *taken, const struct npupl
  *
  * -EOPNOTSUPP, or 0.
  */
-int npuplan_check_own(const char *planner, uint32_t traits, const struct npuplan_options *options,
-		      struct npuplan_error *error);
+int npuplan_check_taken(const char *planner, uint32_t traits, const struct npuplan_options *options,
+			struct npuplan_error *error);
 
 /* Fail with -E2BIG: @what (plural: "options") asks for something that only a later version has. */
 int npuplan_fail_later(struct npuplan_error *error, const char *what);

@@ -2,7 +2,6 @@
 /*
  * Planners that move tensors to host memory and back: npuplan_plan() by means of npuplan_cosma().
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,9 +114,6 @@ static int ask(struct cosma_call *call)
 	const struct npuplan_options *options = call->options;
 	bool peak = options->objective == NPUPLAN_OBJECTIVE_PEAK;
 
-	if (!isfinite(options->deadline_seconds) || options->deadline_seconds < 0)
-		return npuplan_fail(call->error, -EINVAL, "a deadline of %g seconds makes no sense",
-				    options->deadline_seconds);
 	if (peak &&
 	    (call->planner == NPUPLAN_COSMA_BY_BELADY || call->planner == NPUPLAN_COSMA_BY_GREEDY))
 		return npuplan_fail(call->error, -EOPNOTSUPP,
@@ -346,7 +342,8 @@ static int call_read(struct cosma_call *call, const struct npuplan_options *give
 		npuplan_effort_begin(UINT64_MAX, call->options->deadline_seconds, NULL, NULL);
 	call->effort = &call->own_effort;
 	if (!err)
-		err = npuplan_check_own("cosma", NPUPLAN_PLANNER_COSMA, call->options, call->error);
+		err = npuplan_check_taken("cosma", NPUPLAN_PLANNER_COSMA | NPUPLAN_PLANNER_MOVES,
+					  call->options, call->error);
 	if (!err)
 		err = npuplan_checked_init(&checked, call->graph, call->error);
 	if (err)

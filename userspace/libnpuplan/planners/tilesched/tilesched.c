@@ -240,8 +240,8 @@ int npuplan_front_find_sized(const struct npuplan_graph *graph, const struct npu
 	int err = npuplan_take_options(&taken, given, given_size, error);
 
 	if (!err)
-		err = npuplan_check_own("tile-scheduled", NPUPLAN_PLANNER_TILESCHED, options,
-					error);
+		err = npuplan_check_taken("tile-scheduled", NPUPLAN_PLANNER_TILESCHED, options,
+					  error);
 	if (err)
 		return err;
 	if (!graph->step_count)

@@ -49,7 +49,8 @@ int npuplan_recompute_find_sized(const struct npuplan_graph *graph,
 
 	memset(out, 0, sizeof(*out));
 	if (!err)
-		err = npuplan_check_own("cosma", NPUPLAN_PLANNER_COSMA, &taken.all, error);
+		err = npuplan_check_taken("cosma", NPUPLAN_PLANNER_COSMA | NPUPLAN_PLANNER_MOVES,
+					  &taken.all, error);
 	if (err)
 		return err;
 	asked.common = taken.all;

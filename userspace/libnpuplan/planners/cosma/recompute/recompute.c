@@ -216,7 +216,6 @@ static int make_plan(struct hill_climb *climb, const struct npuplan_graph *graph
 		options.common.progress = tell;
 		options.common.context = climb;
 	}
-	/* A deadline that makes no sense is for npuplan_cosma() to refuse. */
 	if (options.common.deadline_seconds > 0)
 		options.common.deadline_seconds = npuplan_effort_left(&climb->effort);
 	err = npuplan_cosma(graph, &options, plan, error);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The solver: what was asked for, checked, and the best plan so far. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +8,6 @@
 
 static int check_options(const struct cosma_settings *options, struct npuplan_error *error)
 {
-	if (options->common.alignment & (options->common.alignment - 1))
-		return npuplan_fail(error, -EINVAL, "alignment %u is not a power of two",
-				    options->common.alignment);
-	if (!isfinite(options->common.deadline_seconds) || options->common.deadline_seconds < 0)
-		return npuplan_fail(error, -EINVAL, "a deadline of %g seconds makes no sense",
-				    options->common.deadline_seconds);
 	if (options->common.arena_budget > INT64_MAX / 4)
 		return npuplan_fail(error, -EINVAL, "a budget of %llu bytes is too large",
 				    (unsigned long long)options->common.arena_budget);
