@@ -59,43 +59,50 @@ static int find_engine(int fd, uint32_t *engine)
 	return -ENODEV;
 }
 
-int world_open(struct world *w, int fd, const struct model *m)
+/* Make what a world consists of, in order; what has been made stands in it, also on failure. */
+static int world_make(struct world *w, const struct model *m)
 {
 	struct drm_npumem_run_create run = { 0 };
 	struct blob graph = model_graph(m), plan = model_plan(m);
 	int err;
 
-	memset(w, 0, sizeof(*w));
-	w->fd = fd;
-	w->arena_size = m->info.arena_size;
-	err = world_graph(fd, &graph, &w->graph);
+	err = world_graph(w->fd, &graph, &w->graph);
 	if (!err)
-		err = world_plan(fd, w->graph, &plan, &w->plan);
+		err = world_plan(w->fd, w->graph, &plan, &w->plan);
 	blob_free(&graph);
 	blob_free(&plan);
 	if (!err)
-		err = find_engine(fd, &w->engine);
+		err = find_engine(w->fd, &w->engine);
+	if (!err && m->info.host_size)
+		err = npu_bo_create(w->fd, m->info.host_size, NPUMEM_BO_SYSTEM, &w->host_bo);
 	if (err)
 		return err;
-
-	w->host_size = m->info.host_size;
-	if (w->host_size) {
-		err = npu_bo_create(fd, w->host_size, NPUMEM_BO_SYSTEM, &w->host_bo);
-		if (err)
-			return err;
-		w->host = npu_bo_map(fd, w->host_bo, w->host_size);
+	if (w->host_bo) {
+		w->host_size = m->info.host_size;
+		w->host = npu_bo_map(w->fd, w->host_bo, w->host_size);
 		if (!w->host)
 			return -ENXIO;
 	}
 	run.plan = w->plan;
 	run.host_bo = w->host_bo;
-	err = npu_ioctl(fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &run);
+	err = npu_ioctl(w->fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &run);
 	if (err)
 		return err;
 	w->run = run.handle;
 	w->arena_bo = run.arena_bo;
-	w->arena = npu_bo_map(fd, run.arena_bo, w->arena_size);
+	w->arena = npu_bo_map(w->fd, run.arena_bo, w->arena_size);
 	return w->arena ? 0 : -ENXIO;
+}
+
+int world_open(struct world *w, int fd, const struct model *m)
+{
+	int err;
+
+	*w = (struct world){ .fd = fd, .arena_size = m->info.arena_size };
+	err = world_make(w, m);
+	if (err)
+		world_close(w);
+	return err;
 }
 
 int world_destroy(int fd, unsigned long request, uint32_t handle)
@@ -109,14 +116,18 @@ void world_close(struct world *w)
 {
 	if (w->arena)
 		munmap(w->arena, w->arena_size);
-	npu_bo_close(w->fd, w->arena_bo);
+	if (w->arena_bo)
+		npu_bo_close(w->fd, w->arena_bo);
 	if (w->host)
 		munmap(w->host, w->host_size);
 	if (w->host_bo)
 		npu_bo_close(w->fd, w->host_bo);
-	world_destroy(w->fd, DRM_IOCTL_NPUMEM_RUN_DESTROY, w->run);
-	world_destroy(w->fd, DRM_IOCTL_NPUMEM_PLAN_DESTROY, w->plan);
-	world_destroy(w->fd, DRM_IOCTL_NPUMEM_GRAPH_DESTROY, w->graph);
+	if (w->run)
+		world_destroy(w->fd, DRM_IOCTL_NPUMEM_RUN_DESTROY, w->run);
+	if (w->plan)
+		world_destroy(w->fd, DRM_IOCTL_NPUMEM_PLAN_DESTROY, w->plan);
+	if (w->graph)
+		world_destroy(w->fd, DRM_IOCTL_NPUMEM_GRAPH_DESTROY, w->graph);
 	memset(w, 0, sizeof(*w));
 }
 

@@ -31,6 +31,7 @@ struct world {
 /* 0 or a negative errno; what the driver says goes to stdout if it refuses. */
 int world_graph(int fd, const struct blob *blob, uint32_t *handle);
 int world_plan(int fd, uint32_t graph, const struct blob *blob, uint32_t *handle);
+/* Likewise; what has been made is given back if something fails, and nothing is to be closed. */
 int world_open(struct world *w, int fd, const struct model *m);
 /* Gives back everything but the file. */
 void world_close(struct world *w);

@@ -333,14 +333,13 @@ TEST(networks)
 /* All that there are beside the project, where there are any. */
 TEST(shared)
 {
+	const char *shared = shared_folder("only the networks of tests/graphs are planned");
 	char path[1024];
 
-	if (!getenv("NPUMEM_SHARED")) {
-		print_message("NPUMEM_SHARED is not set: only tests/graphs\n");
+	if (!shared)
 		skip();
-	}
-	snprintf(path, sizeof(path), "%s/graphs", getenv("NPUMEM_SHARED"));
+	snprintf(path, sizeof(path), "%s/graphs", shared);
 	assert_in_range(check_folder(path, ".json", 0), 1, 1000);
-	snprintf(path, sizeof(path), "%s/models/tflite", getenv("NPUMEM_SHARED"));
+	snprintf(path, sizeof(path), "%s/models/tflite", shared);
 	assert_in_range(check_folder(path, ".tflite", 0), 1, 1000);
 }
