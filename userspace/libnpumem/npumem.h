@@ -275,8 +275,9 @@ NPUMEM_EXPORT uint64_t npumem_bo_size(const struct npumem_bo *bo);
  * @error: filled in if the call fails; may be NULL
  *
  * The same dma-buf again is the same buffer to the driver, with one handle, so
- * import it once at a time. -EINVAL: not a dma-buf. -ENOSYS: of a device whose
- * memory this one cannot reach.
+ * import it once at a time. -EINVAL: NULL argument, or the descriptor is no dma-buf. -EBADF: it is
+ * not open. -ENOSYS: the dma-buf is of a device whose memory this one cannot reach. -ENOMEM. What
+ * else its exporter says is passed on.
  */
 NPUMEM_EXPORT int npumem_bo_import(struct npumem_device *device, int fd, struct npumem_bo **out,
 				   struct npumem_error *error);

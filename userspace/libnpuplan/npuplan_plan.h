@@ -227,9 +227,10 @@ NPUPLAN_EXPORT int npuplan_plan_sized(const struct npuplan_graph *graph,
  * there (NPUMEM_TENSOR_FLAG_HOST) only they load. Without a budget they plan for the
  * least peak.
  *
- * -ETIMEDOUT: the deadline passed before a loop's instances were settled, or
- * limits came before cosma had any plan within the budget, taa-paper was through with
- * one order, or, called off, shared-objects with one strategy.
+ * -ETIMEDOUT: a limit came before there was any plan: the deadline passed before the instances of
+ * a loop were settled; or planner "cosma" had found none within the budget; or "taa-paper" was not
+ * through with one order; or the caller ended "shared-objects" before its first strategy was
+ * through.
  * -ENOSPC: no plan within the budget was found; the error says needed bytes,
  * budget, lower bound and what makes the peak, and its status whether there is
  * none at all. -EOPNOTSUPP: unknown planner, an objective or schedule that is not
@@ -368,11 +369,13 @@ NPUPLAN_EXPORT int npuplan_recompute_find_sized(const struct npuplan_graph *grap
  * @tiling: with parameters or without, and where inputs are; cuts nothing
  * @options: those that planner "cosma" is then asked with; a budget is needed
  * @limit: operators that run again, at most; 0 = any number
- * @out: out: the new object, which is the caller's
+ * @out: out: what was found, all zeros if the call fails; npuplan_recompute_fini() it
  * @error: filled in if the call fails; may be NULL
  *
- * Greedy: as long as one saves traffic, the operator (or short chain of them) that
- * saves most. -ENOSPC: there is no plan within the budget; otherwise as npuplan_plan().
+ * The search is greedy: as long as an operator, or a short chain of them, saves traffic, it takes
+ * the one that saves most. -ENOSPC: there is no plan within the budget. -ETIMEDOUT: a limit of
+ * work, memory or time came before there was any. -EINVAL: no budget, or two banks. -EOPNOTSUPP:
+ * the schedule of least peak. Otherwise as npuplan_plan().
  */
 static inline int npuplan_recompute_find(const struct npuplan_graph *graph,
 					 const struct npuplan_tiling *tiling,

@@ -32,46 +32,51 @@ struct npujson {
 __attribute__((format(printf, 3, 4))) int npujson_fail(struct npujson *json, const char *key,
 						       const char *format, ...);
 
-/** npujson_alloc() - calloc() of @count elements and one more; NULL is an error */
+/** npujson_alloc() - calloc() @count elements and one more; NULL: that error is kept */
 void *npujson_alloc(struct npujson *json, size_t count, size_t size);
 
-/** npujson_copy() - strdup(); NULL is an error */
+/** npujson_copy() - strdup() a text; NULL: that error is kept */
 char *npujson_copy(struct npujson *json, const char *text);
 
-/** npujson_index() - @index of what was added for the object at hand; -errno is an error, then 0 */
+/*
+ * The index that an ..._add_...() call returned for the object at hand: @index. If that is a
+ * negative errno, the error is kept, with a sentence, and the index is 0.
+ */
 uint32_t npujson_index(struct npujson *json, int64_t index);
 
-/** npujson_enter() - lengthen the path; returns what npujson_leave() shortens it to */
+/** npujson_enter() - lengthen the path; returns its length before, for npujson_leave() */
 __attribute__((format(printf, 2, 3))) size_t npujson_enter(struct npujson *json, const char *format,
 							   ...);
+/* Shorten the path to @length again. */
 void npujson_leave(struct npujson *json, size_t length);
 
-/* npujson_is_known() - whether a member's name is one of @known
- * @known: ends with NULL
- * @prefix: names that begin like this are known, too; may be NULL
+/*
+ * Whether a member's name is one of @known, which NULL ends, or begins with @prefix, which may be
+ * NULL.
  */
 bool npujson_is_known(const char *key, const char *const *known, const char *prefix);
 
 /** npujson_object() - @value must be an object without other members than @known */
 void npujson_object(struct npujson *json, json_t *value, const char *const *known);
 
-/** npujson_value() - integer of @min to @max; @key is for the sentence */
+/** npujson_value() - the integer that @value is, from @min to @max; @key is for the sentence */
 int64_t npujson_value(struct npujson *json, const char *key, const json_t *value, int64_t min,
 		      int64_t max);
 
-/** npujson_int() - member that must be there */
+/** npujson_int() - the integer of a member that must be there, from @min to @max */
 int64_t npujson_int(struct npujson *json, const json_t *object, const char *key, int64_t min,
 		    int64_t max);
 
-/** npujson_int_or() - member, or @absent */
+/** npujson_int_or() - the same of a member that may be missing; @absent if it is */
 int64_t npujson_int_or(struct npujson *json, const json_t *object, const char *key, int64_t min,
 		       int64_t max, int64_t absent);
 
+/* The boolean of a member; @absent if it is missing. */
 bool npujson_bool_or(struct npujson *json, const json_t *object, const char *key, bool absent);
 
-/* npujson_text() - member; if @absent is NULL it must be there
- *
- * Returns no NULL: "" after an error.
+/*
+ * The text of a member; @absent if the member is missing, which it must not be where @absent is
+ * NULL. It is never NULL: after an error it is "".
  */
 const char *npujson_text(struct npujson *json, const json_t *object, const char *key,
 			 const char *absent);
@@ -80,14 +85,16 @@ const char *npujson_text(struct npujson *json, const json_t *object, const char 
 uint32_t npujson_choice(struct npujson *json, const json_t *object, const char *key, bool required,
 			const char *const *names, uint32_t absent);
 
-/** npujson_list() - member; NULL, which has no elements, if it is absent */
+/** npujson_list() - the list of a member; NULL, which has no elements, if it is missing */
 json_t *npujson_list(struct npujson *json, const json_t *object, const char *key, bool required);
 
 /*
- * struct npujson_walk - through the elements of a list, each of which is the object at hand in turn
- * @name: of the list, for the path
- * @count: elements so far, the one at hand among them
- * @outside: the path's length without them
+ * struct npujson_walk - a walk through a list, each element of which is the object at hand in turn
+ * @json: the document
+ * @list: the list; NULL: it has no elements
+ * @name: the list's name, for the path
+ * @count: how many elements have been met, the one at hand among them
+ * @outside: length of the path without the element at hand
  */
 struct npujson_walk {
 	struct npujson *json;
@@ -97,25 +104,24 @@ struct npujson_walk {
 	size_t outside;
 };
 
-/** npujson_walk() - before the first element of @list, which may be NULL: that has none */
+/** npujson_walk() - begin a walk before the first element of @list */
 struct npujson_walk npujson_walk(struct npujson *json, const json_t *list, const char *name);
 
 /** npujson_next() - the next element; NULL behind the last one, or after an error */
 json_t *npujson_next(struct npujson_walk *walk);
 
-/* npujson_ints() - list of @min_count to @max_count integers
- * @values: left alone if the list is absent
- *
- * Returns how many there are, 0 after an error.
+/*
+ * Read a list of @min_count to @max_count integers into @values, which are left alone if the list
+ * is missing. Returns how many there are; 0 after an error.
  */
 size_t npujson_ints(struct npujson *json, const json_t *object, const char *key, bool required,
 		    size_t min_count, size_t max_count, int64_t min, int64_t max, int64_t *values);
 
 /**
- * struct npujson_id - from what a file calls a thing to its index
- * @id: as the file has it
- * @tile: which one of several of this id; 0 if there is but one
- * @index: of the thing in the graph
+ * struct npujson_id - what a file calls a thing, with the thing's index
+ * @id: the number that the file has for it
+ * @tile: which of several things of this number it is; 0 if there is but one
+ * @index: index of the thing in the graph
  */
 struct npujson_id {
 	int64_t id;
@@ -123,8 +129,8 @@ struct npujson_id {
 	uint32_t index;
 };
 
-/** npujson_sort_ids() - sort for npujson_find(); returns one that comes twice, or NULL */
+/** npujson_sort_ids() - sort ids for npujson_find(); returns one that is there twice, or NULL */
 const struct npujson_id *npujson_sort_ids(struct npujson_id *ids, uint32_t count);
 
-/** npujson_find() - index, or NPUMEM_NONE */
+/** npujson_find() - the index of a thing among sorted ids; NPUMEM_NONE if it is not there */
 uint32_t npujson_find(const struct npujson_id *ids, uint32_t count, int64_t id, uint32_t tile);

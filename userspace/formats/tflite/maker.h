@@ -12,8 +12,11 @@
 #define MAX_ATTRIBUTES 16
 
 /*
- * struct tflite_commands - a model beside its graph
- * @index: per tensor of the file its index in @graph, or NPUMEM_NONE
+ * struct tflite_commands - a model's file beside the graph that was made of it
+ * @fb: reader of the file, which keeps the first error
+ * @graph: the graph; not owned
+ * @codes, @buffers, @tensors, @operators: the tables of the file under these names
+ * @index: per tensor of the file, its index in @graph, or NPUMEM_NONE
  */
 struct tflite_commands {
 	struct flatbuf fb;
@@ -26,10 +29,15 @@ struct tflite_commands {
 };
 
 /*
- * struct command_maker - a command in the making
- * @table, @options, @inputs, @outputs: of the operator in the file
- * @head: has how many there are of @operands, @pieces, @scales and @attributes
- * @scales: malloc'ed
+ * struct command_maker - the command of one step in the making
+ * @all: the model; @fb and @graph are its
+ * @step, @op: the step, and its operator in the graph
+ * @table, @options, @inputs, @outputs: the operator in the file, with its options and lists
+ * @builtin: number of the operator's kind in TFLite
+ * @head: head of the command; says how many @operands, @pieces, @scales and @attributes there are
+ * @operands, @pieces: what the command works on, and which bytes of that the step has
+ * @scales: malloc'ed; the maker's
+ * @attributes: the operator's attributes, as npumem_command.h numbers them
  */
 struct command_maker {
 	struct tflite_commands *all;
@@ -69,38 +77,41 @@ enum view {
 };
 
 /*
- * After the first error, which the file's reader keeps, nothing of these does anything; numbers
- * are then 0.
+ * After the first error, which the file's reader keeps, none of these functions does anything, and
+ * numbers are 0.
  */
 
-/** maker_fail() - @err with a sentence about the operator; returns the first error */
+/** maker_fail() - fail with @err and a sentence about the operator; returns the first error */
 __attribute__((format(printf, 3, 4))) int maker_fail(struct command_maker *m, int err,
 						     const char *format, ...);
 /** maker_tensor_type() - TFLite's type of a tensor of the graph */
 uint8_t maker_tensor_type(struct command_maker *m, uint32_t tensor);
 bool maker_is_float_type(uint8_t type);
+/* The quantization of a tensor of the file, and that of a tensor of the graph. */
 struct quantization maker_file_quantization(struct flatbuf *fb, const struct flatbuf_table *tensor);
 struct quantization maker_quantization_of(struct command_maker *m, uint32_t tensor);
 /** maker_scale_at() - the scale of a channel; one that has none, or none that is positive, fails */
 float maker_scale_at(struct command_maker *m, uint32_t tensor, uint32_t index);
+/* The scale, and the zero point, of a tensor that has one of each for all of its channels. */
 float maker_scale_of(struct command_maker *m, uint32_t tensor);
 int32_t maker_zero_point(struct command_maker *m, uint32_t tensor);
-/** maker_data_of() - constant data of a tensor */
+/** maker_data_of() - the constant bytes of a tensor, in the file */
 struct flatbuf_vector maker_data_of(struct command_maker *m, uint32_t tensor);
 /** maker_input_at() - the operator's n-th input in the file; NPUMEM_NONE if it has none */
 uint32_t maker_input_at(struct command_maker *m, uint32_t n);
-/** maker_activation_at() - the fused activation that a field of the options says */
+/** maker_activation_at() - the fused activation that a field of the options names */
 uint8_t maker_activation_at(struct command_maker *m, unsigned int field);
 
-/** maker_add_operand() - the next operand; @nth: among the step's accesses of that tensor */
+/** maker_add_operand() - add an operand: the @nth of the step's accesses to that tensor */
 void maker_add_operand(struct command_maker *m, uint32_t tensor, enum view view, unsigned int mode,
 		       uint32_t nth);
-/** maker_add_input() - the operator's n-th input in the file, which it has to have; which it is */
+/** maker_add_input() - add the operator's n-th input in the file as an operand; its tensor */
 uint32_t maker_add_input(struct command_maker *m, uint32_t n, enum view view);
-/** maker_add_output() - the operator's output, of which it has one; which it is */
+/** maker_add_output() - add the operator's only output as an operand; returns its tensor */
 uint32_t maker_add_output(struct command_maker *m, enum view view);
-/** maker_add_same() - output and input of an operator that takes element for element */
+/** maker_add_same() - add output and input of an operator that goes element by element */
 void maker_add_same(struct command_maker *m);
+/* Add a scale: @factor as a whole number and a power of two. */
 void maker_add_scale(struct command_maker *m, double factor);
-/** maker_set_range() - two attributes from @first on: what an activation leaves of the output */
+/** maker_set_range() - set attributes @first and @first + 1 to what an activation leaves */
 void maker_set_range(struct command_maker *m, uint8_t activation, uint32_t tensor, uint32_t first);

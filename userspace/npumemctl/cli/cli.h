@@ -99,11 +99,13 @@ struct command_option {
 /* Most lists of options that a command shares with others. */
 #define COMMAND_SHARED 3
 
-/* struct command - a command line: what it may have, and what the help says
- * @options: an empty one ends them
- * @parse: of arguments, and of options that are not just kept; NULL: there are none
- * @args_doc, @doc: as of struct argp
- * @shared: options that it shares with others, and what of its input they are parsed into
+/*
+ * struct command - what a command line may have, and what the help says of it
+ * @options: the command's own options; an empty one ends them
+ * @parse: takes arguments, and those options that are not just kept; NULL: there are none
+ * @args_doc, @doc: the texts that struct argp has under these names
+ * @shared: commands without a name whose options this one has, too; @offset says where in this
+ *	one's input the struct begins that they are parsed into
  */
 struct command {
 	const struct command_option *options;
@@ -116,11 +118,12 @@ struct command {
 	} shared[COMMAND_SHARED];
 };
 
-/* command_parse() - argp_parse(), what a command begins with
+/*
+ * command_parse() - parse the command line that a command was called with
  *
- * Knows -h, too. After command_complete() it prints what the last of @argv can be
- * completed to instead, and ends the program: a line each, with a tab and what it is;
- * or ":files".
+ * It does as argp_parse() does, and knows -h, too. If command_complete() was called before, it
+ * prints instead what the last of @argv can be completed to, and ends the program: there is a line
+ * for each word, with a tab and what the word means; or the line ":files".
  */
 void command_parse(const struct command *command, int argc, char **argv, void *input);
 void command_complete(void);
@@ -129,28 +132,27 @@ void complete_word(const char *word, const char *typed, const char *what);
 
 /* ------------------------------------------------------------ messages.c */
 
-/* plain_text() - a copy whose control characters are "\xNN", for a terminal; free() it
- * @lines: ends of lines stay
+/*
+ * plain_text() - a copy of a text that does a terminal no harm; free() it
+ * @lines: ends of lines stay as they are
  *
- * So are characters that change the direction of text, or end lines, and bytes that are
- * no UTF-8.
- *
- * Names are a model's: what they hold must not move the cursor of whoever looks.
+ * Control characters, characters that change the direction of text or end lines, and bytes that are
+ * no UTF-8 become "\xNN": names are a model's, and must not move the cursor of whoever looks.
  */
 char *plain_text(const char *text, bool lines);
-/* plain_names() - rename all of a graph so, when nothing but text is still to be written
- *
- * What has no name gets one of its id: "tensor 7".
+/*
+ * Make plain text of all names of a graph, of which nothing but text is still to be written. What
+ * has no name is named by its id, "tensor 7".
  */
 void plain_names(struct npuplan_graph *graph);
 
-/* failure() - "npumemctl: @where: ..." on standard error; returns EXIT_FAILED
- *
- * Control characters as by plain_text(): it is one line.
+/*
+ * Write the line "npumemctl: @where: ..." to standard error, as plain_text() makes it, and return
+ * EXIT_FAILED.
  */
 __attribute__((format(printf, 2, 3))) int failure(const char *where, const char *fmt, ...);
 
-/** warning() - "npumemctl: @where: warning: ..." on standard error, likewise */
+/** warning() - write the line "npumemctl: @where: warning: ..." to standard error, likewise */
 __attribute__((format(printf, 2, 3))) void warning(const char *where, const char *fmt, ...);
 
 /* Most bytes of a name in a line with others. */
@@ -162,20 +164,22 @@ struct short_text {
 };
 struct short_text short_text(const char *text);
 
-/** failure_text() - what failure() said last: "" before */
+/** failure_text() - what failure() said last; "" if it has said nothing */
 const char *failure_text(void);
 
-/** struct size_text - "1505280 bytes (1.4 MiB)" */
+/** struct size_text - bytes as text: "1505280 bytes (1.4 MiB)" */
 struct size_text {
 	char s[64];
 };
 struct size_text size_text(uint64_t bytes);
-/* "1.4 MiB" */
+/* The same bytes in short: "1.4 MiB". */
 struct size_text short_size(uint64_t bytes);
 
 /*
- * struct text - what is to be printed, all at once, so that an error has its cause
- * @out: to print to
+ * struct text - what is to be printed, gathered, so that it is printed at once and a write that
+ * fails is seen
+ * @out: stream to print to
+ * @bytes, @size: what @out has gathered; allocated
  */
 struct text {
 	FILE *out;
@@ -183,48 +187,51 @@ struct text {
 	size_t size;
 };
 
-/* Begin; end by printing all of it on standard output, which returns an exit code, or none. */
+/* Begin an empty text. */
 void text_begin(struct text *text);
+/* End a text by printing all of it to standard output; returns an exit code. */
 int text_end(struct text *text);
-/* The same, as print_cut(); @width 0: as it is. */
+/* The same, with lines cut to @width characters by print_cut(); 0: they are left as they are. */
 int text_end_cut(struct text *text, unsigned int width);
+/* End a text without printing it. */
 void text_drop(struct text *text);
 
-/** print_json() - one object on standard output; takes the reference */
+/** print_json() - print an object to standard output; takes the reference, returns an exit code */
 int print_json(json_t *object);
 
-/** utf8_character() - bytes of the character at @text, and which it is; 0: that is none */
+/** utf8_character() - how many bytes the character at @text has, and which it is; 0: it is none */
 size_t utf8_character(const char *text, uint32_t *character);
 
 /* ------------------------------------------------------------ terminal.c */
 
-/* terminal_width() - characters of a line: $COLUMNS, or what the terminal @fd says
- *
- * 80 if it does not know; 0: @fd is no terminal, and $COLUMNS is not set.
+/*
+ * How many characters a line has: $COLUMNS, or else what the terminal @fd says, or 80 if that does
+ * not know. 0: @fd is no terminal, and $COLUMNS is not set.
  */
 unsigned int terminal_width(int fd);
 /** terminal_rewrites() - whether @fd is a terminal that can draw a line anew: not $TERM dumb */
 bool terminal_rewrites(int fd);
-/** print_cut() - lines of @text, those wider than @width cut to that, "..." at the end */
+/** print_cut() - print the lines of @text; those wider than @width are cut, and end in "..." */
 void print_cut(FILE *out, const char *text, unsigned int width);
 
 /* ------------------------------------------------------------- outputs.c */
 
-/** is_stdout() - "-", or a path that names what standard output is, but /dev/null and its like */
+/** is_stdout() - whether @path is "-" or names what standard output is, but not for /dev/null */
 bool is_stdout(const char *path);
 
-/* struct named_path - a file as the command line names it
- * @option: "-o", "GRAPH"; NULL ends a list
- * @path: NULL: not given
+/*
+ * struct named_path - a file as the command line names it
+ * @option: the option or argument, "-o" or "GRAPH"; NULL ends a list
+ * @path: what was given; NULL: nothing
  */
 struct named_path {
 	const char *option;
 	const char *path;
 };
 
-/* outputs_check() - end with EXIT_USAGE if an output is an input, or two are one file
- *
- * By what file a path leads to, through links of all kinds, also where none is yet.
+/*
+ * End the program with EXIT_USAGE if an output is an input, or if two outputs are one file. What
+ * counts is the file that a path leads to, through links of all kinds, even if it is not there yet.
  */
 void outputs_check(const struct argp_state *state, const struct named_path *inputs,
 		   const struct named_path *outputs);
@@ -232,9 +239,10 @@ void outputs_check(const struct argp_state *state, const struct named_path *inpu
 /* Most files that a command writes. */
 #define OUTPUTS 8
 
-/* struct outputs - files that all appear, or none; zero is none yet
- * @files: what has been written beside the file of that path, to take its place; no
- *	temporary: it could not be
+/*
+ * struct outputs - files of which all appear, or none; zeros: nothing has been written yet
+ * @files: the files; what was written to @temporary is to take the place of @path. An empty
+ *	@temporary: it could not be written, or has taken its place
  */
 struct outputs {
 	struct pending {
@@ -245,36 +253,42 @@ struct outputs {
 	sigset_t signals;
 };
 
-/* outputs_add() - write all of @data, "-" is standard output; returns an exit code
+/*
+ * outputs_add() - write an output
+ * @path: where to; "-" is standard output
  *
- * Of a file nothing is seen before outputs_end(), which has to follow soon: signals wait
- * for it. What is no file, like a pipe or a device, is written to at once.
+ * Of a file nothing is seen before outputs_end(), which has to follow soon, since signals wait for
+ * it. What is no file, like a pipe or a device, is written to at once. Returns an exit code.
  */
 int outputs_add(struct outputs *outputs, const char *path, const void *data, size_t size);
-/* outputs_end() - put all in their places if @status is EXIT_OK, otherwise none; returns it
- *
- * Modes stay, and links.
+/*
+ * Put all files in their places if @status is EXIT_OK; otherwise remove them. The modes of files
+ * that were there stay, and so do links. Returns @status, or EXIT_FAILED if a file could not be put
+ * in its place.
  */
 int outputs_end(struct outputs *outputs, int status);
 
-/** write_file() - the same for one */
+/** write_file() - write one output and put it in its place; returns an exit code */
 int write_file(const char *path, const void *data, size_t size);
-/** text_write() - end a text by writing all of it to a file; an exit code */
+/** text_write() - end a text by writing all of it to an output; returns an exit code */
 int text_write(struct text *text, const char *path);
 
 /* ------------------------------------------------------------- options.c */
 
 /*
- * Values of options. Wrong ones end the program with EXIT_USAGE and a message
- * that names the option.
+ * These functions read values of options. A wrong value ends the program with EXIT_USAGE and a
+ * message that names the option.
  */
+
+/* A number of bytes as people write it: "64KiB". */
 uint64_t option_size(const struct argp_state *state, const char *option, const char *text);
-/* "BYTES@MBPS,BYTES@MBPS" */
+/* Two banks: "BYTES@MBPS,BYTES@MBPS". */
 void option_banks(const struct argp_state *state, const char *text,
 		  struct npuplan_bank banks[NPUPLAN_BANKS]);
+/* A whole number from @min to @max. */
 uint64_t option_number(const struct argp_state *state, const char *option, const char *text,
 		       uint64_t min, uint64_t max);
-/** struct algorithms - what the library has of one kind: the i-th one's, NULL past the last */
+/** struct algorithms - functions that tell of the i-th planner, or packer; NULL past the last */
 struct algorithms {
 	const char *(*name)(unsigned int i);
 	const char *(*purpose)(unsigned int i);
@@ -283,8 +297,8 @@ struct algorithms {
 
 /*
  * list_algorithms() - print names and what each is for, and exit
- * @option: for messages
- * @which: NULL: without those that are somebody else's, to compare with; "all"
+ * @option: name of the option, for messages
+ * @which: "all", or NULL: those are left out that do as a publication says, to compare with
  */
 _Noreturn void list_algorithms(const struct argp_state *state, const char *option,
 			       const struct algorithms *algorithms, const char *which);
@@ -304,11 +318,11 @@ void option_store(const struct argp_state *state, const struct command_option *o
 /* -------------------------------------------------------------- limits.c */
 
 /**
- * struct limits - what commands that search for a plan or a packing are told of it
- * @deadline: seconds; 0: none
- * @work: units of work; 0: what the planner or packer has itself
- * @memory: bytes that the search may hold; 0: likewise
- * @alignment: bytes, of every offset; 0: not said
+ * struct limits - limits of a search for a plan or a packing, and the alignment of its offsets
+ * @deadline: seconds that the search may take; 0: no limit
+ * @work: units of work that it may take; 0: the planner's or packer's own limit
+ * @memory: bytes that it may hold; 0: likewise
+ * @alignment: bytes that every offset is a multiple of; 0: not said
  */
 struct limits {
 	double deadline;

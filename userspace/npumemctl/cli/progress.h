@@ -16,10 +16,10 @@
  * struct progress - line on a terminal
  * @draws: the terminal can draw a line anew
  * @limit: seconds that planning may take; 0: not known
- * @drawn: when, in seconds since planning began; < 0: not yet
- * @started: seconds of the monotonic clock
- * @seconds: that planning took, once it has ended
- * @work: that planning has told of last
+ * @drawn: when the line was drawn last, in seconds since planning began; < 0: not yet
+ * @started: when planning began, in seconds of the monotonic clock
+ * @seconds: how long planning took, once it has ended
+ * @work: units of work that planning has told of last
  */
 struct progress {
 	bool draws;
@@ -30,19 +30,26 @@ struct progress {
 	uint64_t work;
 };
 
+/* Begin to draw, and to hear signals; @limit: seconds that planning may take, 0: not known. */
 void progress_begin(struct progress *progress, double limit);
 /* The callback of npuplan_options.progress, whose context is the struct progress. */
 int progress_show(void *context, const struct npuplan_pack_progress *now);
+/* Wipe the line; signals end the program again. */
 void progress_end(struct progress *progress);
 
-/** progress_interrupted() - a signal has ended a search of this program */
+/** progress_interrupted() - whether a signal has ended a search of this program */
 bool progress_interrupted(void);
-/* progress_ended_by() - what ended a search before it was through; NULL: nothing known
- * @memory: the limit of memory did
- * @seconds, @work: that it took; @deadline, @work_limit: that were asked for, 0: none
+/*
+ * The word for what ended a search before it was through: a signal, the limit of memory (@memory
+ * says whether it did), the deadline or the limit of work. The last two are told by what the search
+ * took, @seconds and @work, beside what was asked for, @deadline and @work_limit (0: nothing was).
+ * NULL: none of these did.
  */
 const char *progress_ended_by(bool memory, double seconds, double deadline, uint64_t work,
 			      uint64_t work_limit);
 
-/* progress_text() - the line: "arena 4.8 MiB, bound 4.7 MiB, gap 0.9 %, 1.2 s" and so on */
+/*
+ * Write the line of @now, "arena 4.8 MiB, bound 4.7 MiB, gap 0.9 %, 1.2 s", into the @size bytes at
+ * @text; @limit is as in struct progress.
+ */
 void progress_text(const struct npuplan_pack_progress *now, double limit, char *text, size_t size);

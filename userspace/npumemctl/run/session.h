@@ -14,12 +14,15 @@
 #include "transfers.h"
 
 /*
- * struct session_args - how to run
- * @device: node, or NULL for the first npumem device
- * @engine: its name; NULL: "sim", with operator "mix". Another one computes the model
- * @seed: of the inputs that such a one computes with
- * @planner, @budget, @objective: for npumemd; NULL and 0: as it likes
- * @timeout: seconds, for planning and for each inference
+ * struct session_args - how a model is to be run
+ * @device: path of the device's node; NULL: the first npumem device
+ * @engine: name of the engine that computes the steps; NULL: "sim", with operator "mix". Another
+ *	one computes the model
+ * @seed: what the inputs that such a one computes with are made from
+ * @planner: planner that npumemd is to use; NULL: its own choice
+ * @budget: bytes that the arena may have, for npumemd; 0: any
+ * @objective: enum drm_npumem_objective, for npumemd
+ * @timeout: seconds that planning may take, and each inference
  * @carveout: external tensors are bound to a BO in the carveout, not in system memory
  */
 struct session_args {
@@ -34,15 +37,22 @@ struct session_args {
 };
 
 /*
- * struct session
- * @args: the caller's
- * @model, @file: the caller loads them; @file.plan is NULL until the daemon made one
- * @external: BO that all external tensors are bound to, or NULL without any
- * @external_offset: per tensor where it is in @external
- * @arena, @host_bytes, @external_bytes: all mapped
- * @jobs, @blocks: submitted, and plan blocks executed, so far
- * @computes: it computes the model, by @compute, instead of operator "mix"
- * @traffic: of the last inference, counted by the driver
+ * struct session - a model on a device, from session_open() to session_release()
+ * @args: what was asked for; the caller's
+ * @model, @file: the model, and a plan of it: the caller loads them. @file.plan is NULL until the
+ *	daemon has made one
+ * @host: host BO of the run; NULL: the plan needs none
+ * @external: BO that all external tensors are bound to; NULL: there are none
+ * @external_offset: per tensor, where it is in @external, in bytes
+ * @arena, @host_bytes, @external_bytes: the mappings of arena, @host and @external
+ * @engine: number of the engine that jobs go to
+ * @computes: @engine computes the model, by @compute, instead of operator "mix"
+ * @command: what "sim" is told to do with each step
+ * @sync: syncobj of the last job
+ * @plan_seconds, @run_seconds: how long planning, and all inferences, have taken
+ * @jobs: how many jobs have been submitted
+ * @blocks: how many plan blocks have been executed
+ * @traffic: bytes that the driver has moved in the last inference, by kind
  */
 struct session {
 	const struct session_args *args;
@@ -76,28 +86,29 @@ struct session {
 /* Whether the engine asked for computes what the model says, instead of operator "mix". */
 bool session_computes(const struct session_args *args);
 
-/* All of these are called in this order; each says what is wrong and returns an exit code. */
+/*
+ * The functions from session_open() to session_reset() are called in the order in which they stand
+ * here; each says what is wrong and returns an exit code.
+ */
 
-/** session_open() - the device, and on it the plan: @file's, or the daemon's */
+/** session_open() - open the device, and load the plan of @file, or have the daemon make one */
 int session_open(struct session *s);
-/** session_start() - arena, host memory, bindings, and buffers of the reference */
+/** session_start() - create the run, with host memory and bindings, and the reference's buffers */
 int session_start(struct session *s);
 /*
- * session_infer() - one inference, on the device and of the reference
- * @seed: of the inputs' bytes, and key of the operator
- * @first: of the first one: state has to be made up, too
+ * session_infer() - execute one inference on the device, and by the reference
+ * @seed: what the bytes of the inputs are made from; it is the operator's key, too
+ * @first: it is the first inference, for which bytes of state are made up, too
  *
- * Fails, too, if the driver has moved other than what the plan says it would.
+ * It also fails if the driver has not moved what the plan says.
  */
 int session_infer(struct session *s, const struct path *path, uint64_t seed, bool first);
-/* session_result() - bytes of a tensor after it
- * @bytes: as many as the tensor has
- */
+/* Copy the bytes that a tensor has after an inference to @bytes, which has room for all of them. */
 int session_result(struct session *s, const struct path *path, uint32_t tensor, uint8_t *bytes);
-/** session_reset() - before another one */
+/** session_reset() - make the run ready for another inference */
 int session_reset(struct session *s);
 
 /* The device's path for messages, as far as it is known. */
 const char *session_device(const struct session *s);
-/* At any time, and more than once. */
+/* Give back all that a session has. It may be called at any time, and more than once. */
 void session_release(struct session *s);

@@ -22,8 +22,9 @@ static bool is_apart(const struct cosma_model *model, uint32_t u, uint32_t v)
 
 /*
  * Finds the widest route of tensor @x around operator @u to a use behind it; the width is 0 if
- * there is none. @reach: out: routes to operators that may run before @u or after it. A route for which
- * there is no room is left out: the route may then be narrower than it could be, which is no error.
+ * there is none. @reach: out: routes to operators that may run before @u or after it. A route for
+ * which there is no room is left out: the route may then be narrower than it could be, which is no
+ * error.
  */
 static struct cosma_route find_route(const struct cosma_model *model, uint32_t x, uint32_t u,
 				     struct cosma_reach *reach)
