@@ -8,27 +8,27 @@
 #include "device.h"
 
 /* Array of records of one size that grows. */
-struct records {
+struct record_array {
 	void *data;
 	uint32_t count;
 	uint32_t capacity;
 };
 
 struct npumem_builder {
-	struct records tensors;
-	struct records tiles;
-	struct records accesses;
-	struct records steps;
-	struct records blocks;
-	struct records edges;
-	struct records carries;
+	struct record_array tensors;
+	struct record_array tiles;
+	struct record_array accesses;
+	struct record_array steps;
+	struct record_array blocks;
+	struct record_array edges;
+	struct record_array carries;
 	struct npublob_strings strings;
 	void *model;
 	size_t model_size;
 };
 
 /* Room for @count more records, zeroed; NULL if there is no memory or no index left. */
-static void *append(struct records *records, size_t size, uint32_t count)
+static void *append(struct record_array *records, size_t size, uint32_t count)
 {
 	uint8_t *at;
 

@@ -9,12 +9,12 @@
 #include "checked.h"
 
 /*
- * struct records - a graph's arrays as they are in a blob
+ * struct graph_records - a graph's arrays as they are in a blob
  *
  * Tensors and steps are other records there than in struct npuplan_graph, and a block may have the
  * graph's name; tiles, accesses, edges and carries are the same.
  */
-struct records {
+struct graph_records {
 	struct npumem_tensor *tensors;
 	struct npumem_tile *tiles;
 	struct npumem_access *accesses;
@@ -31,8 +31,8 @@ struct records {
 	uint32_t carry_count;
 };
 
-#define ARRAY(KIND, RECORDS, COUNT, OPTIONAL)                                                \
-	NPUPLAN_BLOB_ARRAY(KIND, struct records, RECORDS, COUNT, struct npuv_graph, RECORDS, \
+#define ARRAY(KIND, RECORDS, COUNT, OPTIONAL)                                                      \
+	NPUPLAN_BLOB_ARRAY(KIND, struct graph_records, RECORDS, COUNT, struct npuv_graph, RECORDS, \
 			   OPTIONAL)
 
 static const struct npuplan_blob_array arrays[] = {
@@ -51,12 +51,12 @@ enum { ARRAYS = sizeof(arrays) / sizeof(arrays[0]) };
  * Make the records of a graph, with the names that they have in @strings. Tensors, steps and
  * blocks are the caller's to free, the other arrays are the graph's.
  */
-static int make_records(const struct npuplan_graph *graph, struct records *records,
+static int make_records(const struct npuplan_graph *graph, struct graph_records *records,
 			struct npublob_strings *strings)
 {
 	int err = 0;
 
-	*records = (struct records){
+	*records = (struct graph_records){
 		.tensors = calloc((size_t)graph->tensor_count + 1, sizeof(*records->tensors)),
 		.tiles = graph->tiles,
 		.accesses = graph->accesses,
@@ -114,7 +114,7 @@ int npuplan_graph_write(const struct npuplan_graph *graph, void **blob, size_t *
 {
 	struct npublob_section sections[ARRAYS + 1];
 	struct npublob_strings strings = { 0 };
-	struct records records;
+	struct graph_records records;
 	uint32_t count;
 	int err;
 
@@ -135,7 +135,7 @@ int npuplan_graph_write(const struct npuplan_graph *graph, void **blob, size_t *
 }
 
 static int add_tensors(struct npuplan_graph *graph, const struct npuv_graph *checked,
-		       const struct records *records)
+		       const struct graph_records *records)
 {
 	for (uint32_t i = 0; i < records->tensor_count; i++) {
 		const struct npumem_tensor *record = &records->tensors[i];
@@ -160,7 +160,7 @@ static int add_tensors(struct npuplan_graph *graph, const struct npuv_graph *che
 }
 
 static int add_steps(struct npuplan_graph *graph, const struct npuv_graph *checked,
-		     const struct records *records)
+		     const struct graph_records *records)
 {
 	for (uint32_t i = 0; i < records->step_count; i++) {
 		const struct npumem_step *record = &records->steps[i];
@@ -187,7 +187,7 @@ static int add_steps(struct npuplan_graph *graph, const struct npuv_graph *check
 /* Fill a new graph from a checked blob. */
 static int read_graph(struct npuplan_graph *graph, const struct npuv_graph *checked)
 {
-	struct records records = { 0 };
+	struct graph_records records = { 0 };
 	int err = npuplan_blob_copy(arrays, ARRAYS, checked, &records);
 
 	for (uint32_t i = 0; i < records.block_count; i++)

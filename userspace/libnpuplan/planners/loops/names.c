@@ -53,10 +53,10 @@ struct names_builder {
 };
 
 /*
- * struct use - the tensor that an access is of, or the base of that if it is an alias; @whole: the
- * access is of all its bytes
+ * struct tensor_use - the tensor that an access is of, or the base of that if it is an alias;
+ * @whole: the access is of all its bytes
  */
-struct use {
+struct tensor_use {
 	uint32_t tensor;
 	uint32_t mode;
 	uint64_t bytes;
@@ -185,19 +185,19 @@ static uint64_t *set_of(const struct names_builder *b, uint64_t *sets, uint32_t 
 	return sets + (size_t)block * b->words;
 }
 
-static struct use use_of(const struct names_builder *b, uint32_t access)
+static struct tensor_use use_of(const struct names_builder *b, uint32_t access)
 {
 	const struct npumem_access *a = &b->graph->accesses[access];
 	const struct npumem_tile *tile = &b->graph->tiles[a->tile];
 	uint32_t base = b->flow->bases[tile->tensor];
 	uint64_t bytes = npuplan_region_bytes(&tile->region);
 
-	return (struct use){ base, a->mode, bytes, bytes == b->graph->tensors[base].size };
+	return (struct tensor_use){ base, a->mode, bytes, bytes == b->graph->tensors[base].size };
 }
 
 static int note_access(struct names_builder *b, uint32_t block, uint32_t access)
 {
-	struct use use = use_of(b, access);
+	struct tensor_use use = use_of(b, access);
 	struct touched *touched = &b->touched[use.tensor];
 	char label[96], where[128];
 
@@ -406,7 +406,7 @@ static void extend_names(struct names_builder *b, uint32_t step, uint32_t positi
 	uint32_t load = 2 * position + 1, store = load + 1, last = staged ? load : store;
 
 	for (uint32_t a = s->first_access; a < s->first_access + s->access_count; a++) {
-		struct use use = use_of(b, a);
+		struct tensor_use use = use_of(b, a);
 		struct npuplan_name *name;
 
 		if (!b->in_arena[use.tensor])
@@ -465,7 +465,7 @@ static int list_reuses(struct names_builder *b, uint32_t step, uint32_t position
 
 	for (uint32_t a = s->first_access; a < s->first_access + s->access_count; a++) {
 		uint32_t inplace = b->graph->accesses[a].inplace, read, write;
-		struct use from, to = use_of(b, a);
+		struct tensor_use from, to = use_of(b, a);
 		struct npuplan_reuse reuse;
 		int err;
 

@@ -150,9 +150,10 @@ static int note_failed(struct exact *exact, const struct failed *state, uint64_t
 /* ------------------------------------------------------------------- conflicts */
 
 /*
- * struct interval - positions of a schedule, looked at alone, and what is known of their addresses
+ * struct schedule_part - positions of a schedule, looked at alone, and what is known of their
+ * addresses
  */
-struct interval {
+struct schedule_part {
 	struct cosma_stays *stays;
 	uint32_t first;
 	uint32_t last;
@@ -161,7 +162,7 @@ struct interval {
 };
 
 /* Asks the packing core for addresses of positions @first to @last. */
-static int try_interval(struct exact *exact, struct interval *interval, uint32_t first,
+static int try_interval(struct exact *exact, struct schedule_part *interval, uint32_t first,
 			uint32_t last)
 {
 	uint32_t status;
@@ -179,8 +180,8 @@ static int try_interval(struct exact *exact, struct interval *interval, uint32_t
  * Whether positions @first to @last have no placement: if @proved, none exists; else none was
  * found.
  */
-static bool is_stuck(struct exact *exact, struct interval *interval, bool proved, uint32_t first,
-		     uint32_t last, int *err)
+static bool is_stuck(struct exact *exact, struct schedule_part *interval, bool proved,
+		     uint32_t first, uint32_t last, int *err)
 {
 	*err = *err ? *err : try_interval(exact, interval, first, last);
 	return proved ? interval->infeasible : !interval->fits;
@@ -190,7 +191,7 @@ static bool is_stuck(struct exact *exact, struct interval *interval, bool proved
  * Shortens the interval while it does not fit: first to its shortest beginning, then to the
  * shortest end of that.
  */
-static int narrow(struct exact *exact, struct interval *interval, bool proved)
+static int narrow(struct exact *exact, struct schedule_part *interval, bool proved)
 {
 	uint32_t last = exact->model->op_count - 1;
 	int err = 0;
@@ -204,7 +205,7 @@ static int narrow(struct exact *exact, struct interval *interval, bool proved)
 }
 
 /* Asks the lattice about what the packing core could not decide. */
-static int refute(struct exact *exact, struct interval *interval)
+static int refute(struct exact *exact, struct schedule_part *interval)
 {
 	const struct cosma_stays *stays = interval->stays;
 	AUTO_HEAP struct cosma_lattice_item *items =
@@ -243,7 +244,7 @@ static int refute(struct exact *exact, struct interval *interval)
  */
 static int learn(struct exact *exact, struct cosma_stays *stays, bool proved)
 {
-	struct interval interval = { .stays = stays };
+	struct schedule_part interval = { .stays = stays };
 	int err = narrow(exact, &interval, false);
 
 	err = err ? err : try_interval(exact, &interval, interval.first, interval.last);

@@ -15,11 +15,11 @@
 #define ENOUGH	       1
 
 /*
- * struct state - what a state has besides its node
+ * struct search_state - what a state has besides its node
  * @next: next state of the same downset
  * @masks: place in the search's @masks, where the state has twice the downset's words
  */
-struct state {
+struct search_state {
 	uint32_t next;
 	uint32_t masks;
 };
@@ -31,7 +31,7 @@ struct traffic_search {
 	struct cosma_tree tree;
 	struct cosma_bounds bounds;
 	struct npuplan_pool arrays;
-	struct state *state; /* per node */
+	struct search_state *state; /* per node */
 	uint64_t *masks;
 	uint64_t *packed;
 	uint32_t masks_used;
@@ -57,7 +57,7 @@ static bool is_dominated(struct traffic_search *search, struct cosma_downset *do
 
 	while (*link != NPUMEM_NONE) {
 		struct cosma_node *other = &search->tree.node[*link];
-		struct state *state = &search->state[*link];
+		struct search_state *state = &search->state[*link];
 		const uint64_t *theirs = search->masks + state->masks;
 
 		search->run->work += downset->words;
@@ -83,7 +83,7 @@ static int add_state(struct traffic_search *search, int64_t cost, uint32_t paren
 	struct cosma_tree *tree = &search->tree;
 	struct cosma_node node = { .parent = parent, .cost = cost, .bound = COSMA_NEVER };
 	struct cosma_downset *downset;
-	struct state state = { .masks = search->masks_used };
+	struct search_state state = { .masks = search->masks_used };
 	uint32_t states = tree->node_count;
 	uint64_t before = search->bounds.work;
 	int64_t bound;
