@@ -124,8 +124,8 @@ static void table_recompute(const char *folder)
 
 static void table_banks(const char *folder)
 {
-	static const char *const names[] = { "r2plus1d_18", "densenet121", "vit_b_16",
-					     "transformer", "nasnetalarge.fused" };
+	static const char *const names[] = { "densenet121", "vit_b_16", "transformer",
+					     "nasnetalarge.fused" };
 
 	printf("%-24s %9s %9s %11s %11s %7s\n", "network", "fast", "slow", "accessed", "at most",
 	       "");
