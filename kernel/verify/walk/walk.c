@@ -19,6 +19,24 @@ void npuv_walk_begin(struct npuv_walk *walk, const struct npuv_plan *plan, u32 p
 	npuv_chunks_begin(&walk->chunks, &region);
 }
 
+void npuv_walk_seek(struct npuv_walk *walk, u64 linear)
+{
+	struct npuv_chunks *c = &walk->chunks;
+	u64 chunk = linear / c->length, rest = linear % c->length, arena;
+	u32 d;
+
+	for (d = 0; d < NPUMEM_REGION_DIMS; d++) {
+		c->index[d] = chunk % c->count[d];
+		chunk /= c->count[d];
+	}
+	c->done = chunk > 0;
+	walk->linear = linear;
+	if (!npuv_chunks_next(c, &walk->first, &arena))
+		return;
+	walk->first += rest;
+	walk->left = c->length - rest;
+}
+
 bool npuv_walk_next(struct npuv_walk *walk, struct npuv_range *range)
 {
 	u64 arena;

@@ -2,6 +2,41 @@
 /* Arena ranges of accesses: whole, strided, in pieces, in rings. */
 #include "test_verify.h"
 
+/* From each byte of the access on as when it is walked from the beginning; and beyond its end. */
+static void check_seek(const struct npuv_plan *plan, uint32_t position, uint32_t access)
+{
+	uint64_t byte, bytes = npuv_access_bytes(plan, access);
+	struct npuv_walk walk, seek;
+	struct npuv_range range, at;
+
+	for (byte = 0; byte < bytes; byte++) {
+		npuv_walk_begin(&walk, plan, position, access);
+		do
+			assert_true(npuv_walk_next(&walk, &range));
+		while (range.linear + range.length <= byte);
+		npuv_walk_begin(&seek, plan, position, access);
+		npuv_walk_seek(&seek, byte);
+		assert_true(npuv_walk_next(&seek, &at));
+		assert_int_equal(at.linear, byte);
+		assert_int_equal(at.arena, range.arena + (byte - range.linear));
+		assert_int_equal(at.length, range.length - (byte - range.linear));
+		assert_int_equal(at.external, range.external);
+		while (npuv_walk_next(&walk, &range)) {
+			assert_true(npuv_walk_next(&seek, &at));
+			assert_int_equal(at.linear, range.linear);
+			assert_int_equal(at.arena, range.arena);
+			assert_int_equal(at.length, range.length);
+		}
+		assert_false(npuv_walk_next(&seek, &at));
+	}
+	npuv_walk_begin(&seek, plan, position, access);
+	npuv_walk_seek(&seek, bytes);
+	assert_false(npuv_walk_next(&seek, &at));
+	npuv_walk_begin(&seek, plan, position, access);
+	npuv_walk_seek(&seek, UINT64_MAX);
+	assert_false(npuv_walk_next(&seek, &at));
+}
+
 /* Ranges as {arena, length, linear}, ended by a length of zero; and their sum. */
 static void check_walk(const struct npuv_plan *plan, uint32_t position, uint32_t access,
 		       const struct npuv_range *expected)
@@ -21,6 +56,7 @@ static void check_walk(const struct npuv_plan *plan, uint32_t position, uint32_t
 	assert_false(npuv_walk_next(&walk, &range));
 	assert_false(npuv_walk_next(&walk, &range));
 	assert_int_equal(npuv_access_bytes(plan, access), bytes);
+	check_seek(plan, position, access);
 }
 
 #define WALK(plan, position, access, ...) \

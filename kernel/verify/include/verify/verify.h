@@ -672,6 +672,8 @@ struct npuv_walk {
 /* Begin to walk an access: a number of the client's graph, or 0 or 1 at a transfer's position. */
 void npuv_walk_begin(struct npuv_walk *walk, const struct npuv_plan *plan, u32 position,
 		     u32 access);
+/* Right after it: go on from a byte of the access, by its linear index; none is left beyond it. */
+void npuv_walk_seek(struct npuv_walk *walk, u64 linear);
 bool npuv_walk_next(struct npuv_walk *walk, struct npuv_range *range);
 /* Bytes of all ranges of a step's access together, without walking them. */
 u64 npuv_access_bytes(const struct npuv_plan *plan, u32 access);
