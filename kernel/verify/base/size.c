@@ -79,3 +79,15 @@ u64 npuv_states_bytes(const struct npuv_states *s)
 {
 	return npuv_allocated(s) + NPUV_ARRAYS(false, s->cells, s->submitted);
 }
+
+void npuv_hazards_destroy(struct npuv_hazards *h)
+{
+	if (h)
+		NPUV_ARRAYS(true, h->writer, h->last);
+	npuv_free(h);
+}
+
+u64 npuv_hazards_bytes(const struct npuv_hazards *h)
+{
+	return h ? npuv_allocated(h) + NPUV_ARRAYS(false, h->writer, h->last) : 0;
+}

@@ -37,6 +37,7 @@ static void check(struct build *b)
 {
 	struct build_blob graph_blob = build_graph(b), plan_blob = build_plan(b);
 	struct npumem_verdict verdict;
+	struct npuv_hazards *hazards;
 	struct npuv_states *states;
 	struct npuv_graph *graph;
 	struct npuv_plan *plan;
@@ -55,6 +56,9 @@ static void check(struct build *b)
 	assert_int_equal(npuv_states_create(plan, &states), 0);
 	assert_int_equal(npuv_states_bytes(states), live - before - graph_bytes - plan_bytes);
 	npuv_states_destroy(states);
+	assert_int_equal(npuv_hazards_create(plan, 3, &hazards), 0);
+	assert_int_equal(npuv_hazards_bytes(hazards), live - before - graph_bytes - plan_bytes);
+	npuv_hazards_destroy(hazards);
 	npuv_plan_destroy(plan);
 	npuv_graph_destroy(graph);
 	assert_int_equal(live, before);

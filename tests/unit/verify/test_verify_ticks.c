@@ -88,6 +88,7 @@ static void many_cells(struct build *b)
 struct fixture {
 	struct npuv_plan *plan;
 	struct npuv_states *states;
+	struct npuv_hazards *hazards;
 };
 
 static int setup(void **state)
@@ -99,6 +100,7 @@ static int setup(void **state)
 	f.plan = accept_plan(&b);
 	build_free(&b);
 	assert_int_equal(npuv_states_create(f.plan, &f.states), 0);
+	assert_int_equal(npuv_hazards_create(f.plan, 4, &f.hazards), 0);
 	*state = &f;
 	return 0;
 }
@@ -107,6 +109,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
+	npuv_hazards_destroy(f->hazards);
 	npuv_states_destroy(f->states);
 	free_plan(f->plan);
 	return 0;
@@ -158,6 +161,21 @@ TEST(states)
 	while (i--)
 		assert_int_equal(npuv_states_undo(f->states, i), 0);
 	looked("undo");
+}
+
+/* Each position on another engine than the one before. */
+TEST(hazards)
+{
+	struct fixture *f = *state;
+	uint32_t i, after[4] = { 0 };
+
+	begin();
+	assert_int_equal(npuv_hazards_enter(f->hazards, 0), 0);
+	looked("enter");
+	begin();
+	for (i = 0; i < f->plan->positions.count; i++)
+		assert_int_equal(npuv_hazards_submit(f->hazards, i, i % 4, i / 4 + 1, after), 0);
+	looked("hazards");
 }
 
 int main(void)

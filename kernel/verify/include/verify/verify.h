@@ -81,7 +81,8 @@
  * checks what edges and the exit need (V6, V7), version.c that transfers change no version
  * (V3, V4); refuse.c words the refusals, arena.c is the interval map; walk.c tells engines
  * the ranges of an access.
- * run/: states.c enforces. plan.c, beside the folders, puts the checks of a plan in order.
+ * run/: states.c enforces; hazards.c finds out which jobs on several engines wait for which.
+ * plan.c, beside the folders, puts the checks of a plan in order.
  *
  * Cost O(n log n) in chunks, in access-cell incidences of all instances, and in
  * entry records times edges to their instance; all are counted (struct
@@ -797,5 +798,58 @@ u64 npuv_states_cross_work(const struct npuv_plan *plan, u32 plan_edge);
 int npuv_states_cross(struct npuv_states *states, u32 plan_edge, struct npumem_verdict *verdict);
 /* Undo the crossing of an edge, as npuv_states_undo() does that of a position. */
 int npuv_states_uncross(struct npuv_states *states, u32 plan_edge);
+
+#define NPUV_MAX_ENGINES 8
+
+/**
+ * struct npuv_hazards - what jobs of a run on several engines have done (run/hazards.c)
+ * @plan: the plan; must outlive this
+ * @engines: that jobs are on, up to NPUV_MAX_ENGINES
+ * @writer: per cell of the plan's graph its writer's engine and number, 0: none
+ * @last: per cell and engine the number of the last job that has written or read it, 0:
+ *	none
+ * @ticks: units of work since npuv_interrupted() was asked
+ *
+ * Not locked; no function but npuv_hazards_create() allocates.
+ */
+struct npuv_hazards {
+	const struct npuv_plan *plan;
+	u32 engines;
+	u32 *writer;
+	u32 *last;
+	u32 ticks;
+};
+
+int npuv_hazards_create(const struct npuv_plan *plan, u32 engines, struct npuv_hazards **out);
+void npuv_hazards_destroy(struct npuv_hazards *hazards);
+/* Bytes of memory that they keep; none for NULL. */
+u64 npuv_hazards_bytes(const struct npuv_hazards *hazards);
+/*
+ * Of the block that is entered with an instance nothing has been done yet, whatever was before:
+ * at the beginning of each inference, and when an edge is crossed. 0 or -EINTR.
+ */
+int npuv_hazards_enter(struct npuv_hazards *hazards, u32 instance);
+
+/**
+ * npuv_hazards_submit() - what a position that npuv_states_submit() has let go waits for
+ * @hazards: of the run
+ * @position: in the schedule
+ * @engine: that executes it, with others that have the same number in the order of the calls
+ * @number: of its job on that engine: not less than those before, since the block was entered,
+ *	and at least 1
+ * @after: per engine, number of a job that has to have ended before this one begins; raised where
+ *	the position asks for a later one. That of @engine is of no account: an engine keeps
+ *	the order of its jobs
+ *
+ * If a position is taken back (npuv_states_undo()) its number may be given to another one, that may
+ * wait for more than it has to then, though never for a number that has not been given yet:
+ * the caller takes one that is beyond these for the last of them.
+ *
+ * Cost: as npuv_states_submit(), times engines.
+ *
+ * Return: 0, or -EINTR: half done, and of no use until the next inference.
+ */
+int npuv_hazards_submit(struct npuv_hazards *hazards, u32 position, u32 engine, u32 number,
+			u32 *after);
 
 #endif /* NPUMEM_VERIFY_H */
