@@ -23,6 +23,7 @@
 
 #include "memory/bo.h"
 #include "memory/carveout.h"
+#include "memory/dma.h"
 #include "base/client.h"
 #include "base/compat.h"
 #include "debugfs.h"
@@ -228,6 +229,10 @@ static int device_init(struct npu_device *dev)
 	if (err)
 		return err;
 	INIT_LIST_HEAD(&dev->runs);
+	err = drmm_mutex_init(&dev->drm, &dev->dmas_lock);
+	if (err)
+		return err;
+	INIT_LIST_HEAD(&dev->dmas);
 	err = drmm_mutex_init(&dev->drm, &dev->users_lock);
 	if (err)
 		return err;
@@ -302,6 +307,11 @@ int npumem_device_probe_software(struct device *parent, const struct npu_engine_
 	err = npumem_slots_add(dev);
 	if (err)
 		return dev_err_probe(parent, err, "slots for engines in a process\n");
+	if (dev->addresses & BIT(NPU_ADDRESS_DMA)) {
+		err = npumem_banks_map_dma(dev);
+		if (err)
+			return err;
+	}
 	npumem_debugfs_init(dev);
 	return drm_dev_register(&dev->drm, 0);
 }
@@ -324,6 +334,7 @@ void npumem_device_remove(struct device *parent)
 	for (i = 0; i < dev->engine_count; i++)
 		npumem_engine_stop(dev->engines[i]);
 	npumem_runs_unplug(dev);
+	npumem_dma_unplug(dev);
 	npumem_faults_unplug(dev);
 }
 EXPORT_SYMBOL_GPL(npumem_device_remove);

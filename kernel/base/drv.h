@@ -4,12 +4,13 @@
  *
  * Files stand in folders, each of which uses those named before it. base/: client.c
  * (shares), fair.c (shares of engine time), fence.c, uarray.c (arrays and blobs of user
- * memory), engine.h, compat.h, tracepoints. memory/: carveout.c (banks), bo.c. object/:
+ * memory), engine.h, compat.h, tracepoints. memory/: carveout.c (banks), bo.c, dma.c. object/:
  * graph.c, plan.c. upcall/: upcall.c (requests), queue.c, fd.c, netlink.c. job/: run.c,
  * bind.c (external tensors), access.c (CPU access to imported ones), transfer.c (the host
- * BO and what goes there and back), job.c, submit.c, gate.c (others' fences), engine.c,
- * fairq.c (whose turn it is), fault.c. process/: engines in a process. Then drv.c (probe,
- * ioctl table), query.c, plan_ioctl.c, debugfs.c, uapi_check.c; sim/; and module.c.
+ * BO and what goes there and back), job.c, range.c (what jobs access), submit.c, gate.c
+ * (others' fences), engine.c, fairq.c (whose turn it is), fault.c. process/: engines in a
+ * process. Then drv.c (probe, ioctl table), query.c, plan_ioctl.c, debugfs.c, uapi_check.c;
+ * sim/; and module.c.
  *
  * Locking. Objects are reference counted; handles live in the file's xarrays,
  * and a lookup takes a reference under the xarray's lock. A run's states and
@@ -46,6 +47,7 @@
 #define NPUMEM_MAX_USER_JOBS	   4096
 /* The most bytes of commands that one job has. */
 #define NPUMEM_MAX_COMMANDS	   SZ_64K
+#define NPUMEM_MAX_RELOCATIONS	   (NPUMEM_MAX_COMMANDS / 8)
 /* The most bytes of commands that all jobs of one SUBMIT have together. */
 #define NPUMEM_MAX_SUBMIT_COMMANDS SZ_4M
 /* The most units of work of one SUBMIT (npumem_drm.h): about as much as a verification. */
@@ -68,7 +70,11 @@ struct npu_requester;
  * @bank_sizes: bytes of each
  * @engines: the device's engines, @engine_count of them, fixed after probe
  * @bank_count: number of @banks
+ * @dma_banks: those of them that are mapped for the device
+ * @addresses: bits of enum npu_address that its engines use
  * @engine_count: number of @engines
+ * @dmas_lock: guards @dmas
+ * @dmas: of struct npu_dma: BOs that are mapped for the device
  * @runs_lock: guards @runs
  * @runs: of struct npu_run, for debugfs, under @runs_lock
  * @users_lock: guards @users
@@ -84,6 +90,10 @@ struct npu_device {
 	struct npu_engine *engines[NPUMEM_MAX_ENGINES];
 	u32 bank_count;
 	u32 engine_count;
+	u32 dma_banks;
+	u32 addresses;
+	struct mutex dmas_lock;
+	struct list_head dmas;
 	struct mutex runs_lock;
 	struct list_head runs;
 	struct mutex users_lock;

@@ -26,17 +26,32 @@ struct npu_engine;
 struct npu_job;
 
 /**
+ * enum npu_address - how an engine reaches the bytes of its jobs (job/range.h)
+ * @NPU_ADDRESS_CPU: by kernel addresses
+ * @NPU_ADDRESS_DMA: by DMA of the parent device, whose mask its driver has set before
+ *	npumem_device_probe()
+ *
+ * A run's memory is mapped for all that the device's engines use. What cannot be is refused
+ * with -EOPNOTSUPP: banks by npumem_device_probe(), host BOs by RUN_CREATE, others by RUN_BIND.
+ */
+enum npu_address {
+	NPU_ADDRESS_CPU,
+	NPU_ADDRESS_DMA,
+};
+
+/**
  * struct npu_engine_ops - what an engine can do
  * @init: optional; called at probe. May set &npu_engine.priv
  * @fini: optional; undoes @init. Called by npumem_device_remove(), after @stop, when
  *	nothing of the engine is in use any more
  * @check: optional; without it no job of this engine has commands. Looks at a job's
  *	commands (&npu_job.commands, from a client that may be hostile) and asks for the memory
- *	that they need (npumem_job_bounce()). SUBMIT calls it for all its jobs before any
- *	of them starts; for jobs without commands only if the engine has
- *	NPUMEM_ENGINE_PROCESS. 0; -EINVAL; -EOPNOTSUPP; -EUNATCH and -EMSGSIZE as SUBMIT has
- *	them; -EINTR: npuv_tick(), which has to be called in every loop that takes time, says
- *	that the caller is being killed
+ *	that they need (npumem_job_bounce()). Relocations have been checked as far as they
+ *	concern accesses; this says which of the commands they may replace. SUBMIT calls it
+ *	for all its jobs before any of them starts; for jobs without commands only if the
+ *	engine has NPUMEM_ENGINE_PROCESS. 0; -EINVAL; -EOPNOTSUPP; -EUNATCH and -EMSGSIZE as
+ *	SUBMIT has them; -EINTR: npuv_tick(), which has to be called in every loop that takes
+ *	time, says that the caller is being killed
  * @describe: optional; adds to what DEV_QUERY tells an open file of the engine
  * @start: start a job and return without waiting for it. The engine calls
  *	npumem_job_done() exactly once for each job started, and before that
@@ -73,6 +88,7 @@ struct npu_engine_ops {
  * @ops: what it can do; until npumem_device_remove() returns
  * @flags: NPUMEM_ENGINE_*
  * @version: of the format of its commands
+ * @addresses: how it reaches memory
  */
 struct npu_engine_desc {
 	const char *name;
@@ -80,6 +96,7 @@ struct npu_engine_desc {
 	const struct npu_engine_ops *ops;
 	u32 flags;
 	u32 version;
+	enum npu_address addresses;
 };
 
 /**
@@ -91,6 +108,7 @@ struct npu_engine_desc {
  * @ops: as described; NULL once the device has been removed
  * @flags: as described
  * @version: as described
+ * @addresses: as described
  * @index: of it in &npu_device.engines
  * @sched: keeps each run's jobs in order and waits for what they depend on
  * @queue: decides whose turn it is; one job at a time has it
@@ -106,6 +124,7 @@ struct npu_engine {
 	const struct npu_engine_ops *ops;
 	u32 flags;
 	u32 version;
+	enum npu_address addresses;
 	u32 index;
 	struct drm_gpu_scheduler sched;
 	struct npu_fairq queue;

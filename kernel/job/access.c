@@ -181,7 +181,7 @@ static struct npu_cpu_access *access_collect(struct npu_run *run)
 	access->count = externals->imported;
 	for (i = 0; i < externals->count; i++) {
 		external = &externals->list[i];
-		if (!external->bo || !external->bo->shmem.base.import_attach)
+		if (!npumem_external_announced(external))
 			continue;
 		drm_gem_object_get(&external->bo->shmem.base);
 		access->buffers[n++] = (struct access_buffer){

@@ -28,9 +28,10 @@
  * writers), and leaves its own there, for this driver's other clients and for
  * others that share the dma-buf.
  *
- * Caches. Engine "sim" is the CPU, which sees through kernel mappings what other
+ * Caches. An engine that is a CPU sees through kernel mappings what other
  * CPUs and coherent devices wrote. For devices that are not coherent the exporters of
- * imported buffers are told of each SUBMIT's access (access.c).
+ * imported buffers are told of each SUBMIT's access (access.c). For engines that do DMA see
+ * memory/dma.c.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
@@ -39,9 +40,12 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_print.h>
 
+#include "access.h"
 #include "bind.h"
 #include "base/client.h"
 #include "base/compat.h"
+#include "base/engine.h"
+#include "memory/dma.h"
 #include "run.h"
 
 /* ---------------------------------------------------------------- the list */
@@ -207,6 +211,8 @@ static struct dma_buf *imported(const struct npu_bo *bo)
 
 static void binding_unmap(struct npu_external *binding)
 {
+	npumem_dma_unmap(binding->dma);
+	binding->dma = NULL;
 	if (iosys_map_is_null(&binding->map))
 		return;
 	if (imported(binding->bo))
@@ -250,6 +256,11 @@ struct npu_external *npumem_external_find(struct npu_externals *externals, u32 t
 	if (low == externals->count || externals->list[low].tensor != tensor)
 		return NULL;
 	return &externals->list[low];
+}
+
+bool npumem_external_announced(const struct npu_external *external)
+{
+	return external->bo && imported(external->bo) && !iosys_map_is_null(&external->map);
 }
 
 struct npu_external *npumem_external_of(struct npu_externals *externals,
@@ -323,18 +334,45 @@ static int map_imported(struct drm_device *drm, struct npu_external *binding)
 	return 0;
 }
 
-static int binding_map(struct drm_device *drm, struct npu_external *binding)
+static int map_vaddr(struct drm_device *drm, struct npu_external *binding)
 {
 	int err;
 
-	if (binding->bo->bank)
-		return 0;
 	if (imported(binding->bo))
 		return map_imported(drm, binding);
 	err = drm_gem_vmap(&binding->bo->shmem.base, &binding->map);
 	/* On error the exporter may leave something in the map that we may not unmap. */
 	if (err)
 		iosys_map_clear(&binding->map);
+	return err;
+}
+
+static int map_dma(struct drm_device *drm, struct npu_client *client, struct npu_external *binding)
+{
+	struct npu_dma *dma = npumem_dma_map(binding->bo, client);
+
+	if (IS_ERR(dma))
+		return npumem_refuse(drm, npumem_exporter_error(PTR_ERR(dma)),
+				     "RUN_BIND: tensor %u: the device does not reach the BO",
+				     binding->tensor);
+	binding->dma = dma;
+	return 0;
+}
+
+/* For all engines that there are: which one a job will be for is not known yet. */
+static int binding_map(struct drm_device *drm, struct npu_client *client,
+		       struct npu_external *binding)
+{
+	u32 addresses = to_npumem(drm)->addresses;
+	int err = 0;
+
+	/* Banks are mapped. */
+	if (binding->bo->bank)
+		return 0;
+	if (addresses & BIT(NPU_ADDRESS_CPU))
+		err = map_vaddr(drm, binding);
+	if (!err && addresses & BIT(NPU_ADDRESS_DMA))
+		err = map_dma(drm, client, binding);
 	return err;
 }
 
@@ -355,7 +393,7 @@ static int binding_prepare(struct drm_device *drm, struct drm_file *file, u32 ha
 	binding->bo = to_npumem_bo(obj);
 	err = binding_check(drm, file->driver_priv, run, binding);
 	if (!err)
-		err = binding_map(drm, binding);
+		err = binding_map(drm, run->externals->client, binding);
 	if (err)
 		binding_release(run->externals, binding);
 	return err;
@@ -471,19 +509,19 @@ static void bind_swap(struct npu_externals *externals, struct npu_external *exte
 		missing += external->accessed;
 		bytes -= external->size;
 	}
-	if (external->bo && imported(external->bo))
-		externals->imported--;
+	externals->imported -= npumem_external_announced(external);
 	if (binding->bo) {
 		resv_add(externals, binding);
 		missing -= external->accessed;
 		bytes += external->size;
-		externals->imported += !!imported(binding->bo);
+		externals->imported += npumem_external_announced(binding);
 	}
 	externals->generation++;
 	WRITE_ONCE(externals->missing, missing);
 	WRITE_ONCE(externals->bytes, bytes);
 	swap(external->bo, binding->bo);
 	swap(external->map, binding->map);
+	swap(external->dma, binding->dma);
 	swap(external->offset, binding->offset);
 }
 

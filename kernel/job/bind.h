@@ -15,7 +15,9 @@
 /**
  * struct npu_external - external tensor of a run's graph
  * @bo: BO that it is bound to, referenced, or NULL
- * @map: kernel mapping of all of @bo, if that is not in the carveout
+ * @map: kernel mapping of all of @bo, if that is not in the carveout and an engine of the
+ *	device uses CPU addresses
+ * @dma: mapping of all of @bo for the device, likewise for an engine that does DMA
  * @offset: offset of the tensor's first byte in @bo
  * @size: bytes of the tensor
  * @tensor: its index in the graph
@@ -25,6 +27,7 @@
 struct npu_external {
 	struct npu_bo *bo;
 	struct iosys_map map;
+	struct npu_dma *dma;
 	u64 offset;
 	u64 size;
 	u32 tensor;
@@ -58,7 +61,8 @@ struct npu_resv {
  * @missing: number of those that steps access and that are bound to nothing
  * @bytes: bytes of all that are bound. This and @missing are also read without the lock, by
  *	callers that look again under it or need only a bound
- * @imported: number of those that are bound to dma-bufs of other devices
+ * @imported: number of those that are bound to dma-bufs of other devices, which the CPU
+ *	accesses
  * @generation: grows with every change of a binding
  * @client: is charged for the bindings; referenced
  * @resv_count: reservation objects that every SUBMIT locks
@@ -111,6 +115,9 @@ struct npu_external *npumem_external_find(struct npu_externals *externals, u32 t
 /* The record of the external tensor that a tensor is, or is an alias of; or NULL. */
 struct npu_external *npumem_external_of(struct npu_externals *externals,
 					const struct npuv_graph *graph, u32 tensor);
+
+/* Whether it is in a dma-buf whose exporter is told of the CPU's access (access.c). */
+bool npumem_external_announced(const struct npu_external *external);
 
 /*
  * Kernel address of bytes [first, first + length) of a tensor that is bound;

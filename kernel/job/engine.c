@@ -203,6 +203,7 @@ int npumem_engine_add(struct npu_device *dev, const struct npu_engine_desc *desc
 	engine->ops = desc->ops;
 	engine->flags = desc->flags;
 	engine->version = desc->version;
+	engine->addresses = desc->addresses;
 	engine->index = dev->engine_count;
 	mutex_init(&engine->lock);
 	npumem_fairq_init(&engine->queue, engine->index);
@@ -226,6 +227,7 @@ int npumem_engine_add(struct npu_device *dev, const struct npu_engine_desc *desc
 	if (err)
 		return err;
 	dev->engines[dev->engine_count++] = engine;
+	dev->addresses |= BIT(engine->addresses);
 	return 0;
 
 err_wq:

@@ -15,6 +15,7 @@
 #include "fault.h"
 #include "base/fence.h"
 #include "job.h"
+#include "range.h"
 #include "base/trace.h"
 
 /* ------------------------------------------------------------ job life cycle */
@@ -22,6 +23,7 @@
 void npumem_job_begin(struct npu_job *job)
 {
 	trace_npumem_job_start(job->run->id, job->first, job->count, job->commands_size, 0);
+	npumem_job_dma_begin(job);
 }
 
 /* Count a job. Jobs cost memory that no cgroup is charged for, so their number is limited. */
@@ -70,6 +72,7 @@ void npumem_job_done(struct npu_job *job, int error)
 		verdict.position = job->first;
 		npumem_fault_failed(run, error, &verdict);
 	}
+	npumem_job_dma_end(job);
 	job_uncount(job);
 	npumem_fairq_end(&job->engine->queue, job, &wake);
 	fence = dma_fence_get(job->fence);
@@ -90,6 +93,12 @@ void npumem_job_arm(struct npu_job *job)
 	drm_sched_job_arm(&job->base);
 }
 
+/* What a client is charged for a job. */
+static u64 job_charged(const struct npu_job *job)
+{
+	return job->commands_size + (u64)job->relocation_count * sizeof(*job->relocations);
+}
+
 void npumem_job_free(struct npu_job *job)
 {
 	struct npu_run *run = job->run;
@@ -103,7 +112,8 @@ void npumem_job_free(struct npu_job *job)
 		npumem_fence_free(job->fence);
 	npumem_bounce_put(job->bounce);
 	kvfree(job->commands);
-	npumem_client_uncharge(run->client, NPUMEM_RESOURCE_MEMORY, job->commands_size);
+	kvfree(job->relocations);
+	npumem_client_uncharge(run->client, NPUMEM_RESOURCE_MEMORY, job_charged(job));
 	kfree(job);
 	npumem_run_put_async(run);
 }
@@ -125,7 +135,7 @@ static u64 position_work(const struct npu_run *run, u32 position, u32 *ticks)
 u64 npumem_job_work(const struct npu_run *run, const struct drm_npumem_job *spec, u64 max,
 		    u32 *ticks)
 {
-	u64 work = npumem_job_command_work(spec);
+	u64 work = npumem_job_command_work(spec) + spec->relocations.count;
 	u32 i;
 
 	if (npumem_job_is_edge(spec))
@@ -146,7 +156,8 @@ static int check_positions(const struct npu_run *run, struct drm_npumem_job *spe
 	if (spec->flags || !spec->position_count || spec->first_position >= count ||
 	    spec->position_count > count - spec->first_position)
 		return -EINVAL;
-	if (!spec->commands.ptr != !spec->commands.size)
+	if (!spec->commands.ptr != !spec->commands.size ||
+	    spec->relocations.count > spec->commands.size / 8)
 		return -EINVAL;
 	if (spec->commands.size > NPUMEM_MAX_COMMANDS)
 		return -E2BIG;
@@ -165,7 +176,8 @@ static int check_edge(const struct npu_run *run, struct drm_npumem_job *spec)
 	u32 count = run->plan->v->edges.count;
 
 	if (spec->flags != NPUMEM_JOB_EDGE || spec->position_count || spec->engine ||
-	    spec->commands.ptr || spec->commands.size || spec->first_position >= count)
+	    spec->commands.ptr || spec->commands.size || spec->first_position >= count ||
+	    spec->relocations.stride || spec->relocations.count || spec->relocations.ptr)
 		return -EINVAL;
 	spec->first_position = array_index_nospec(spec->first_position, count);
 	return 0;
@@ -234,6 +246,49 @@ static int job_copy_commands(struct npu_job *job, const struct drm_npumem_job *s
 	return 0;
 }
 
+static int job_copy_relocations(struct npu_job *job, const struct drm_npumem_job *spec)
+{
+	void *copy = npumem_array_copy(&spec->relocations, sizeof(*job->relocations),
+				       NPUMEM_MAX_RELOCATIONS);
+	u64 size = (u64)spec->relocations.count * sizeof(*job->relocations);
+	int err;
+
+	if (IS_ERR(copy))
+		return PTR_ERR(copy);
+	err = npumem_client_charge(job->run->client, NPUMEM_RESOURCE_MEMORY, size);
+	if (err) {
+		kvfree(copy);
+		return err;
+	}
+	job->relocations = copy;
+	job->relocation_count = spec->relocations.count;
+	return 0;
+}
+
+/* The accesses are there, and as large; engines need not look again. */
+static int job_check_relocations(const struct npu_job *job, u32 *ticks)
+{
+	struct drm_npumem_relocation *r;
+	u32 i, count;
+
+	for (i = 0; i < job->relocation_count; i++) {
+		r = &job->relocations[i];
+		if (npuv_tick(ticks, 1))
+			return -EINTR;
+		if (r->pad || r->offset % 8 || r->offset > job->commands_size - 8 ||
+		    r->position >= job->count)
+			return -EINVAL;
+		r->position = array_index_nospec(r->position, job->count);
+		count = npumem_job_access_count(job, r->position);
+		if (r->access >= count)
+			return -EINVAL;
+		r->access = array_index_nospec(r->access, count);
+		if (r->delta >= npumem_job_access_bytes(job, r->position, r->access))
+			return -EINVAL;
+	}
+	return 0;
+}
+
 static int job_check_commands(struct npu_job *job, u32 *ticks)
 {
 	struct npu_engine *engine = job->engine;
@@ -275,6 +330,10 @@ struct npu_job *npumem_job_create(struct npu_run *run, const struct drm_npumem_j
 		err = -EINTR;
 	if (!err && spec->commands.size)
 		err = job_copy_commands(job, spec);
+	if (!err)
+		err = job_copy_relocations(job, spec);
+	if (!err)
+		err = job_check_relocations(job, ticks);
 	if (!err)
 		err = job_check_commands(job, ticks);
 	if (err) {

@@ -27,6 +27,9 @@
  * @count: positions, executed in order; zero for a job that only waits its turn
  * @commands: commands for the engine, @commands_size bytes of them, or NULL
  * @commands_size: see @commands
+ * @relocations: places in @commands that addresses of accesses belong to (range.h), checked,
+ *	@relocation_count of them, or NULL
+ * @relocation_count: see @relocations
  * @tag: the engine's own, set by its check(), else zero
  * @bounce: room that the engine's check() asked for, since nothing is allocated
  *	later; the run's, referenced, or NULL
@@ -48,6 +51,8 @@ struct npu_job {
 	u32 count;
 	void *commands;
 	u32 commands_size;
+	struct drm_npumem_relocation *relocations;
+	u32 relocation_count;
 	u64 tag;
 	struct npu_bounce *bounce;
 };

@@ -25,7 +25,9 @@
 #include <drm/drm_print.h>
 
 #include "base/compat.h"
+#include "base/engine.h"
 #include "job.h"
+#include "memory/dma.h"
 #include "run.h"
 #include "base/trace.h"
 #include "transfer.h"
@@ -47,19 +49,39 @@ static int host_check(struct drm_device *drm, const struct npu_file *file, struc
 	return 0;
 }
 
-/* Claim a BO as the host BO of one run, and map it. -EBUSY: another run has it. */
-static int host_claim(struct drm_device *drm, struct npu_bo *bo, struct iosys_map *map)
+/* For the CPU in any case, and for DMA if an engine does that. */
+static int host_map(struct drm_device *drm, struct npu_client *client, struct npu_bo *bo,
+		    struct npu_transfers *transfers)
+{
+	struct npu_dma *dma = NULL;
+	int err;
+
+	if (to_npumem(drm)->addresses & BIT(NPU_ADDRESS_DMA))
+		dma = npumem_dma_map(bo, client);
+	if (IS_ERR(dma))
+		return npumem_refuse(drm, (int)PTR_ERR(dma),
+				     "RUN_CREATE: the device does not reach the host BO");
+	err = drm_gem_vmap(&bo->shmem.base, &transfers->map);
+	if (err) {
+		npumem_dma_unmap(dma);
+		return npumem_refuse(drm, err, "RUN_CREATE: the host BO cannot be mapped");
+	}
+	transfers->dma = dma;
+	return 0;
+}
+
+/* Make it this run's, and nobody else's. */
+static int host_claim(struct drm_device *drm, struct npu_client *client, struct npu_bo *bo,
+		      struct npu_transfers *transfers)
 {
 	int err;
 
 	if (atomic_cmpxchg(&bo->host, 0, 1))
 		return npumem_refuse(drm, -EBUSY, "RUN_CREATE: the host BO is another run's");
-	err = drm_gem_vmap(&bo->shmem.base, map);
-	if (err) {
+	err = host_map(drm, client, bo, transfers);
+	if (err)
 		atomic_set(&bo->host, 0);
-		return npumem_refuse(drm, err, "RUN_CREATE: the host BO cannot be mapped");
-	}
-	return 0;
+	return err;
 }
 
 int npumem_transfers_init(struct npu_transfers *transfers, struct drm_device *drm,
@@ -84,7 +106,8 @@ int npumem_transfers_init(struct npu_transfers *transfers, struct drm_device *dr
 	bo = to_npumem_bo(obj);
 	err = host_check(drm, file->driver_priv, bo, size);
 	if (!err)
-		err = host_claim(drm, bo, &transfers->map);
+		err = host_claim(drm, ((struct npu_file *)file->driver_priv)->client, bo,
+				 transfers);
 	if (err) {
 		npumem_bo_put(bo);
 		return err;
@@ -99,6 +122,7 @@ void npumem_transfers_release(struct npu_transfers *transfers)
 
 	if (!bo)
 		return;
+	npumem_dma_unmap(transfers->dma);
 	drm_gem_vunmap(&bo->shmem.base, &transfers->map);
 	atomic_set(&bo->host, 0);
 	npumem_bo_put(bo);

@@ -19,13 +19,15 @@ struct npu_job;
  * @bo: system BO of the plan's host_size, referenced and of no other run while this
  *	one lives; NULL for a plan that needs none
  * @map: kernel mapping of all of it
+ * @dma: mapping of all of it for the device, if an engine uses that; else NULL
  * @bytes: bytes moved in this inference, by enum npumem_position_kind
  *
- * @bo and @map are constant; the rest is counted by engines and read by anybody.
+ * @bo, @map and @dma are constant; the rest is counted by engines and read by anybody.
  */
 struct npu_transfers {
 	struct npu_bo *bo;
 	struct iosys_map map;
+	struct npu_dma *dma;
 	atomic64_t bytes[NPUMEM_POSITION_STORE + 1];
 };
 

@@ -26,6 +26,7 @@ struct vm_fault;
  * @name: NUL-terminated, as users see it
  * @phys: first byte's physical address; unused if @software
  * @size: bytes, a multiple of NPUMEM_BANK_ALIGNMENT
+ * @dma: the same for the device, if it does DMA
  * @vaddr: kernel mapping. Gone once the device is unplugged, so use it between
  *	drm_dev_enter() and drm_dev_exit() only
  * @region: its region of the dmem cgroup controller, NULL where there is no controller
@@ -39,6 +40,7 @@ struct npu_bank {
 	u32 index;
 	char name[32];
 	phys_addr_t phys;
+	dma_addr_t dma;
 	u64 size;
 	void *vaddr;
 	struct dmem_cgroup_region *region;

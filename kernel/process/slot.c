@@ -221,6 +221,9 @@ static int slot_check(struct npu_engine *engine, struct npu_job *job, u32 *ticks
 	struct npu_attachment *att;
 	u64 size = 0;
 
+	/* A process knows no addresses: accesses are where its window's table says. */
+	if (job->relocation_count)
+		return -EOPNOTSUPP;
 	spin_lock(&slot->lock);
 	att = npumem_attachment_for(slot, job->run->file);
 	if (att) {

@@ -26,8 +26,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
-#include "memory/carveout.h"
-#include "job/job.h"
+#include "job/range.h"
 #include "include/npumem_mix.h"
 #include "include/npumem_sim.h"
 #include "sim.h"
@@ -169,75 +168,55 @@ static int sim_delay(struct sim *sim, u64 bytes)
 	return 0;
 }
 
-/*
- * Kernel address of bytes of a range, or NULL. The verifier and RUN_BIND have made sure that
- * there are such bytes; an engine checks all the same.
- */
-static void *sim_vaddr(const struct npu_run *run, const struct npuv_range *range, u64 done,
-		       size_t length)
+/* Between two chunks: why the job is to end, or 0. */
+static int sim_go_on(struct sim_op *op)
 {
-	const struct npu_external *external;
-	u64 first = range->arena + done;
-
-	if (range->external == NPUMEM_NONE) {
-		if (first + length > run->arena->shmem.base.size)
-			return NULL;
-		return npumem_bo_vaddr(run->arena, first);
-	}
-	external = npumem_external_find(run->externals, range->external);
-	return external ? npumem_external_vaddr(external, first, length) : NULL;
-}
-
-static int sim_chunk(struct sim_op *op, const struct npuv_range *range, u64 done, size_t length,
-		     sim_chunk_fn fn)
-{
-	struct sim *sim = op->sim;
-	void *bytes;
-	int idx;
-
-	if (sim_ended(sim))
-		return sim_end_error(sim);
-	/* The run has failed or its file is closed: nobody waits for the result. */
+	if (sim_ended(op->sim))
+		return sim_end_error(op->sim);
+	/* Its client is gone: nobody waits for what it would compute. */
 	if (npumem_run_error(op->job->run))
 		return -ECANCELED;
-	if (!drm_dev_enter(&sim->engine->dev->drm, &idx))
+	return 0;
+}
+
+/* The next bytes of an access: how many, 0 at its end, or a negative errno. */
+static ssize_t sim_chunk(struct sim_op *op, struct npu_access_ranges *ranges, sim_chunk_fn fn)
+{
+	struct npu_access_range range;
+	int idx, found, err = sim_go_on(op);
+
+	if (err)
+		return err;
+	if (!drm_dev_enter(&op->sim->engine->dev->drm, &idx))
 		return -ENODEV;
-	bytes = sim_vaddr(op->job->run, range, done, length);
-	if (bytes)
-		fn(op, bytes, range->linear + done, length);
+	found = npumem_ranges_next(ranges, SIM_CHUNK, &range);
+	if (found == 1)
+		fn(op, range.vaddr, range.linear, range.length);
 	drm_dev_exit(idx);
-	if (WARN_ON_ONCE(!bytes))
-		return -EFAULT;
-	WRITE_ONCE(sim->progress_at, jiffies);
-	cond_resched();
-	return sim_delay(sim, length);
+	return found == 1 ? range.length : found;
 }
 
 static int sim_access(struct sim_op *op, u32 position, u32 access, sim_chunk_fn fn)
 {
-	struct npuv_range range;
-	struct npuv_walk walk;
-	size_t length;
-	u64 done;
+	struct npu_access_ranges ranges;
+	ssize_t length;
 	int err;
 
-	npuv_walk_begin(&walk, op->job->run->plan->v, position, access);
-	while (npuv_walk_next(&walk, &range)) {
-		for (done = 0; done < range.length; done += length) {
-			length = min_t(u64, range.length - done, SIM_CHUNK);
-			err = sim_chunk(op, &range, done, length, fn);
-			if (err)
-				return err;
-		}
+	npumem_ranges_begin(&ranges, op->job, position, access);
+	while ((length = sim_chunk(op, &ranges, fn)) > 0) {
+		WRITE_ONCE(op->sim->progress_at, jiffies);
+		cond_resched();
+		err = sim_delay(op->sim, length);
+		if (err)
+			return err;
 	}
-	return 0;
+	return length;
 }
 
 /* Execute a step. It has read all that it reads before it writes anything. */
 static int sim_step(struct sim_op *op, u32 position, u32 index)
 {
-	const struct npuv_graph *graph = op->job->run->plan->graph->v;
-	const struct npumem_step *step = npuv_step(graph, index);
+	u32 count = npumem_job_access_count(op->job, position);
 	sim_chunk_fn read = NULL, write = NULL;
 	u32 i, mode;
 	int err;
@@ -257,22 +236,22 @@ static int sim_step(struct sim_op *op, u32 position, u32 index)
 	}
 	op->digest = npumem_mix_begin(op->command->value, index);
 	op->copied = 0;
-	for (i = 0; read && i < step->access_count; i++) {
-		mode = npuv_access(graph, step->first_access + i)->mode;
+	for (i = 0; read && i < count; i++) {
+		mode = npumem_job_access_mode(op->job, position, i);
 		if (mode == NPUMEM_ACCESS_WRITE)
 			continue;
 		op->digest = npumem_mix_access(op->digest, i);
-		err = sim_access(op, position, step->first_access + i, read);
+		err = sim_access(op, position, i, read);
 		if (err)
 			return err;
 	}
 	op->copied = 0;
-	for (i = 0; write && i < step->access_count; i++) {
-		mode = npuv_access(graph, step->first_access + i)->mode;
+	for (i = 0; write && i < count; i++) {
+		mode = npumem_job_access_mode(op->job, position, i);
 		if (mode == NPUMEM_ACCESS_READ)
 			continue;
 		op->access = i;
-		err = sim_access(op, position, step->first_access + i, write);
+		err = sim_access(op, position, i, write);
 		if (err)
 			return err;
 	}
@@ -294,13 +273,14 @@ static int sim_transfer(struct sim_op *op, u32 position, const struct npumem_pos
 	/* A transfer has two accesses, of which this is the one of the arena. */
 	err = sim_access(op, position, out ? 0 : 1, out ? sim_to_host : sim_from_host);
 	if (!err)
-		npumem_job_transferred(op->job, position);
+		npumem_job_transferred(op->job, op->job->first + position);
 	return err;
 }
 
+/* Number of a position within the job. */
 static int sim_position(struct sim_op *op, u32 position)
 {
-	const struct npumem_position *p = npuv_position(op->job->run->plan->v, position);
+	const struct npumem_position *p = npumem_job_position(op->job, position);
 
 	switch (p->kind) {
 	case NPUMEM_POSITION_STEP:
@@ -337,7 +317,7 @@ static int sim_execute(struct sim *sim, struct npu_job *job)
 	WRITE_ONCE(sim->progress_at, jiffies);
 	WRITE_ONCE(sim->started_at, jiffies);
 
-	for (p = job->first; p < job->first + job->count; p++) {
+	for (p = 0; p < job->count; p++) {
 		err = sim_position(&op, p);
 		if (err)
 			return err;
@@ -386,7 +366,7 @@ static int sim_check(struct npu_engine *engine, struct npu_job *job, u32 *ticks)
 {
 	const struct npumem_sim_command *command = job->commands;
 
-	if (job->commands_size != sizeof(*command) || command->pad)
+	if (job->commands_size != sizeof(*command) || command->pad || job->relocation_count)
 		return -EINVAL;
 	switch (command->op) {
 	case NPUMEM_SIM_NOP:

@@ -604,6 +604,26 @@ struct drm_npumem_sync {
 	__u64 point;
 };
 
+/**
+ * struct drm_npumem_relocation - a place in a job's commands that an address belongs to
+ * @offset: of 8 bytes of the commands, a multiple of 8. What they say is the engine's to
+ *	say: most take any value, and replace it
+ * @position: number within the job, from 0
+ * @access: number within the step; of a transfer 0 is what it reads, 1 what it writes
+ * @pad: zero
+ * @delta: byte within the access, less than it has: counted in the order of its region
+ *
+ * The engine puts there, in its own copy of the commands, where that byte is: an address
+ * of its device, or an offset in what it sees of memory. User space is told neither.
+ */
+struct drm_npumem_relocation {
+	__u32 offset;
+	__u32 position;
+	__u32 access;
+	__u32 pad;
+	__u64 delta;
+};
+
 /* The job is no work but a step of control flow: an edge of the plan is crossed. */
 #define NPUMEM_JOB_EDGE (1u << 0)
 
@@ -617,10 +637,12 @@ struct drm_npumem_sync {
  *	(&drm_npumem_engine.name); copied once, by SUBMIT; at most
  *	&drm_npumem_info.max_commands bytes (E2BIG). None: nothing. Transfers among
  *	the positions are carried out whatever it is; a drop touches no memory
+ * @relocations: array of struct drm_npumem_relocation: where addresses belong in @commands. At
+ *	most one for each 8 bytes
  *
- * Commands name tiles by their place in the graph, never by an address: where they lie is
- * the plan's, and the driver's, to say. What is wrong with them is EINVAL, what an engine
- * does not do EOPNOTSUPP; both before anything of the SUBMIT has gone.
+ * Commands name tiles by their place in the graph, or by relocations, never by an address:
+ * where they lie is the plan's, and the driver's, to say. What is wrong with them is EINVAL,
+ * what an engine does not do EOPNOTSUPP; both before anything of the SUBMIT has gone.
  *
  * A run is in one block of its plan at a time: in plan block 0 at first. Positions
  * of others are refused. Once all steps of its block have been submitted, a job
@@ -635,6 +657,7 @@ struct drm_npumem_job {
 	__u32 engine;
 	__u32 flags;
 	struct drm_npumem_buffer commands;
+	struct drm_npumem_array relocations;
 };
 
 /**
@@ -660,8 +683,9 @@ struct drm_npumem_job {
  * position, or one edge, which is never refused for that. A position counts 1, 2 for
  * each access, 1 for each cell that these read or write, and 1 for each cell that
  * what is written overwrites; an edge 1, and 1 for each step and each cell of the
- * block that it leads to; commands 1 for each 64 bytes. A whole schedule counts about what
- * its verification did. The same if commands have more bytes than max_submit_commands.
+ * block that it leads to; commands 1 for each 64 bytes, and a relocation 1. A whole schedule
+ * counts about what its verification did. The same if commands have more bytes than
+ * max_submit_commands.
  *
  * Of a job for a slot (NPUMEM_ENGINE_PROCESS): EUNATCH: no process is attached to it that
  * serves this file. EMSGSIZE: commands and tiles of a step are more than its window holds.
