@@ -34,7 +34,7 @@ CHECK_SIZE(drm_npumem_handle, 8);
 CHECK_SIZE(drm_npumem_plan_request, 80);
 CHECK_SIZE(drm_npumem_plan_load, 72);
 CHECK_SIZE(drm_npumem_plan_read, 104);
-CHECK_SIZE(drm_npumem_run_create, 24);
+CHECK_SIZE(drm_npumem_run_create, 32);
 CHECK_SIZE(drm_npumem_run_bind, 24);
 CHECK_SIZE(drm_npumem_sync, 16);
 CHECK_SIZE(drm_npumem_job, 48);

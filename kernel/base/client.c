@@ -91,7 +91,7 @@ MODULE_PARM_DESC(
  * @verify: held while a blob of this user is verified
  * @events: limits how many of its mistakes are multicast
  * @events_suppressed: number of its mistakes that were not multicast
- * @engines: share of each engine's time
+ * @engines: share of each engine's time, at each level
  */
 struct npu_user {
 	struct kref ref;
@@ -104,7 +104,7 @@ struct npu_user {
 	struct mutex verify;
 	struct ratelimit_state events;
 	atomic64_t events_suppressed;
-	struct npu_fair_user engines[NPUMEM_MAX_ENGINES];
+	struct npu_fair_user engines[NPUMEM_MAX_ENGINES][NPU_LEVELS];
 };
 
 static const int resource_errno[] = {
@@ -131,7 +131,7 @@ static bool user_owes(const struct npu_user *user)
 	u32 i;
 
 	for (i = 0; i < dev->engine_count; i++)
-		if (npumem_fairq_owes(&dev->engines[i]->queue, &user->engines[i]))
+		if (npumem_fairq_owes(&dev->engines[i]->queue, user->engines[i]))
 			return true;
 	return false;
 }
@@ -172,8 +172,8 @@ static struct npu_user *user_create(struct npu_device *dev, kuid_t uid, bool unl
 	user->uid = uid;
 	user->unlimited = unlimited;
 	user->dev = dev;
-	for (i = 0; i < NPUMEM_MAX_ENGINES; i++)
-		npumem_fair_user_init(&user->engines[i]);
+	for (i = 0; i < NPUMEM_MAX_ENGINES * NPU_LEVELS; i++)
+		npumem_fair_user_init(&user->engines[i / NPU_LEVELS][i % NPU_LEVELS]);
 	list_add_tail(&user->node, &dev->users);
 	return user;
 }
@@ -233,8 +233,9 @@ struct npu_client *npumem_client_create(struct npu_device *dev)
 	}
 	client->pid = get_pid(task_tgid(current));
 	get_task_comm(client->comm, current->group_leader);
-	for (i = 0; i < NPUMEM_MAX_ENGINES; i++)
-		npumem_fair_client_init(&client->engines[i], &client->user->engines[i]);
+	for (i = 0; i < NPUMEM_MAX_ENGINES * NPU_LEVELS; i++)
+		npumem_fair_client_init(&client->engines[i / NPU_LEVELS][i % NPU_LEVELS],
+					&client->user->engines[i / NPU_LEVELS][i % NPU_LEVELS]);
 	/* From here on it is found. */
 	err = xa_alloc_cyclic(&dev->clients, &client->number, client, xa_limit_32b,
 			      &dev->next_client, GFP_KERNEL_ACCOUNT);

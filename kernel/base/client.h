@@ -50,7 +50,7 @@ enum npu_resource {
  * @used: amount of each resource that this file holds
  * @since_ns: CLOCK_MONOTONIC nanoseconds since when it has held some of each bank without
  *	a break
- * @engines: its share of each engine's time
+ * @engines: its share of each engine's time, at each level
  */
 struct npu_client {
 	struct kref ref;
@@ -60,7 +60,7 @@ struct npu_client {
 	char comm[TASK_COMM_LEN];
 	atomic64_t used[NPUMEM_RESOURCES];
 	s64 since_ns[NPUMEM_MAX_BANKS];
-	struct npu_fair_client engines[NPUMEM_MAX_ENGINES];
+	struct npu_fair_client engines[NPUMEM_MAX_ENGINES][NPU_LEVELS];
 };
 
 /* Make the client of a file that the current process opens, with a reference. ERR_PTR: -ENOMEM. */

@@ -7,6 +7,7 @@
 #ifndef NPUMEM_COMPAT_H
 #define NPUMEM_COMPAT_H
 
+#include <linux/dma-fence-array.h>
 #include <linux/dma-fence.h>
 #include <linux/err.h>
 #include <linux/of.h>
@@ -88,6 +89,17 @@ static inline int npumem_compat_sched_job_init(struct drm_sched_job *job,
 	return drm_sched_job_init(job, entity, credits, owner);
 }
 #define drm_sched_job_init npumem_compat_sched_job_init
+#endif
+
+#ifdef NPUMEM_HAVE_SIGNAL_ON_ANY
+static inline struct dma_fence_array *npumem_compat_fence_array_create(int count,
+								       struct dma_fence **fences,
+								       u64 context,
+								       unsigned int seqno)
+{
+	return dma_fence_array_create(count, fences, context, seqno, false);
+}
+#define dma_fence_array_create npumem_compat_fence_array_create
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)

@@ -7,10 +7,10 @@
  * memory), engine.h, compat.h, tracepoints. memory/: carveout.c (banks), bo.c, dma.c. object/:
  * graph.c, plan.c. upcall/: upcall.c (requests), queue.c, fd.c, netlink.c. job/: run.c,
  * bind.c (external tensors), access.c (CPU access to imported ones), transfer.c (the host
- * BO and what goes there and back), job.c, range.c (what jobs access), submit.c, gate.c
- * (others' fences), engine.c, fairq.c (whose turn it is), fault.c. process/: engines in a
- * process. Then drv.c (probe, ioctl table), query.c, plan_ioctl.c, debugfs.c, uapi_check.c;
- * sim/; and module.c.
+ * BO and what goes there and back), job.c, order.c (which job waits for which), range.c (what
+ * jobs access), submit.c, gate.c (others' fences), engine.c, fairq.c (whose turn it is), fault.c.
+ * process/: engines in a process. Then drv.c (probe, ioctl table), query.c, plan_ioctl.c,
+ * debugfs.c, uapi_check.c; sim/; and module.c. edu/ is a module of its own.
  *
  * Locking. Objects are reference counted; handles live in the file's xarrays,
  * and a lookup takes a reference under the xarray's lock. A run's states and
@@ -40,6 +40,8 @@
 
 #define NPUMEM_MAX_BANKS	   8
 #define NPUMEM_MAX_ENGINES	   8
+/* Jobs that an engine is given at a time: what others wait for whose turn is next. */
+#define NPUMEM_MAX_DEPTH	   16
 #define NPUMEM_MAX_LOG		   (1u << 20)
 #define NPUMEM_MAX_JOBS		   1024
 /* The most jobs that have not ended, of one open file, and of all files of a user. */

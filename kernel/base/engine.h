@@ -55,17 +55,24 @@ enum npu_address {
  * @describe: optional; adds to what DEV_QUERY tells an open file of the engine
  * @start: start a job and return without waiting for it. The engine calls
  *	npumem_job_done() exactly once for each job started, and before that
- *	npumem_job_transferred() for each transfer among its positions. There is
- *	never more than one job. Called in process context; must not allocate with GFP_KERNEL,
- *	since memory reclaim may wait for the job
- * @late: optional; tells whether the job in flight takes too long, or makes no progress.
- *	Called every now and then while a job is in flight; an engine without it has @drain
- *	called instead
+ *	npumem_job_transferred() for each transfer among its positions. No more than
+ *	&npu_engine_desc.depth jobs are started and have not ended; they execute, and end, in
+ *	the order in which they were started; one whose run has failed by the time that it
+ *	would be executed (npumem_run_error()) ends with -ECANCELED instead. Called in process
+ *	context; must not allocate with GFP_KERNEL, since memory reclaim may wait for the job
+ * @late: optional; tells whether the job that the engine executes takes too long, or makes no
+ *	progress. Called every now and then while a job is in flight. Without it a job is late
+ *	that has been the first of those started for &npu_engine_desc.timeout_ms, or, if that
+ *	is 0, whenever the core looks
  * @drain: called when a job is late. Aborts a job that makes no progress, and returns when
  *	none is running any more. From then on an aborted job touches no memory. May sleep;
  *	@start is not called meanwhile
- * @stop: called when the device is going. Aborts the running job, if any, and returns when
- *	it is done; @start is not called again, @drain may be under way. May sleep
+ * @reset: takes the place of @drain; called when a job is late. Stops the hardware, forgets all
+ *	jobs that were started, and is ready for others: from its return on none of them touches
+ *	memory, and npumem_job_done() is called for none. The core ends the first of them with
+ *	-ETIMEDOUT and starts the others again. May sleep
+ * @stop: called when the device is going. Aborts the running jobs, if any, and returns when
+ *	they are done; @start is not called again, @drain may be under way. May sleep
  * @debugfs: optional; adds files of this engine to the folder
  */
 struct npu_engine_ops {
@@ -77,6 +84,7 @@ struct npu_engine_ops {
 	void (*start)(struct npu_engine *engine, struct npu_job *job);
 	bool (*late)(struct npu_engine *engine);
 	void (*drain)(struct npu_engine *engine);
+	void (*reset)(struct npu_engine *engine);
 	void (*stop)(struct npu_engine *engine);
 	void (*debugfs)(struct npu_engine *engine, struct dentry *dir);
 };
@@ -89,6 +97,11 @@ struct npu_engine_ops {
  * @flags: NPUMEM_ENGINE_*
  * @version: of the format of its commands
  * @addresses: how it reaches memory
+ * @depth: jobs that it takes at a time, up to NPUMEM_MAX_DEPTH; 0 is 1
+ * @timeout_ms: see &npu_engine_ops.late
+ * @runtime_pm: each job holds the parent's power (pm_runtime_get_sync(),
+ *	pm_runtime_put_autosuspend()), from before @start until it has ended: resuming must not
+ *	allocate with GFP_KERNEL either
  */
 struct npu_engine_desc {
 	const char *name;
@@ -97,6 +110,9 @@ struct npu_engine_desc {
 	u32 flags;
 	u32 version;
 	enum npu_address addresses;
+	u32 depth;
+	u32 timeout_ms;
+	bool runtime_pm;
 };
 
 /**
@@ -111,10 +127,16 @@ struct npu_engine_desc {
  * @addresses: as described
  * @index: of it in &npu_device.engines
  * @sched: keeps each run's jobs in order and waits for what they depend on
- * @queue: decides whose turn it is; one job at a time has it
+ * @timeout_ms: as described
+ * @runtime_pm: as described
+ * @queue: decides whose turn it is; &npu_engine_desc.depth jobs have it at a time
  * @timeout_wq: where @sched looks after late jobs; not shared, as it may wait
  * @lock: taken to start a job, guards @stopped
  * @stopped: the device is gone, and jobs end with -ENODEV
+ * @started_lock: guards @started and @first_since; taken in any context
+ * @started: list of struct npu_job that were started, or skipped while others of their run were
+ *	there, and have not ended, in their order
+ * @first_since: jiffies when the first of them became that
  * @priv: for the engine's driver
  */
 struct npu_engine {
@@ -127,10 +149,15 @@ struct npu_engine {
 	enum npu_address addresses;
 	u32 index;
 	struct drm_gpu_scheduler sched;
+	u32 timeout_ms;
+	bool runtime_pm;
 	struct npu_fairq queue;
 	struct workqueue_struct *timeout_wq;
 	struct mutex lock;
 	bool stopped;
+	spinlock_t started_lock;
+	struct list_head started;
+	unsigned long first_since;
 	void *priv;
 };
 

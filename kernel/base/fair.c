@@ -22,20 +22,26 @@ void npumem_fair_client_init(struct npu_fair_client *client, struct npu_fair_use
 	INIT_LIST_HEAD(&client->jobs);
 }
 
-void npumem_fairq_init(struct npu_fairq *q, u32 index)
+void npumem_fairq_init(struct npu_fairq *q, u32 index, u32 depth)
 {
+	u32 level;
+
 	spin_lock_init(&q->lock);
-	q->users.tree = RB_ROOT_CACHED;
+	for (level = 0; level < NPU_LEVELS; level++)
+		q->users[level].tree = RB_ROOT_CACHED;
 	q->index = index;
+	q->depth = depth;
 }
 
-bool npumem_fairq_owes(struct npu_fairq *q, const struct npu_fair_user *user)
+bool npumem_fairq_owes(struct npu_fairq *q, const struct npu_fair_user levels[NPU_LEVELS])
 {
 	unsigned long flags;
-	bool owes;
+	bool owes = false;
+	u32 level;
 
 	spin_lock_irqsave(&q->lock, flags);
-	owes = user->base.vtime > q->users.floor;
+	for (level = 0; level < NPU_LEVELS; level++)
+		owes |= levels[level].base.vtime > q->users[level].floor;
 	spin_unlock_irqrestore(&q->lock, flags);
 	return owes;
 }

@@ -3,7 +3,7 @@
  * DOC: engines
  *
  * An engine is a drm_sched, which waits for dependencies, a queue that has one
- * job in flight (fairq.c), and a few callbacks. The core here owns all that is hard
+ * job in flight, or a few (fairq.c), and a few callbacks. The core here owns all that is hard
  * to get right once and easy to get wrong in every engine: the fences, whose turn
  * it is, what happens to a job whose run has failed, late jobs, and unplug.
  *
@@ -13,7 +13,9 @@
  * until the one in flight is done. If the job makes no progress, timedout_job() stops the
  * scheduler's work first, so that nothing new starts, then lets the engine drain. When that
  * returns nothing is in flight, all fences have signalled, and drm_sched_stop() finds no
- * other job to cancel: jobs of other runs are not affected by one that hangs.
+ * other job to cancel: jobs of other runs are not affected by one that hangs. An engine that
+ * is reset instead has lost all jobs that it was given, but has executed only the first: that
+ * one ends, the others are started again. The scheduler need not know.
  *
  * Unplug. After npumem_engine_stop() every job ends with -ENODEV at once, and nothing
  * of the engine's driver is called or looked at any more, so that its module may go, once
@@ -22,6 +24,7 @@
  */
 #include <linux/module.h>
 #include <linux/nospec.h>
+#include <linux/pm_runtime.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
@@ -60,20 +63,61 @@ static struct dma_fence *engine_prepare_job(struct drm_sched_job *base,
 	return NULL;
 }
 
+/* The run of a job that cannot be started is lost, as by one that fails. */
+static int engine_power(struct npu_engine *engine, struct npu_job *job)
+{
+	int err;
+
+	if (!engine->runtime_pm)
+		return 0;
+	err = pm_runtime_resume_and_get(engine->dev->drm.dev);
+	job->powered = !err;
+	if (err)
+		npumem_run_fail(job->run, err);
+	return err;
+}
+
+/*
+ * A job is not executed. Jobs of a run end in their order, since the last one's fence stands for
+ * all, so it waits for those that the engine still has: then its fence is returned.
+ */
+static struct dma_fence *engine_skip(struct npu_engine *engine, struct npu_job *job, int error)
+{
+	struct dma_fence *fence = ERR_PTR(error);
+	struct npu_job *other;
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->started_lock, flags);
+	list_for_each_entry(other, &engine->started, started) {
+		if (other->run != job->run)
+			continue;
+		fence = dma_fence_get(job->fence);
+		job->skipped = error;
+		list_add_tail(&job->started, &engine->started);
+		break;
+	}
+	spin_unlock_irqrestore(&engine->started_lock, flags);
+	return fence;
+}
+
 /* Start a job. Returns its fence, for the scheduler; NULL if there was nothing to do; ERR_PTR. */
 static struct dma_fence *engine_start(struct npu_engine *engine, struct npu_job *job)
 {
 	struct dma_fence *fence;
+	int err;
 
 	/* An earlier job of this run failed, or the run's file was closed. */
 	if (npumem_run_error(job->run))
-		return ERR_PTR(-ECANCELED);
+		return engine_skip(engine, job, -ECANCELED);
 
 	guard(mutex)(&engine->lock);
 	if (engine->stopped)
-		return ERR_PTR(-ENODEV);
+		return engine_skip(engine, job, -ENODEV);
 	if (!job->count)
 		return NULL;
+	err = engine_power(engine, job);
+	if (err)
+		return engine_skip(engine, job, err);
 	/* Ours until the job is done, the scheduler's from its return on. */
 	fence = dma_fence_get(job->fence);
 	npumem_job_begin(job);
@@ -97,16 +141,82 @@ static struct dma_fence *engine_run_job(struct drm_sched_job *base)
 }
 
 /*
- * Give a job back to the scheduler, which took it off its list to ask about it. It goes to
- * the list's end, because jobs are freed from the beginning and all others have ended.
+ * Give a job back to the scheduler, which took it off its list to ask about it. Jobs are freed
+ * from the list's beginning, so it goes behind those that have ended, but stays before those that
+ * were started after it.
  */
 static void engine_keep_job(struct npu_engine *engine, struct drm_sched_job *base)
 {
+	struct list_head *at;
+
 	spin_lock(&engine->sched.job_list_lock);
-	list_add_tail(&base->list, &engine->sched.pending_list);
+	list_for_each(at, &engine->sched.pending_list)
+		if (!dma_fence_is_signaled(
+			    &list_entry(at, struct drm_sched_job, list)->s_fence->finished))
+			break;
+	list_add_tail(&base->list, at);
 	spin_unlock(&engine->sched.job_list_lock);
 	/* The scheduler frees those, and this one if it has ended meanwhile. */
 	drm_sched_wqueue_start(&engine->sched);
+}
+
+/* Is the job that the engine executes too late, as far as we can say? */
+static bool engine_late(struct npu_engine *engine)
+{
+	unsigned long flags;
+	bool late;
+
+	if (engine->ops->late)
+		return engine->ops->late(engine);
+	if (!engine->timeout_ms)
+		return true;
+	spin_lock_irqsave(&engine->started_lock, flags);
+	late = !list_empty(&engine->started) &&
+	       time_after(jiffies, engine->first_since + msecs_to_jiffies(engine->timeout_ms));
+	spin_unlock_irqrestore(&engine->started_lock, flags);
+	return late;
+}
+
+/* Under the engine's lock: nothing is started meanwhile. */
+static void engine_restart(struct npu_engine *engine)
+{
+	struct npu_job *job, *next;
+	LIST_HEAD(forgotten);
+	int err = -ETIMEDOUT;
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->started_lock, flags);
+	list_splice_init(&engine->started, &forgotten);
+	spin_unlock_irqrestore(&engine->started_lock, flags);
+	list_for_each_entry_safe(job, next, &forgotten, started) {
+		list_del_init(&job->started);
+		if (job->skipped) {
+			npumem_job_end(job, job->skipped);
+			continue;
+		}
+		if (!err && npumem_run_error(job->run))
+			err = -ECANCELED;
+		if (err) {
+			npumem_job_done(job, err);
+		} else {
+			npumem_engine_started(engine, job);
+			engine->ops->start(engine, job);
+		}
+		err = 0;
+	}
+}
+
+static void engine_reset(struct npu_engine *engine, struct drm_sched_job *base)
+{
+	drm_sched_wqueue_stop(&engine->sched);
+	mutex_lock(&engine->lock);
+	/* Or it was stopped meanwhile, and nothing is running. */
+	if (!engine->stopped) {
+		engine->ops->reset(engine);
+		engine_restart(engine);
+	}
+	mutex_unlock(&engine->lock);
+	engine_keep_job(engine, base);
 }
 
 static enum drm_gpu_sched_stat engine_timedout_job(struct drm_sched_job *base)
@@ -122,8 +232,12 @@ static enum drm_gpu_sched_stat engine_timedout_job(struct drm_sched_job *base)
 	 * Unless the engine is stopped, npumem_engine_stop() waits for us; if it is, no
 	 * job runs.
 	 */
-	if (!stopped && engine->ops->late && !engine->ops->late(engine)) {
+	if (!stopped && !engine_late(engine)) {
 		engine_keep_job(engine, base);
+		goto out;
+	}
+	if (!stopped && engine->ops->reset) {
+		engine_reset(engine, base);
 		goto out;
 	}
 	drm_sched_wqueue_stop(&engine->sched);
@@ -146,6 +260,37 @@ static void engine_free_job(struct drm_sched_job *base)
 
 	npumem_job_free(to_npumem_job(base));
 	dma_fence_end_signalling(cookie);
+}
+
+void npumem_engine_started(struct npu_engine *engine, struct npu_job *job)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->started_lock, flags);
+	if (list_empty(&engine->started))
+		engine->first_since = jiffies;
+	list_add_tail(&job->started, &engine->started);
+	spin_unlock_irqrestore(&engine->started_lock, flags);
+}
+
+void npumem_engine_ended(struct npu_engine *engine, struct npu_job *job, struct list_head *skipped)
+{
+	struct npu_job *first;
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->started_lock, flags);
+	if (list_is_first(&job->started, &engine->started))
+		engine->first_since = jiffies;
+	list_del_init(&job->started);
+	while ((first = list_first_entry_or_null(&engine->started, struct npu_job, started)) &&
+	       first->skipped)
+		list_move_tail(&first->started, skipped);
+	spin_unlock_irqrestore(&engine->started_lock, flags);
+	if (!job->powered)
+		return;
+	job->powered = false;
+	pm_runtime_mark_last_busy(engine->dev->drm.dev);
+	pm_runtime_put_autosuspend(engine->dev->drm.dev);
 }
 
 static const struct drm_sched_backend_ops engine_sched_ops = {
@@ -182,10 +327,10 @@ int npumem_engine_add(struct npu_device *dev, const struct npu_engine_desc *desc
 		.ops = &engine_sched_ops,
 		.num_rqs = DRM_SCHED_PRIORITY_COUNT,
 		/*
-		 * One credit for the job whose turn it is, and one to find out which
+		 * One credit for each job whose turn it is, and one to find out which
 		 * others are ready.
 		 */
-		.credit_limit = 2,
+		.credit_limit = max(desc->depth, 1) + 1,
 		.timeout = msecs_to_jiffies(LATE_MS),
 		.dev = dev->drm.dev,
 	};
@@ -194,6 +339,8 @@ int npumem_engine_add(struct npu_device *dev, const struct npu_engine_desc *desc
 
 	if (dev->engine_count == NPUMEM_MAX_ENGINES)
 		return -E2BIG;
+	if (desc->depth > NPUMEM_MAX_DEPTH || !desc->ops->drain == !desc->ops->reset)
+		return -EINVAL;
 	engine = drmm_kzalloc(&dev->drm, sizeof(*engine), GFP_KERNEL);
 	if (!engine)
 		return -ENOMEM;
@@ -204,9 +351,13 @@ int npumem_engine_add(struct npu_device *dev, const struct npu_engine_desc *desc
 	engine->flags = desc->flags;
 	engine->version = desc->version;
 	engine->addresses = desc->addresses;
+	engine->timeout_ms = desc->timeout_ms;
+	engine->runtime_pm = desc->runtime_pm;
 	engine->index = dev->engine_count;
 	mutex_init(&engine->lock);
-	npumem_fairq_init(&engine->queue, engine->index);
+	spin_lock_init(&engine->started_lock);
+	INIT_LIST_HEAD(&engine->started);
+	npumem_fairq_init(&engine->queue, engine->index, max(desc->depth, 1));
 	if (engine->ops->init) {
 		err = engine->ops->init(engine);
 		if (err)

@@ -5,7 +5,8 @@
  * drm_sched runs jobs in the order in which they were submitted, so the client that submits
  * most would have the engine. Therefore the scheduler only waits for dependencies, and a job
  * that has no more of them asks here, in prepare_job(), for its turn: the turn is a fence,
- * the job's last dependency. One job has its turn at a time.
+ * the job's last dependency. As many jobs have their turn at a time as the engine takes: one,
+ * or a few, so that the engine never waits for the next.
  *
  * The turn goes to the user (uid) that has had the least engine time, of this user's
  * clients (open files) to the one that has had the least, and of its jobs to the one that
@@ -20,6 +21,13 @@
  * Jobs of a run that failed, or whose file was closed, need no engine to end: they end at
  * once, but after the job of the same run that is in flight, since a run's fences signal in
  * their order.
+ *
+ * An engine that takes several is charged for by what it executes one after the other: a job
+ * from when it had its turn, or the one before ended. That is known at its end, and until then it
+ * has what a job takes on average, or the same client would fill the engine's queue.
+ *
+ * Levels. Who waits at a higher one goes first, however much it has had; each level has its own
+ * shares. A run's level is its priority, and the highest is for the privileged.
  *
  * All of this is on the way to the signal of a fence: nothing is allocated here.
  */
@@ -58,7 +66,8 @@ static void fair_begin(struct npu_fair_set *set, struct npu_fair_node *n)
 	n->vtime = max(n->vtime, set->floor);
 }
 
-static void fair_charge(struct npu_fair_set *set, struct npu_fair_node *n, u64 ns)
+/* Less than nothing is given back, of what it was charged with before. */
+static void fair_charge(struct npu_fair_set *set, struct npu_fair_node *n, s64 ns)
 {
 	bool waits = fair_waits(n);
 
@@ -76,7 +85,15 @@ static struct npu_fair_node *fair_first(const struct npu_fair_set *set)
 
 static struct npu_fair_client *fair_client(const struct npu_fairq *q, const struct npu_job *job)
 {
-	return &job->run->client->engines[q->index];
+	return &job->run->client->engines[q->index][job->run->level];
+}
+
+static void charge(struct npu_fairq *q, const struct npu_job *job, s64 ns)
+{
+	struct npu_fair_client *client = fair_client(q, job);
+
+	fair_charge(&client->user->clients, &client->base, ns);
+	fair_charge(&q->users[job->run->level], &client->user->base, ns);
 }
 
 /* --------------------------------------------------- under the queue's lock */
@@ -87,8 +104,8 @@ static void enqueue(struct npu_fairq *q, struct npu_job *job)
 	struct npu_fair_user *user = client->user;
 
 	if (!fair_waits(&user->base)) {
-		fair_begin(&q->users, &user->base);
-		fair_insert(&q->users, &user->base);
+		fair_begin(&q->users[job->run->level], &user->base);
+		fair_insert(&q->users[job->run->level], &user->base);
 	}
 	if (!fair_waits(&client->base)) {
 		fair_begin(&user->clients, &client->base);
@@ -108,30 +125,38 @@ static void dequeue(struct npu_fairq *q, struct npu_job *job)
 	if (list_empty(&client->jobs))
 		fair_remove(&user->clients, &client->base);
 	if (!fair_first(&user->clients))
-		fair_remove(&q->users, &user->base);
+		fair_remove(&q->users[job->run->level], &user->base);
 	job->run->waiting[q->index] = NULL;
 }
 
 static void take(struct npu_fairq *q, struct npu_job *job)
 {
 	struct npu_fair_client *client = fair_client(q, job);
+	struct npu_fair_set *users = &q->users[job->run->level];
 	struct npu_fair_user *user = client->user;
 
-	q->users.floor = max(q->users.floor, user->base.vtime);
+	users->floor = max(users->floor, user->base.vtime);
 	user->clients.floor = max(user->clients.floor, client->base.vtime);
-	q->current_job = job;
-	q->since = ktime_get();
+	q->running++;
+	job->run->running[q->index]++;
 	job->turn_state = NPUMEM_TURN_ITS;
+	job->turn_at = ktime_get();
+	/* One at a time is charged when the next is chosen. */
+	job->charged_ns = q->depth > 1 ? q->average_ns : 0;
+	charge(q, job, job->charged_ns);
 }
 
 /* Give the turn to the next job. Returns the fence of it that is to be signalled, or NULL. */
 static struct dma_fence *take_next(struct npu_fairq *q)
 {
-	struct npu_fair_node *first = fair_first(&q->users);
+	struct npu_fair_node *first = NULL;
 	struct npu_fair_client *client;
 	struct npu_fair_user *user;
 	struct npu_job *job;
+	u32 level;
 
+	for (level = 0; !first && level < NPU_LEVELS; level++)
+		first = fair_first(&q->users[level]);
 	if (!first)
 		return NULL;
 	user = container_of(first, struct npu_fair_user, base);
@@ -147,7 +172,7 @@ static struct dma_fence *cancel(struct npu_fairq *q, struct npu_run *run)
 {
 	struct npu_job *job = run->waiting[q->index];
 
-	if (!job || (q->current_job && q->current_job->run == run))
+	if (!job || run->running[q->index])
 		return NULL;
 	dequeue(q, job);
 	job->turn_state = NPUMEM_TURN_OVER;
@@ -166,7 +191,7 @@ bool npumem_fairq_ask(struct npu_fairq *q, struct npu_job *job)
 		enqueue(q, job);
 		if (npumem_run_error(job->run))
 			dma_fence_put(cancel(q, job->run));
-		else if (!q->current_job)
+		else if (q->running < q->depth)
 			dma_fence_put(take_next(q));
 	}
 	go = job->turn_state != NPUMEM_TURN_WAITING;
@@ -176,21 +201,26 @@ bool npumem_fairq_ask(struct npu_fairq *q, struct npu_job *job)
 
 void npumem_fairq_end(struct npu_fairq *q, struct npu_job *job, struct npu_fairq_wake *wake)
 {
-	struct npu_fair_client *client = fair_client(q, job);
+	ktime_t now = ktime_get();
 	unsigned long flags;
+	ktime_t since;
 	u64 ns;
 
 	*wake = (struct npu_fairq_wake){};
 	spin_lock_irqsave(&q->lock, flags);
-	if (q->current_job == job) {
+	if (job->turn_state == NPUMEM_TURN_ITS) {
+		since = ktime_after(job->turn_at, q->ended_at) ? job->turn_at : q->ended_at;
 		/*
 		 * Each job costs some time, so that clients take turns however short their
 		 * jobs are.
 		 */
-		ns = ktime_to_ns(ktime_sub(ktime_get(), q->since)) + 1;
-		fair_charge(&client->user->clients, &client->base, ns);
-		fair_charge(&q->users, &client->user->base, ns);
-		q->current_job = NULL;
+		ns = max_t(s64, ktime_to_ns(ktime_sub(now, since)), 0) + 1;
+		charge(q, job, ns - job->charged_ns);
+		q->average_ns = q->average_ns - q->average_ns / 8 + ns / 8;
+		q->ended_at = now;
+		q->running--;
+		job->run->running[q->index]--;
+		job->turn_state = NPUMEM_TURN_OVER;
 		if (npumem_run_error(job->run))
 			wake->cancelled = cancel(q, job->run);
 		wake->next = take_next(q);

@@ -92,7 +92,7 @@ struct npu_gate *npumem_gate_create(struct npu_run *run, u32 capacity)
 	 * Gates have a fence context of their own; a job depends on one gate, so all are
 	 * number 1.
 	 */
-	gate->fence = npumem_fence_create(run->fence_context + 1 + NPUMEM_MAX_ENGINES, 1);
+	gate->fence = npumem_fence_create(run->gate_context, 1);
 	if (!gate->fence) {
 		kvfree(gate);
 		return NULL;

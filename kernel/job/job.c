@@ -24,6 +24,7 @@ void npumem_job_begin(struct npu_job *job)
 {
 	trace_npumem_job_start(job->run->id, job->first, job->count, job->commands_size, 0);
 	npumem_job_dma_begin(job);
+	npumem_engine_started(job->engine, job);
 }
 
 /* Count a job. Jobs cost memory that no cgroup is charged for, so their number is limited. */
@@ -62,7 +63,9 @@ void npumem_job_done(struct npu_job *job, int error)
 	struct npu_run *run = job->run;
 	struct npu_fairq_wake wake;
 	struct npumem_verdict verdict;
+	struct npu_job *other, *next;
 	struct dma_fence *fence;
+	LIST_HEAD(skipped);
 
 	trace_npumem_job_end(run->id, job->first, job->count, job->commands_size, error);
 	/* -ECANCELED is of a run that is lost already, which was recorded then. */
@@ -73,6 +76,7 @@ void npumem_job_done(struct npu_job *job, int error)
 		npumem_fault_failed(run, error, &verdict);
 	}
 	npumem_job_dma_end(job);
+	npumem_engine_ended(job->engine, job, &skipped);
 	job_uncount(job);
 	npumem_fairq_end(&job->engine->queue, job, &wake);
 	fence = dma_fence_get(job->fence);
@@ -80,18 +84,13 @@ void npumem_job_done(struct npu_job *job, int error)
 	npumem_fence_signal(fence, error);
 	dma_fence_put(fence);
 	npumem_fairq_wake(&wake);
+	list_for_each_entry_safe(other, next, &skipped, started) {
+		list_del_init(&other->started);
+		npumem_job_end(other, other->skipped);
+	}
 	dma_fence_end_signalling(cookie);
 }
 EXPORT_SYMBOL_GPL(npumem_job_done);
-
-void npumem_job_arm(struct npu_job *job)
-{
-	struct npu_run *run = job->run;
-
-	npumem_fence_init(job->fence, run->fence_context, ++run->fence_seqno);
-	job->submitted = true;
-	drm_sched_job_arm(&job->base);
-}
 
 /* What a client is charged for a job. */
 static u64 job_charged(const struct npu_job *job)
@@ -106,7 +105,7 @@ void npumem_job_free(struct npu_job *job)
 	job_uncount(job);
 	drm_sched_job_cleanup(&job->base);
 	dma_fence_put(job->turn);
-	if (job->submitted)
+	if (job->issued)
 		dma_fence_put(job->fence);
 	else
 		npumem_fence_free(job->fence);
@@ -164,8 +163,6 @@ static int check_positions(const struct npu_run *run, struct drm_npumem_job *spe
 	engine = npumem_engine_lookup(run->dev, spec->engine);
 	if (!engine)
 		return -EINVAL;
-	if (run->transfers.bo && !(engine->flags & NPUMEM_ENGINE_TRANSFERS))
-		return -EOPNOTSUPP;
 	/* Speculation with a wrong index would read records that lead to others. */
 	spec->first_position = array_index_nospec(spec->first_position, count);
 	return 0;
@@ -198,6 +195,7 @@ static struct npu_job *job_create(struct npu_run *run, struct npu_engine *engine
 
 	if (!job)
 		return ERR_PTR(-ENOMEM);
+	INIT_LIST_HEAD(&job->started);
 	job->run = run;
 	job->engine = engine;
 	err = job_count(job);
@@ -208,7 +206,7 @@ static struct npu_job *job_create(struct npu_run *run, struct npu_engine *engine
 	if (!job->fence)
 		goto err_count;
 	/* Nobody else sees this fence, and nobody compares two of them, so all are number 1. */
-	job->turn = npumem_fence_create(run->fence_context + 1 + engine->index, 1);
+	job->turn = npumem_fence_create(run->turn_context + engine->index, 1);
 	if (!job->turn)
 		goto err_fence;
 	err = drm_sched_job_init(&job->base, &run->entities[engine->index], 1, file,
@@ -227,6 +225,22 @@ err_count:
 err_job:
 	kfree(job);
 	return ERR_PTR(err);
+}
+
+/* Not every engine moves bytes between arena and host memory. */
+static int job_check_transfers(const struct npu_job *job, u32 *ticks)
+{
+	u32 i;
+
+	if (job->engine->flags & NPUMEM_ENGINE_TRANSFERS || !job->run->plan->v->transfers)
+		return 0;
+	for (i = 0; i < job->count; i++) {
+		if (npuv_tick(ticks, 1))
+			return -EINTR;
+		if (npumem_job_position(job, i)->kind != NPUMEM_POSITION_STEP)
+			return -EOPNOTSUPP;
+	}
+	return 0;
 }
 
 /* Copy a job's commands, once, since the caller may change them meanwhile. */
@@ -307,7 +321,7 @@ static int job_check_commands(struct npu_job *job, u32 *ticks)
 
 int npumem_job_bounce(struct npu_job *job, u64 size)
 {
-	struct npu_bounce *bounce = npumem_run_bounce(job->run, size);
+	struct npu_bounce *bounce = npumem_run_bounce(job->run, job->engine->index, size);
 
 	if (IS_ERR(bounce))
 		return PTR_ERR(bounce);
@@ -319,14 +333,15 @@ struct npu_job *npumem_job_create(struct npu_run *run, const struct drm_npumem_j
 				  struct drm_file *file, u32 *ticks)
 {
 	struct npu_job *job;
-	int err = 0;
+	int err;
 
 	job = job_create(run, run->dev->engines[spec->engine], file);
 	if (IS_ERR(job))
 		return job;
 	job->first = spec->first_position;
 	job->count = spec->position_count;
-	if (spec->commands.size && npuv_tick(ticks, npumem_job_command_work(spec)))
+	err = job_check_transfers(job, ticks);
+	if (!err && spec->commands.size && npuv_tick(ticks, npumem_job_command_work(spec)))
 		err = -EINTR;
 	if (!err && spec->commands.size)
 		err = job_copy_commands(job, spec);

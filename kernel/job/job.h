@@ -17,12 +17,19 @@
  * @run: run that it belongs to; referenced
  * @engine: engine that executes it
  * @fence: signalled when it has ended, in whatever way: all that wait for the job wait
- *	for this. Initialised when it is submitted, then referenced
- * @submitted: @fence is initialised
+ *	for this. Initialised when it is issued, then referenced
+ * @issued: @fence is initialised
  * @counted: among its client's jobs that have not ended
  * @turn: signalled when it has the engine; referenced
  * @turn_state: under the lock of the engine's queue
+ * @turn_at: when its turn began, under the same lock
+ * @charged_ns: engine time that its client was charged for in advance, under the same lock
  * @queued: in &npu_fair_client.jobs, under the same lock
+ * @started: in &npu_engine.started, under its lock
+ * @skipped: negative errno of one that is there though it is not executed, else zero
+ * @powered: the job holds the device's power
+ * @hazards: number of the job on each engine that it waits for, counted from the barrier
+ * @after: the same, counted from the beginning (order.c)
  * @first: position in the schedule
  * @count: positions, executed in order; zero for a job that only waits its turn
  * @commands: commands for the engine, @commands_size bytes of them, or NULL
@@ -42,11 +49,18 @@ struct npu_job {
 	struct npu_run *run;
 	struct npu_engine *engine;
 	struct dma_fence *fence;
-	bool submitted;
+	bool issued;
 	bool counted;
 	struct dma_fence *turn;
 	enum npu_turn turn_state;
+	ktime_t turn_at;
+	u64 charged_ns;
 	struct list_head queued;
+	struct list_head started;
+	int skipped;
+	bool powered;
+	u32 hazards[NPUMEM_MAX_ENGINES];
+	u64 after[NPUMEM_MAX_ENGINES];
 	u32 first;
 	u32 count;
 	void *commands;
@@ -86,7 +100,8 @@ struct npu_job *npumem_job_create_empty(struct npu_run *run, struct drm_file *fi
 
 /*
  * The engine's check() asks for room of at least @size bytes, in &npu_job.bounce->data. All
- * jobs of the run share it, as they run one after another. 0, -ENOMEM, -EDQUOT, -EINTR.
+ * jobs of the run on that engine share it, as they run one after another. 0, -ENOMEM,
+ * -EDQUOT, -EINTR.
  */
 int npumem_job_bounce(struct npu_job *job, u64 size);
 
@@ -100,18 +115,20 @@ u64 npumem_job_work(const struct npu_run *run, const struct drm_npumem_job *spec
 		    u32 *ticks);
 
 /*
- * Give a job its fence, which will signal. SUBMIT does so in the order of the run's jobs,
- * under run->lock.
- */
-void npumem_job_arm(struct npu_job *job);
-
-/*
  * The engine core (engine.c) calls these: when a job starts; when it ends without having
  * been run, or has no positions; and when its memory is to be freed.
  */
 void npumem_job_begin(struct npu_job *job);
 void npumem_job_end(struct npu_job *job, int error);
 void npumem_job_free(struct npu_job *job);
+
+/*
+ * npumem_job_begin() and npumem_job_done() call these, which are in engine.c: the engine has
+ * the job from now on; it has it no more, and those in @skipped, by &npu_job.started, which
+ * were not executed, are to end after it. Any context.
+ */
+void npumem_engine_started(struct npu_engine *engine, struct npu_job *job);
+void npumem_engine_ended(struct npu_engine *engine, struct npu_job *job, struct list_head *skipped);
 
 /*
  * The engine calls this once for each job started, in any context: the job has ended, with

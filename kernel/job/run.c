@@ -19,8 +19,10 @@
  * returns. The scheduler's callbacks must not destroy the scheduler, so a reference dropped
  * from there leaves the rest to a work item.
  */
+#include <linux/capability.h>
 #include <linux/dma-fence.h>
 #include <linux/ktime.h>
+#include <linux/nospec.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/wait_bit.h>
@@ -50,8 +52,10 @@ static void run_release_work(struct work_struct *work)
 	mutex_unlock(&dev->runs_lock);
 	for (i = 0; i < dev->engine_count; i++)
 		drm_sched_entity_fini(&run->entities[i]);
-	dma_fence_put(run->last);
-	npumem_bounce_put(run->bounce);
+	for (i = 0; i < dev->engine_count; i++)
+		npumem_bounce_put(run->bounces[i]);
+	dma_fence_put(run->gate);
+	npumem_order_fini(&run->order);
 	npuv_states_destroy(run->states);
 	npumem_externals_destroy(run->externals);
 	npumem_transfers_release(&run->transfers);
@@ -114,7 +118,7 @@ void npumem_runs_unplug(struct npu_device *dev)
 
 bool npumem_run_busy(struct npu_run *run)
 {
-	return run->last && !dma_fence_is_signaled(run->last);
+	return npumem_order_busy(&run->order);
 }
 
 /*
@@ -203,13 +207,13 @@ err_bounce:
 	return ERR_PTR(err);
 }
 
-struct npu_bounce *npumem_run_bounce(struct npu_run *run, u64 size)
+struct npu_bounce *npumem_run_bounce(struct npu_run *run, u32 engine, u64 size)
 {
 	struct npu_bounce *bounce;
 
 	if (mutex_lock_killable(&run->lock))
 		return ERR_PTR(-EINTR);
-	bounce = run->bounce;
+	bounce = run->bounces[engine];
 	if (!bounce || bounce->size < size) {
 		/*
 		 * Jobs in flight keep smaller ones, which are as large as this one
@@ -223,8 +227,8 @@ struct npu_bounce *npumem_run_bounce(struct npu_run *run, u64 size)
 			mutex_unlock(&run->lock);
 			return bounce;
 		}
-		npumem_bounce_put(run->bounce);
-		run->bounce = bounce;
+		npumem_bounce_put(run->bounces[engine]);
+		run->bounces[engine] = bounce;
 	}
 	kref_get(&bounce->ref);
 	mutex_unlock(&run->lock);
@@ -266,7 +270,7 @@ err:
 static int run_charge(struct npu_run *run, struct npu_client *client)
 {
 	u64 bytes = sizeof(*run) + npuv_states_bytes(run->states) +
-		    npumem_externals_bytes(run->externals);
+		    npumem_order_bytes(&run->order) + npumem_externals_bytes(run->externals);
 	int err = npumem_client_charge(client, NPUMEM_RESOURCE_MEMORY, bytes);
 
 	if (err)
@@ -278,7 +282,8 @@ static int run_charge(struct npu_run *run, struct npu_client *client)
 
 /* Make a run. If that succeeds, the run has taken over the plan's reference and the host BO. */
 static struct npu_run *run_create(struct npu_file *file, struct npu_plan *plan,
-				  struct npu_bank *bank, const struct npu_transfers *transfers)
+				  struct npu_bank *bank, const struct npu_transfers *transfers,
+				  enum npu_level level)
 {
 	struct npu_device *dev = file->dev;
 	struct npu_run *run;
@@ -296,14 +301,21 @@ static struct npu_run *run_create(struct npu_file *file, struct npu_plan *plan,
 	run->dev = dev;
 	run->plan = plan;
 	run->transfers = *transfers;
+	run->level = level;
 	run->pid = task_tgid_nr(current);
 	run->created_ns = ktime_get_ns();
 	run->id = atomic64_inc_return(&last_run);
-	run->fence_context = dma_fence_context_alloc(2 + NPUMEM_MAX_ENGINES);
+	run->turn_context = dma_fence_context_alloc(2 * NPUMEM_MAX_ENGINES + 2);
+	run->gate_context = run->turn_context + 2 * NPUMEM_MAX_ENGINES;
+	run->end_context = run->gate_context + 1;
 
-	err = npuv_states_create(plan->v, &run->states);
+	err = npumem_order_init(&run->order, plan->v, dev->engine_count,
+				run->turn_context + NPUMEM_MAX_ENGINES);
 	if (err)
 		goto err_run;
+	err = npuv_states_create(plan->v, &run->states);
+	if (err)
+		goto err_order;
 	run->arena = npumem_bo_create_carveout(bank, plan->v->info->arena_size, file->client);
 	if (IS_ERR(run->arena)) {
 		err = PTR_ERR(run->arena);
@@ -338,6 +350,8 @@ err_arena:
 	npumem_bo_put(run->arena);
 err_states:
 	npuv_states_destroy(run->states);
+err_order:
+	npumem_order_fini(&run->order);
 err_run:
 	mutex_destroy(&run->lock);
 	kfree(run);
@@ -364,6 +378,12 @@ static int run_publish(struct npu_run *run, struct drm_file *drm_file,
 	return 0;
 }
 
+static const enum npu_level levels[] = {
+	[NPUMEM_PRIORITY_NORMAL] = NPU_LEVEL_NORMAL,
+	[NPUMEM_PRIORITY_LOW] = NPU_LEVEL_LOW,
+	[NPUMEM_PRIORITY_HIGH] = NPU_LEVEL_HIGH,
+};
+
 int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct npu_device *dev = to_npumem(drm);
@@ -376,8 +396,11 @@ int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file 
 
 	args->handle = 0;
 	args->arena_bo = 0;
-	if (args->flags)
-		return npumem_refuse(drm, -EINVAL, "RUN_CREATE: flags %#x", args->flags);
+	if (args->flags || args->pad || args->priority >= ARRAY_SIZE(levels))
+		return npumem_refuse(drm, -EINVAL, "RUN_CREATE: flags %#x, pad %u, priority %u",
+				     args->flags, args->pad, args->priority);
+	if (args->priority == NPUMEM_PRIORITY_HIGH && !capable(CAP_SYS_NICE))
+		return npumem_refuse(drm, -EACCES, "RUN_CREATE: high priority");
 	bank = npumem_bank_lookup(dev, args->bank);
 	if (!bank)
 		return npumem_refuse(drm, -EINVAL, "RUN_CREATE: no bank %u", args->bank);
@@ -392,7 +415,8 @@ int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file 
 	err = npumem_transfers_init(&transfers, drm, file, args->host_bo, plan->v->info->host_size);
 	if (err)
 		goto err_plan;
-	run = run_create(file->driver_priv, plan, bank, &transfers);
+	run = run_create(file->driver_priv, plan, bank, &transfers,
+			 levels[array_index_nospec(args->priority, ARRAY_SIZE(levels))]);
 	if (IS_ERR(run)) {
 		err = PTR_ERR(run);
 		goto err_host;
@@ -421,6 +445,8 @@ static int run_reset(struct npu_run *run)
 	if (npumem_run_busy(run))
 		return -EBUSY;
 	err = npuv_states_reset(run->states);
+	if (!err)
+		err = npumem_order_reset(&run->order);
 	if (err) {
 		/*
 		 * The caller was killed halfway. Another process may have the file: the

@@ -7,9 +7,11 @@
 
 #include <drm/gpu_scheduler.h>
 
+#include "base/fair.h"
 #include "bind.h"
 #include "memory/bo.h"
 #include "object/plan.h"
+#include "order.h"
 #include "transfer.h"
 
 struct npu_client;
@@ -38,25 +40,29 @@ struct npu_bounce {
  * @pid: of the process that created it
  * @file: file that it was created on, only to be compared, since it may be gone
  * @client: is charged for it; referenced
- * @charged: bytes of memory that it is charged for, without those of @bounce
+ * @charged: bytes of memory that it is charged for, without those of @bounces
  * @dev: device that it belongs to; referenced
  * @plan: its plan, which is READY; referenced
  * @arena: carveout BO of the plan's arena_size
  * @transfers: host BO, and what went there and back
  * @externals: external tensors of the graph and the BOs that they are bound to
- * @lock: guards @states, @submitted, @externals, @last, @bounce, @fence_seqno and the
+ * @lock: guards @states, @submitted, @externals, @order, @gate, @bounces, @ends and the
  *	order of jobs in @entities
  * @states: states of the plan's cells
  * @submitted: number of positions submitted since the inference began
  * @error: negative errno once the run is lost, else zero; see npumem_run_fail()
- * @last: fence of the job submitted last, or NULL
- * @bounce: the largest one yet, or NULL
- * @fence_context: context of the jobs' fences; after it there is one for the turns on each
- *	engine, and one for gates
- * @fence_seqno: number of the job's fence that was made last
+ * @order: order of its jobs on several engines, and their fences
+ * @gate: fence of the last gate, or NULL: all jobs submitted from then on wait for it
+ * @bounces: the largest bounce buffer yet for jobs of each engine, or NULL
+ * @turn_context: context of fences of turns on engine 0; those of other engines follow
+ * @gate_context: context of fences of gates
+ * @end_context: context of fences that stand for the last jobs of several engines
+ * @ends: number of the last of these
  * @entities: queue of jobs for each of the device's engines
+ * @level: level of its jobs on the engines
  * @waiting: job that waits for its turn on each engine, or NULL; under the lock of
  *	that engine's queue
+ * @running: jobs whose turn it is, under the same
  * @gates_lock: guards @gates; taken in any context
  * @gates: of struct npu_gate: those of jobs submitted that are still closed
  * @node: in &npu_device.runs
@@ -80,12 +86,17 @@ struct npu_run {
 	struct npuv_states *states;
 	u64 submitted;
 	int error;
-	struct dma_fence *last;
-	struct npu_bounce *bounce;
-	u64 fence_context;
-	u64 fence_seqno;
+	struct npu_order order;
+	struct dma_fence *gate;
+	struct npu_bounce *bounces[NPUMEM_MAX_ENGINES];
+	u64 turn_context;
+	u64 gate_context;
+	u64 end_context;
+	u64 ends;
 	struct drm_sched_entity entities[NPUMEM_MAX_ENGINES];
+	enum npu_level level;
 	struct npu_job *waiting[NPUMEM_MAX_ENGINES];
+	u32 running[NPUMEM_MAX_ENGINES];
 	spinlock_t gates_lock;
 	struct list_head gates;
 	struct list_head node;
@@ -114,10 +125,10 @@ static inline u64 npumem_run_bytes(const struct npu_run *run)
 
 /*
  * A bounce buffer of at least @size bytes, referenced, or ERR_PTR: -ENOMEM, -EDQUOT,
- * -EINTR. The run's jobs share it, as they execute one after another: a queue of copies,
- * however long, costs a few times its largest step.
+ * -EINTR. The run's jobs on an engine share it, as they execute one after another: a queue
+ * of copies, however long, costs a few times its largest step.
  */
-struct npu_bounce *npumem_run_bounce(struct npu_run *run, u64 size);
+struct npu_bounce *npumem_run_bounce(struct npu_run *run, u32 engine, u64 size);
 void npumem_bounce_put(struct npu_bounce *bounce); /* or NULL */
 
 /*

@@ -5,7 +5,7 @@
  * All jobs of a call go or none does, so everything that can fail comes first:
  * copy the arguments, find the syncobjs, create the jobs, then, under run->lock,
  * ask the tile states, which are the only thing to be undone, and, under the
- * dma_resvs, collect dependencies. From the first npumem_job_arm() on nothing fails.
+ * dma_resvs, collect dependencies. From the first drm_sched_job_arm() on nothing fails.
  *
  * Work. A call has at most NPUMEM_MAX_SUBMIT_WORK units of work (or one position, or one
  * edge), counted before any of it is done; undoing it is no more. A fatal signal ends the
@@ -17,13 +17,15 @@
  * The dma_resvs of bound buffers belong to others, too, who map the buffers or show them on
  * a display. They are taken last, and held only while fences are added.
  *
- * Order. A run's jobs are a queue: the run has one entity per engine, and a SUBMIT depends
- * on the fences in the arena's reservation object and on the last job of the previous
- * SUBMIT. Fences of others among them, and the in-syncs, are waited for by a gate (gate.c).
- * So the tile states, which advance at submission, agree with what the engine will do: by
- * the time that a job executes, all jobs submitted before it have been executed.
+ * Order. A run's jobs on one engine are a queue, an entity; a job also waits for those on
+ * other engines that it has a hazard with (order.c). So the tile states, which advance at
+ * submission, are in step with what engines will do: by the time that a job executes, all
+ * that was submitted before it and has to do with it has been executed. In-syncs, and what
+ * the reservation objects hold of others, are waited for by a gate (gate.c): all jobs of the
+ * SUBMIT are behind it, and all later ones. Out-syncs stand for all jobs that
+ * were submitted until then.
  *
- * Edges. Crossing an edge of the plan changes states alone: nothing is moved, so the
+ * Edges. Crossing an edge of the plan changes states and order alone: nothing is moved, so the
  * scheduler hears nothing of it. A SUBMIT of edges alone still waits for its in-syncs and
  * signals its out-syncs after all earlier work of the run; an empty job sees to that.
  *
@@ -34,6 +36,7 @@
  * Jobs are armed and pushed under all of them, in their order. Others see a job's own fence,
  * never the scheduler's (base/fence.c).
  */
+#include <linux/dma-fence-array.h>
 #include <linux/dma-fence-chain.h>
 #include <linux/dma-resv.h>
 #include <linux/mm.h>
@@ -69,6 +72,8 @@
  * @awaited: fences of @in, referenced
  * @awaited_count: number of @awaited
  * @gate: for @awaited and for the fences of others in the dma_resvs; or NULL
+ * @mark: order of the run before the first job
+ * @end: fence that stands for all jobs of the run, referenced, or NULL
  * @access: CPU access to imported buffers, or NULL; once the jobs are pushed they end it
  * @generation: generation of the bindings that @access is for
  * @ticks: counts the work of all loops, see npuv_tick()
@@ -89,6 +94,8 @@ struct submit {
 	struct dma_fence **awaited;
 	u32 awaited_count;
 	struct npu_gate *gate;
+	struct npu_order_mark mark;
+	struct dma_fence *end;
 	struct npu_cpu_access *access;
 	u64 generation;
 	u32 ticks;
@@ -99,7 +106,6 @@ struct submit {
 
 static int submit_check_jobs(struct submit *submit)
 {
-	const struct drm_npumem_job *first = NULL;
 	struct drm_npumem_job *spec;
 	u64 commands = 0;
 	u32 i;
@@ -113,12 +119,6 @@ static int submit_check_jobs(struct submit *submit)
 			commands += spec->commands.size;
 		if (!err && commands > NPUMEM_MAX_SUBMIT_COMMANDS)
 			err = -E2BIG;
-		if (!err && !npumem_job_is_edge(spec)) {
-			first = first ?: spec;
-			/* The order of jobs on several engines would need fences in between. */
-			if (spec->engine != first->engine)
-				err = -EOPNOTSUPP;
-		}
 		if (err) {
 			submit->args->failed_job = i;
 			return npumem_refuse(
@@ -400,6 +400,7 @@ static void submit_fini(struct submit *submit)
 
 	npumem_cpu_access_end(submit->access);
 	npumem_gate_free(submit->gate);
+	dma_fence_put(submit->end);
 	for (i = 0; i < submit->awaited_count; i++)
 		dma_fence_put(submit->awaited[i]);
 	for (i = 0; i < submit->job_count; i++)
@@ -453,6 +454,7 @@ static int submit_undo(struct submit *submit, u32 job, u32 unit)
  */
 static int submit_back_out(struct submit *submit, u32 job, u32 unit, int err)
 {
+	npumem_order_rewind(&submit->run->order, &submit->mark);
 	if (err != -EINTR && submit_undo(submit, job, unit))
 		err = -EINTR;
 	if (err == -EINTR)
@@ -460,37 +462,78 @@ static int submit_back_out(struct submit *submit, u32 job, u32 unit, int err)
 	return err;
 }
 
-/* Ask the tile states for all positions and edges of all jobs. Under run->lock. */
+/* Let one unit of a job go: what the tile states say, and what of the order. */
+static int submit_unit(struct submit *submit, const struct drm_npumem_job *spec, u32 unit,
+		       struct npu_job *job)
+{
+	struct npumem_verdict *verdict = &submit->refusal.verdict;
+	struct npu_run *run = submit->run;
+	u32 at = spec->first_position + unit;
+	int err;
+
+	if (npumem_job_is_edge(spec)) {
+		err = npuv_states_cross(run->states, at, verdict);
+		return err ?: npumem_order_enter(&run->order, run->states->block);
+	}
+	err = npuv_states_submit(run->states, at, verdict);
+	return err ?: npumem_order_add(&run->order, job, at);
+}
+
+/* Ask for all positions and edges of all jobs, and give the jobs their places. Under run->lock. */
 static int submit_states(struct submit *submit)
 {
-	struct npuv_states *states = submit->run->states;
 	struct drm_npumem_submit *args = submit->args;
 	const struct drm_npumem_job *spec;
+	struct npu_job **job = submit->jobs;
 	u32 i, u;
 	int err;
 
 	for (i = 0; i < args->jobs.count; i++) {
 		spec = &submit->specs[i];
 		for (u = 0; u < spec_units(spec); u++) {
-			if (npumem_job_is_edge(spec))
-				err = npuv_states_cross(states, spec->first_position,
-							&submit->refusal.verdict);
-			else
-				err = npuv_states_submit(states, spec->first_position + u,
-							 &submit->refusal.verdict);
+			err = submit_unit(submit, spec, u, *job);
 			if (err == -EPERM)
 				args->failed_job = i;
 			if (err)
 				return submit_back_out(submit, i, u, err);
 		}
+		if (!npumem_job_is_edge(spec))
+			npumem_order_issue(&submit->run->order, *job++);
+	}
+	/* The one of nothing: it stands for the edges. */
+	if (job != submit->jobs + submit->job_count) {
+		npumem_order_issue_last(&submit->run->order, *job);
+		npumem_order_barrier(&submit->run->order);
 	}
 	return 0;
 }
 
-/* Whether a gate has to wait for a fence: it is of others. The run's own come with its last job. */
-static bool submit_awaits(const struct submit *submit, struct dma_fence *fence)
+/* Room for the fences of all jobs. */
+static int submit_reserve(struct submit *submit)
 {
-	return fence->context != submit->run->fence_context && !dma_fence_is_signaled(fence);
+	u32 jobs[NPUMEM_MAX_ENGINES] = {};
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < submit->job_count; i++)
+		jobs[submit->jobs[i]->engine->index]++;
+	for (i = 0; !err && i < submit->run->dev->engine_count; i++)
+		err = npumem_order_reserve(&submit->run->order, i, jobs[i]);
+	return err;
+}
+
+/*
+ * Fences that a gate is to wait for. What the reservation objects have of the run itself
+ * is no hazard, or jobs wait for it; who names it as an in-sync wants to wait for it, and does
+ * so without if there is but one engine.
+ */
+static bool submit_awaits(const struct submit *submit, struct dma_fence *fence, bool resv)
+{
+	const struct npu_order *order = &submit->run->order;
+
+	if ((resv || order->engines == 1) && npumem_order_owns(order, fence))
+		return false;
+	return !dma_fence_is_signaled(fence);
 }
 
 /* Count the fences of others in a dma_resv, and add them to the gate, unless that is NULL. */
@@ -504,7 +547,7 @@ static u32 submit_await_resv(struct submit *submit, u32 index, struct npu_gate *
 	dma_resv_for_each_fence(&cursor, externals->objs[index]->resv,
 				dma_resv_usage_rw(externals->resvs[index].writers), fence)
 	{
-		if (!submit_awaits(submit, fence))
+		if (!submit_awaits(submit, fence, true))
 			continue;
 		n++;
 		if (gate)
@@ -519,89 +562,176 @@ static u32 submit_await_resv(struct submit *submit, u32 index, struct npu_gate *
  */
 static int submit_make_gate(struct submit *submit, u32 capacity)
 {
+	struct dma_fence *before = submit->run->gate;
 	u32 i;
 
-	submit->gate = npumem_gate_create(submit->run, capacity);
+	submit->gate = npumem_gate_create(submit->run, capacity + 1);
 	if (!submit->gate)
 		return -ENOMEM;
+	if (before)
+		npumem_gate_add(submit->gate, dma_fence_get(before));
 	for (i = 0; i < submit->awaited_count; i++)
-		if (submit_awaits(submit, submit->awaited[i]))
+		if (submit_awaits(submit, submit->awaited[i], false))
 			npumem_gate_add(submit->gate, dma_fence_get(submit->awaited[i]));
 	for (i = 0; i < submit->run->externals->resv_count; i++) {
 		submit_await_resv(submit, i, submit->gate);
 		if (npuv_interrupted())
 			return -EINTR;
 	}
-	return drm_sched_job_add_dependency(&submit->jobs[0]->base,
-					    dma_fence_get(submit->gate->fence));
+	return 0;
 }
 
-/* Add what the first job depends on, and so all of them. Under all dma_resvs. */
-static int submit_add_dependencies(struct submit *submit)
+/* Room in all reservation objects, and a gate if others are to be waited for. */
+static int submit_await_others(struct submit *submit)
 {
 	const struct npu_externals *externals = submit->run->externals;
-	struct npu_run *run = submit->run;
 	u32 i, n = 0;
 	int err;
 
 	for (i = 0; i < submit->awaited_count; i++)
-		n += submit_awaits(submit, submit->awaited[i]);
+		n += submit_awaits(submit, submit->awaited[i], false);
 	for (i = 0; i < externals->resv_count; i++) {
-		err = dma_resv_reserve_fences(externals->objs[i]->resv, 1);
+		err = dma_resv_reserve_fences(externals->objs[i]->resv,
+					      submit->run->dev->engine_count);
 		if (err)
 			return err;
 		n += submit_await_resv(submit, i, NULL);
 		if (npuv_interrupted())
 			return -EINTR;
 	}
-	err = n ? submit_make_gate(submit, n) : 0;
-	if (!err && run->last)
-		err = drm_sched_job_add_dependency(&submit->jobs[0]->base,
-						   dma_fence_get(run->last));
-	return err;
+	return n ? submit_make_gate(submit, n) : 0;
+}
+
+static int job_depend(struct npu_job *job, struct dma_fence *fence)
+{
+	if (!fence || dma_fence_is_signaled(fence))
+		return 0;
+	return drm_sched_job_add_dependency(&job->base, dma_fence_get(fence));
+}
+
+/* What each job waits for on other engines; the first on each engine for the gate, too. */
+static int submit_depend(struct submit *submit)
+{
+	struct dma_fence *gate = submit->gate ? submit->gate->fence : submit->run->gate;
+	struct npu_order *order = &submit->run->order;
+	unsigned long behind = 0;
+	struct npu_job *job;
+	u32 i, e;
+	int err;
+
+	for (i = 0; i < submit->job_count; i++) {
+		job = submit->jobs[i];
+		err = __test_and_set_bit(job->engine->index, &behind) ? 0 : job_depend(job, gate);
+		for (e = 0; !err && e < order->engines; e++)
+			err = job_depend(job, npumem_order_awaited(order, job, e));
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* One fence for the last jobs of all engines. */
+static int submit_make_end(struct submit *submit)
+{
+	struct dma_fence *last, **fences = NULL;
+	struct npu_run *run = submit->run;
+	struct dma_fence_array *array;
+	u32 e, n = 0;
+
+	for (e = 0; e < run->order.engines; e++) {
+		last = npumem_order_last(&run->order, e);
+		if (!last)
+			continue;
+		if (n++ == 0) {
+			submit->end = dma_fence_get(last);
+			continue;
+		}
+		if (!fences)
+			fences = kcalloc(run->order.engines, sizeof(*fences), GFP_KERNEL_ACCOUNT);
+		if (!fences)
+			return -ENOMEM;
+		fences[n - 1] = dma_fence_get(last);
+	}
+	if (n == 1)
+		return 0;
+	fences[0] = submit->end;
+	submit->end = NULL;
+	array = dma_fence_array_create(n, fences, run->end_context, ++run->ends);
+	if (!array) {
+		while (n--)
+			dma_fence_put(fences[n]);
+		kfree(fences);
+		return -ENOMEM;
+	}
+	submit->end = &array->base;
+	return 0;
+}
+
+/* What jobs wait for, and what waits for them. Under all dma_resvs. */
+static int submit_add_dependencies(struct submit *submit)
+{
+	int err = submit_await_others(submit);
+
+	if (!err)
+		err = submit_depend(submit);
+	return err ?: submit_make_end(submit);
+}
+
+/* The buffers have the last of the jobs on each engine: who waits for it waits for all. */
+static void submit_add_to_resvs(struct submit *submit)
+{
+	const struct npu_externals *externals = submit->run->externals;
+	enum dma_resv_usage usage;
+	struct dma_fence *last;
+	u32 i, e;
+
+	for (e = 0; e < submit->run->order.engines; e++) {
+		last = npumem_order_last(&submit->run->order, e);
+		for (i = 0; last && i < externals->resv_count; i++) {
+			usage = externals->resvs[i].writers ? DMA_RESV_USAGE_WRITE :
+							      DMA_RESV_USAGE_READ;
+			dma_resv_add_fence(externals->objs[i]->resv, last, usage);
+		}
+	}
 }
 
 /* Arm and push the jobs, which cannot fail. Under run->lock and all dma_resvs. */
 static void submit_push(struct submit *submit)
 {
-	const struct npu_externals *externals = submit->run->externals;
 	bool cookie = dma_fence_begin_signalling();
 	struct npu_run *run = submit->run;
-	struct dma_fence *last = NULL;
 	struct npu_job *job;
 	u32 i;
 
-	if (submit->gate)
+	if (submit->gate) {
+		dma_fence_put(run->gate);
+		run->gate = dma_fence_get(submit->gate->fence);
 		npumem_gate_arm(submit->gate);
+	}
 	submit->gate = NULL;
+	/* Before any of them may have ended. */
+	submit_add_to_resvs(submit);
 	for (i = 0; i < submit->job_count; i++) {
 		job = submit->jobs[i];
 		WRITE_ONCE(run->submitted, run->submitted + job->count);
-		npumem_job_arm(job);
-		dma_fence_put(last);
-		last = dma_fence_get(job->fence);
-		/* The scheduler owns the job from here on. */
+		drm_sched_job_arm(&job->base);
+		/* The scheduler's from here on. */
 		submit->jobs[i] = NULL;
 		drm_sched_entity_push_job(&job->base);
 	}
-	/* Jobs end in order, so that it is enough to wait for the last one. */
-	for (i = 0; i < externals->resv_count; i++)
-		dma_resv_add_fence(externals->objs[i]->resv, last,
-				   externals->resvs[i].writers ? DMA_RESV_USAGE_WRITE :
-								 DMA_RESV_USAGE_READ);
+	/* What stands for several has their errors only if it is told of them one by one. */
+	dma_fence_enable_sw_signaling(submit->end);
 	for (i = 0; i < submit->args->out_syncs.count; i++) {
 		if (submit->chains[i]) {
-			drm_syncobj_add_point(submit->syncobjs[i], submit->chains[i], last,
+			drm_syncobj_add_point(submit->syncobjs[i], submit->chains[i], submit->end,
 					      submit->out[i].point);
 			submit->chains[i] = NULL;
 		} else {
-			drm_syncobj_replace_fence(submit->syncobjs[i], last);
+			drm_syncobj_replace_fence(submit->syncobjs[i], submit->end);
 		}
 	}
-	npumem_cpu_access_end_after(submit->access, last);
+	npumem_cpu_access_end_after(submit->access, submit->end);
 	submit->access = NULL;
-	dma_fence_put(run->last);
-	run->last = last;
 	dma_fence_end_signalling(cookie);
 }
 
@@ -677,7 +807,11 @@ static int submit_locked(struct submit *submit)
 	}
 	err = submit_check_bound(submit);
 	if (!err)
-		err = submit_states(submit);
+		err = submit_reserve(submit);
+	if (err)
+		return err;
+	npumem_order_mark(&submit->run->order, &submit->mark);
+	err = submit_states(submit);
 	if (err)
 		return err;
 	/* What cannot be told of a refusal is said while there is something to refuse. */

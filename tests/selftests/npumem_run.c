@@ -105,6 +105,8 @@ TEST_F(run, create_bad_arguments)
 		{ "plan", { .plan = 0x7fffffff }, -ENOENT },
 		{ "bank", { .bank = 0x7fffffff }, -EINVAL },
 		{ "flags", { .flags = 1 }, -EINVAL },
+		{ "pad", { .pad = 1 }, -EINVAL },
+		{ "priority", { .priority = 3 }, -EINVAL },
 		{ "host_bo", { .host_bo = 0x7fffffff }, -EINVAL },
 	};
 	struct drm_npumem_run_create args;

@@ -519,6 +519,18 @@ struct drm_npumem_plan_read {
 /* ------------------------------------------------------------ runs and jobs */
 
 /**
+ * enum drm_npumem_priority - whose jobs an engine executes first
+ * @NPUMEM_PRIORITY_NORMAL: those of most runs
+ * @NPUMEM_PRIORITY_LOW: when none of a higher one wait
+ * @NPUMEM_PRIORITY_HIGH: before all others; EACCES without CAP_SYS_NICE
+ */
+enum drm_npumem_priority {
+	NPUMEM_PRIORITY_NORMAL = 0,
+	NPUMEM_PRIORITY_LOW = 1,
+	NPUMEM_PRIORITY_HIGH = 2,
+};
+
+/**
  * struct drm_npumem_run_create - DRM_IOCTL_NPUMEM_RUN_CREATE
  * @plan: handle of a READY plan (EBUSY while pending, ENOEXEC if failed)
  * @bank: carveout bank to take the arena from
@@ -527,6 +539,8 @@ struct drm_npumem_plan_read {
  * @arena_bo: out: GEM handle of the arena, for mmap (inputs, outputs)
  * @host_bo: in: GEM handle of a system BO of at least the plan's host_size, or
  *	zero if that is zero
+ * @priority: enum drm_npumem_priority
+ * @pad: zero
  *
  * The arena's bytes are zero. Inputs and state are LIVE. ENOSPC: as BO_CREATE says.
  *
@@ -549,6 +563,8 @@ struct drm_npumem_run_create {
 	__u32 handle;
 	__u32 arena_bo;
 	__u32 host_bo;
+	__u32 priority;
+	__u32 pad;
 };
 
 /**
@@ -671,6 +687,12 @@ struct drm_npumem_job {
  * @pad: zero
  * @verdict: room for struct npumem_verdict: rule, step, tile of a job refused
  *
+ * Jobs may be on several engines. Those of a run on one engine execute in their order; between
+ * engines one waits for those before it whose bytes it needs or takes, as the plan says, and for
+ * no others, so that they run beside each other. @in_syncs are waited for by these jobs
+ * and by all that are submitted later; @out_syncs are signalled when these and all that
+ * were submitted before have ended.
+ *
  * All jobs go or none does, edges included. EPERM: a tile's state forbids the
  * access, or the run is not in the job's block (the verdict says which). ENXIO: a
  * job accesses an external tensor that is bound to nothing: @failed_job and the
@@ -700,10 +722,11 @@ struct drm_npumem_job {
  * Signals do not interrupt it, but fatal ones do. If it is killed in the midst, the
  * run is lost, as if a job had failed.
  *
- * Engine time is shared out among users (uids) that have jobs to run, and what a user
- * has among its open files, equally: whose jobs have had least is next. What a file
- * has queued delays nobody else's jobs by more than the one that is in flight. Jobs
- * are not preempted, but one that takes too long (engine sim: 10 s) fails with
+ * Engine time is shared out among users (uids) that have jobs to run at the highest priority
+ * at which anybody has, and what a user has among its open files, equally: whose jobs have had
+ * least is next. What a file has queued delays nobody else's jobs of that priority by more than
+ * those that are in flight: one, or as many as the engine takes at a time. Jobs are not
+ * preempted, but one that takes too long (engine sim: 10 s) fails with
  * ETIMEDOUT. Closing the file cancels jobs that have not begun (ECANCELED), at once,
  * whatever they wait for. RUN_DESTROY does not: they go when @in_syncs have signalled.
  */
