@@ -9,16 +9,23 @@
  * notes that it made progress; each chunk is touched under drm_dev_enter(), so
  * that unplug never waits for more than a chunk.
  *
+ * Devices have a second engine of the kind, "sim-copy", which carries out transfers and copies
+ * beside the other one, as a DMA engine does.
+ *
  * A job hangs if it makes no progress for hang_ms. A job that does make progress may not
  * keep others waiting for ever either: it is aborted after job_ms, and the next job waits
  * for no more than that.
  *
  * For tests (debugfs, CAP_SYS_ADMIN): pause holds jobs back before they touch
- * anything, ns_per_byte slows them down, hang_next and fail_next spoil as many
- * of the next jobs.
+ * anything, hang_next and fail_next spoil as many of the next jobs. ns_per_byte slows jobs
+ * down; bytes_per_second and job_ns give an engine a speed: a job takes job_ns, and for the bytes
+ * that it reads and writes the time that they take at that rate, or as long as it
+ * does take, if that is longer. transfer_bytes_per_second is the rate of transfers, if it is
+ * another.
  */
 #include <linux/capability.h>
 #include <linux/debugfs.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -49,7 +56,10 @@
  * @paused: no job begins, and none is late
  * @hang_next: number of jobs to come that will hang
  * @fail_next: number of jobs to come that will fail
- * @ns_per_byte: time that a byte read or written takes at least
+ * @ns_per_byte: time that a byte read or written takes beside what it takes anyway
+ * @bytes_per_second: the most bytes a second that a job reads and writes, or 0
+ * @transfer_bytes_per_second: the same of its transfers, or 0: @bytes_per_second is
+ * @job_ns: the least time that a job takes
  * @hang_ms: time without progress after which a job hangs
  * @job_ms: time after which it is aborted whatever it does
  *
@@ -71,6 +81,9 @@ struct sim {
 	atomic_t hang_next;
 	atomic_t fail_next;
 	u32 ns_per_byte;
+	u32 job_ns;
+	u64 bytes_per_second;
+	u64 transfer_bytes_per_second;
 	u32 hang_ms;
 	u32 job_ms;
 };
@@ -83,7 +96,10 @@ struct sim_op {
 	u64 digest; /* mix */
 	u32 access; /* number within the step */
 	u64 copied; /* copy: bytes moved to, or from, the bounce buffer */
-	u8 *host;   /* transfer: its first byte in the host BO */
+	u8 *host;   /* transfer: its first byte in the host BO; NULL for a step */
+	u64 bytes;  /* of steps, read and written yet */
+	u64 moved;  /* of transfers */
+	ktime_t began;
 };
 
 typedef void (*sim_chunk_fn)(struct sim_op *op, u8 *bytes, u64 linear, size_t length);
@@ -151,10 +167,8 @@ static void sim_from_host(struct sim_op *op, u8 *bytes, u64 linear, size_t lengt
 
 /* ---------------------------------------------------------------- execution */
 
-/* Wait as long as so many bytes take at the speed asked for, or until the job is aborted. */
-static int sim_delay(struct sim *sim, u64 bytes)
+static int sim_sleep(struct sim *sim, u64 ns)
 {
-	u64 ns = bytes * READ_ONCE(sim->ns_per_byte);
 	u64 slice;
 
 	while (ns) {
@@ -168,12 +182,39 @@ static int sim_delay(struct sim *sim, u64 bytes)
 	return 0;
 }
 
+/* Until the job may have done what it has done; cut short by an abort. */
+static int sim_keep_pace(struct sim_op *op)
+{
+	u64 rate = READ_ONCE(op->sim->bytes_per_second);
+	u64 transfer_rate = READ_ONCE(op->sim->transfer_bytes_per_second) ?: rate;
+	u64 ns = READ_ONCE(op->sim->job_ns);
+	s64 early;
+
+	if (rate)
+		ns += mul_u64_u64_div_u64(op->bytes, NSEC_PER_SEC, rate);
+	if (transfer_rate)
+		ns += mul_u64_u64_div_u64(op->moved, NSEC_PER_SEC, transfer_rate);
+	if (!ns)
+		return 0;
+	early = ktime_to_ns(ktime_sub(ktime_add_ns(op->began, ns), ktime_get()));
+	return early > 0 ? sim_sleep(op->sim, early) : 0;
+}
+
+/* The time that this many bytes more take. */
+static int sim_delay(struct sim_op *op, u64 bytes)
+{
+	int err = sim_sleep(op->sim, bytes * READ_ONCE(op->sim->ns_per_byte));
+
+	*(op->host ? &op->moved : &op->bytes) += bytes;
+	return err ?: sim_keep_pace(op);
+}
+
 /* Between two chunks: why the job is to end, or 0. */
 static int sim_go_on(struct sim_op *op)
 {
 	if (sim_ended(op->sim))
 		return sim_end_error(op->sim);
-	/* Its client is gone: nobody waits for what it would compute. */
+	/* The run has failed or its file is closed: nobody waits for the result. */
 	if (npumem_run_error(op->job->run))
 		return -ECANCELED;
 	return 0;
@@ -206,7 +247,7 @@ static int sim_access(struct sim_op *op, u32 position, u32 access, sim_chunk_fn 
 	while ((length = sim_chunk(op, &ranges, fn)) > 0) {
 		WRITE_ONCE(op->sim->progress_at, jiffies);
 		cond_resched();
-		err = sim_delay(op->sim, length);
+		err = sim_delay(op, length);
 		if (err)
 			return err;
 	}
@@ -272,6 +313,7 @@ static int sim_transfer(struct sim_op *op, u32 position, const struct npumem_pos
 		return -EFAULT;
 	/* A transfer has two accesses, of which this is the one of the arena. */
 	err = sim_access(op, position, out ? 0 : 1, out ? sim_to_host : sim_from_host);
+	op->host = NULL;
 	if (!err)
 		npumem_job_transferred(op->job, op->job->first + position);
 	return err;
@@ -316,7 +358,10 @@ static int sim_execute(struct sim *sim, struct npu_job *job)
 	/* The job's time begins only now, or it would include a pause. */
 	WRITE_ONCE(sim->progress_at, jiffies);
 	WRITE_ONCE(sim->started_at, jiffies);
-
+	op.began = ktime_get();
+	err = sim_keep_pace(&op);
+	if (err)
+		return err;
 	for (p = 0; p < job->count; p++) {
 		err = sim_position(&op, p);
 		if (err)
@@ -380,6 +425,16 @@ static int sim_check(struct npu_engine *engine, struct npu_job *job, u32 *ticks)
 	default:
 		return -EINVAL;
 	}
+}
+
+static int sim_copy_check(struct npu_engine *engine, struct npu_job *job, u32 *ticks)
+{
+	int err = sim_check(engine, job, ticks);
+	const struct npumem_sim_command *command = job->commands;
+
+	if (!err && command->op != NPUMEM_SIM_NOP && command->op != NPUMEM_SIM_COPY)
+		return -EOPNOTSUPP;
+	return err;
 }
 
 static void sim_start(struct npu_engine *engine, struct npu_job *job)
@@ -507,6 +562,21 @@ static int sim_u32_set(void *data, u64 value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(sim_u32_fops, sim_u32_get, sim_u32_set, "%llu\n");
 
+static int sim_u64_get(void *data, u64 *value)
+{
+	*value = READ_ONCE(*(u64 *)data);
+	return 0;
+}
+
+static int sim_u64_set(void *data, u64 value)
+{
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	WRITE_ONCE(*(u64 *)data, value);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(sim_u64_fops, sim_u64_get, sim_u64_set, "%llu\n");
+
 static int sim_count_get(void *data, u64 *value)
 {
 	*value = atomic_read(data);
@@ -530,6 +600,10 @@ static void sim_debugfs(struct npu_engine *engine, struct dentry *dir)
 
 	debugfs_create_file("pause", 0600, dir, sim, &sim_pause_fops);
 	debugfs_create_file("ns_per_byte", 0600, dir, &sim->ns_per_byte, &sim_u32_fops);
+	debugfs_create_file("job_ns", 0600, dir, &sim->job_ns, &sim_u32_fops);
+	debugfs_create_file("bytes_per_second", 0600, dir, &sim->bytes_per_second, &sim_u64_fops);
+	debugfs_create_file("transfer_bytes_per_second", 0600, dir, &sim->transfer_bytes_per_second,
+			    &sim_u64_fops);
 	debugfs_create_file("hang_ms", 0600, dir, &sim->hang_ms, &sim_u32_fops);
 	debugfs_create_file("job_ms", 0600, dir, &sim->job_ms, &sim_u32_fops);
 	debugfs_create_file("hang_next", 0600, dir, &sim->hang_next, &sim_count_fops);
@@ -547,10 +621,30 @@ static const struct npu_engine_ops sim_ops = {
 	.debugfs = sim_debugfs,
 };
 
-const struct npu_engine_desc npumem_engine_sim = {
-	.name = NPUMEM_SIM_NAME,
-	.owner = THIS_MODULE,
-	.ops = &sim_ops,
-	.flags = NPUMEM_ENGINE_TRANSFERS,
-	.version = NPUMEM_SIM_VERSION,
+static const struct npu_engine_ops sim_copy_ops = {
+	.init = sim_init,
+	.fini = sim_fini,
+	.check = sim_copy_check,
+	.start = sim_start,
+	.late = sim_is_late,
+	.drain = sim_drain,
+	.stop = sim_stop,
+	.debugfs = sim_debugfs,
+};
+
+const struct npu_engine_desc npumem_sim_engines[NPUMEM_SIM_ENGINES] = {
+	{
+		.name = NPUMEM_SIM_NAME,
+		.owner = THIS_MODULE,
+		.ops = &sim_ops,
+		.flags = NPUMEM_ENGINE_TRANSFERS,
+		.version = NPUMEM_SIM_VERSION,
+	},
+	{
+		.name = NPUMEM_SIM_COPY_NAME,
+		.owner = THIS_MODULE,
+		.ops = &sim_copy_ops,
+		.flags = NPUMEM_ENGINE_TRANSFERS,
+		.version = NPUMEM_SIM_VERSION,
+	},
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Platform driver of devices whose engine is "sim": those of the device tree, and the
- * one of ordinary memory that a module parameter asks for.
+ * Platform driver of devices whose engines are "sim" and "sim-copy": those of the device
+ * tree, and the one of ordinary memory that a module parameter asks for.
  */
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
@@ -29,7 +29,7 @@ static int sim_probe(struct platform_device *pdev)
 	err = dma_coerce_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 	if (err)
 		return dev_err_probe(&pdev->dev, err, "no DMA\n");
-	return npumem_device_probe_software(&pdev->dev, &npumem_engine_sim, 1, mib,
+	return npumem_device_probe_software(&pdev->dev, npumem_sim_engines, NPUMEM_SIM_ENGINES, mib,
 					    mib ? software_count : 0);
 }
 

@@ -9,8 +9,10 @@
 #include <linux/types.h>
 
 /* Name and version of the engine's commands, as struct drm_npumem_engine has them. */
-#define NPUMEM_SIM_NAME	   "sim"
-#define NPUMEM_SIM_VERSION 1
+#define NPUMEM_SIM_NAME	     "sim"
+#define NPUMEM_SIM_VERSION   1
+/* Its companion takes the same commands, but no others than NPUMEM_SIM_NOP and NPUMEM_SIM_COPY. */
+#define NPUMEM_SIM_COPY_NAME "sim-copy"
 
 /**
  * enum npumem_sim_op - what is done with each step of a job

@@ -218,20 +218,42 @@ int npu_sync_signalled(int fd, uint32_t handle, uint64_t point)
 	return err ? err : 1;
 }
 
-int npu_sync_status(int fd, uint32_t handle)
+/* What a sync file says of a syncobj's fence, which may stand for several. */
+static int sync_info(int fd, uint32_t handle, struct sync_file_info *info,
+		     struct sync_fence_info fences[8])
 {
-	struct sync_fence_info fence = { 0 };
-	struct sync_file_info info = {
-		.num_fences = 1,
-		.sync_fence_info = (uintptr_t)&fence,
-	};
 	int file, err;
 
+	*info = (struct sync_file_info){ .num_fences = 8, .sync_fence_info = (uintptr_t)fences };
 	if (drmSyncobjExportSyncFile(fd, handle, &file))
 		return -ENOENT;
-	err = npu_ioctl(file, SYNC_IOC_FILE_INFO, &info);
+	err = npu_ioctl(file, SYNC_IOC_FILE_INFO, info);
 	close(file);
+	return err;
+}
+
+int npu_sync_status(int fd, uint32_t handle)
+{
+	struct sync_fence_info fences[8] = { 0 };
+	struct sync_file_info info;
+	int err = sync_info(fd, handle, &info, fences);
+
 	return err ? err : info.status;
+}
+
+int64_t npu_sync_time(int fd, uint32_t handle)
+{
+	struct sync_fence_info fences[8] = { 0 };
+	struct sync_file_info info;
+	int64_t last = -1;
+	uint32_t i;
+
+	if (sync_info(fd, handle, &info, fences) || !info.status)
+		return -1;
+	for (i = 0; i < info.num_fences; i++)
+		if ((int64_t)fences[i].timestamp_ns > last)
+			last = fences[i].timestamp_ns;
+	return last;
 }
 
 struct drm_npumem_log npu_log(struct npu_log *log, uint32_t level)
@@ -301,6 +323,11 @@ int npu_knob(const char *name, unsigned long value)
 
 int npu_module_load(const char *name)
 {
+	return npu_module_load_with(name, "");
+}
+
+int npu_module_load_with(const char *name, const char *parameters)
+{
 	char path[256];
 	int fd, err;
 
@@ -308,7 +335,7 @@ int npu_module_load(const char *name)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	err = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+	err = syscall(SYS_finit_module, fd, parameters, 0) ? -errno : 0;
 	close(fd);
 	return err;
 }

@@ -64,6 +64,8 @@ int npu_sync_signalled(int fd, uint32_t handle, uint64_t point);
  * negative errno signalled with that error.
  */
 int npu_sync_status(int fd, uint32_t handle);
+/* When the fence in a binary syncobj was signalled, CLOCK_MONOTONIC ns; -1: it was not. */
+int64_t npu_sync_time(int fd, uint32_t handle);
 
 /* An array of user memory for an ioctl. */
 #define NPU_ARRAY(records, n)                   \
@@ -114,6 +116,7 @@ int npu_knob_of(int fd, const char *name, unsigned long value);
  * looked for where scripts/qemu-run puts it, beside the tests' directory.
  */
 int npu_module_load(const char *name);
+int npu_module_load_with(const char *name, const char *parameters);
 int npu_module_unload(const char *name);
 
 /* Runs all functions at once, each in a thread and with @data, until all have ended. */

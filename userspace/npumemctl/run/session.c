@@ -79,6 +79,15 @@ static int open_device(struct session *s)
 	for (uint32_t i = 0; i < count && s->engine == NPUMEM_NONE; i++)
 		if (fits(s, &engines[i]))
 			s->engine = engines[i].index;
+	s->transfer_engine = s->engine;
+	for (uint32_t i = 0; i < count && !s->args->one_engine; i++) {
+		if (engines[i].index != s->engine &&
+		    (engines[i].flags & (NPUMEM_ENGINE_TRANSFERS | NPUMEM_ENGINE_PROCESS)) ==
+			    NPUMEM_ENGINE_TRANSFERS) {
+			s->transfer_engine = engines[i].index;
+			break;
+		}
+	}
 	free(engines);
 	return s->engine == NPUMEM_NONE ? no_engine(s) : EXIT_OK;
 }
@@ -391,21 +400,30 @@ static int add_job(struct session *s, struct batch *batch, struct drm_npumem_job
 	return status;
 }
 
-/*
- * A job of some positions. What computes the model has a command for each step; transfers have
- * none.
- */
-static struct drm_npumem_job job_of(const struct session *s, uint32_t first, uint32_t count)
+static bool is_transfer(const struct session *s, uint32_t position)
 {
-	const struct npumem_position *p = &s->file.plan->positions[first];
+	return s->file.plan->positions[position].kind != NPUMEM_POSITION_STEP;
+}
 
+/*
+ * A job of a position and of those after it, up to @most in all, that are for the same engine. What
+ * computes the model has a command for each step, and so a job for each; transfers have none.
+ */
+static struct drm_npumem_job next_job(struct session *s, uint32_t first, uint32_t most)
+{
+	uint32_t index = s->file.plan->positions[first].index;
+	bool transfer = is_transfer(s, first);
+	uint32_t count = 1;
+
+	while (count < most && is_transfer(s, first + count) == transfer)
+		count++;
+	if (transfer)
+		return npumem_job_positions(s->transfer_engine, first, count, NULL, 0);
 	if (!s->computes)
 		return npumem_job_positions(s->engine, first, count, &s->command,
 					    sizeof(s->command));
-	if (p->kind != NPUMEM_POSITION_STEP)
-		return npumem_job_positions(s->engine, first, count, NULL, 0);
-	return npumem_job_positions(s->engine, first, count, s->compute.steps[p->index],
-				    (uint32_t)s->compute.sizes[p->index]);
+	return npumem_job_positions(s->engine, first, count, s->compute.steps[index],
+				    (uint32_t)s->compute.sizes[index]);
 }
 
 /*
@@ -425,12 +443,13 @@ static int submit_path(struct session *s, struct batch *batch, const struct path
 
 		uint32_t many = s->computes ? 1 : block->position_count / batch->most + 1;
 
-		for (uint32_t p = 0; status == EXIT_OK && p < block->position_count; p += many) {
+		for (uint32_t p = 0; status == EXIT_OK && p < block->position_count;) {
 			uint32_t left = block->position_count - p;
+			struct drm_npumem_job job =
+				next_job(s, block->first_position + p, left < many ? left : many);
 
-			status = add_job(s, batch,
-					 job_of(s, block->first_position + p,
-						left < many ? left : many));
+			status = add_job(s, batch, job);
+			p += job.position_count;
 		}
 		if (status == EXIT_OK && path->steps[i].edge != NPUMEM_NONE)
 			status = add_job(s, batch, npumem_job_edge(path->steps[i].edge));

@@ -24,6 +24,7 @@
  * @objective: enum drm_npumem_objective, for npumemd
  * @timeout: seconds that planning may take, and each inference
  * @carveout: external tensors are bound to a BO in the carveout, not in system memory
+ * @one_engine: transfers go to the steps' engine, even if there is another one for them
  */
 struct session_args {
 	const char *device;
@@ -34,6 +35,7 @@ struct session_args {
 	uint32_t objective;
 	double timeout;
 	bool carveout;
+	bool one_engine;
 };
 
 /*
@@ -45,7 +47,7 @@ struct session_args {
  * @external: BO that all external tensors are bound to; NULL: there are none
  * @external_offset: per tensor, where it is in @external, in bytes
  * @arena, @host_bytes, @external_bytes: the mappings of arena, @host and @external
- * @engine: number of the engine that jobs go to
+ * @engine, @transfer_engine: numbers of the engines that steps and transfers go to
  * @computes: @engine computes the model, by @compute, instead of operator "mix"
  * @command: what "sim" is told to do with each step
  * @sync: syncobj of the last job
@@ -72,6 +74,7 @@ struct session {
 	uint8_t *host_bytes;
 	uint8_t *external_bytes;
 	uint32_t engine;
+	uint32_t transfer_engine;
 	struct npumem_sim_command command;
 	struct compute compute;
 	bool computes;
