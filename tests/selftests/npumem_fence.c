@@ -55,7 +55,7 @@ FIXTURE_SETUP(fence)
 	ASSERT_GE(self->far, 0);
 	self->model = model_branches();
 	self->far_model = model_chain();
-	ASSERT_EQ(0, npu_knob_of(self->far, "pause", 1));
+	ASSERT_EQ(0, npu_knob_of(self->far, "sim/pause", 1));
 	ASSERT_EQ(0, world_open(&self->w, self->fd, &self->model));
 	ASSERT_EQ(0, world_open(&self->far_w, self->far, &self->far_model));
 	ASSERT_EQ(0, make_gate(self));
@@ -64,7 +64,7 @@ FIXTURE_SETUP(fence)
 
 static int open_gate(FIXTURE_DATA(fence) * self)
 {
-	return npu_knob_of(self->far, "pause", 0);
+	return npu_knob_of(self->far, "sim/pause", 0);
 }
 
 FIXTURE_TEARDOWN(fence)

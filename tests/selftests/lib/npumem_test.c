@@ -393,7 +393,7 @@ int npu_knob_of(int fd, const char *name, unsigned long value)
 	device = realpath(path, NULL);
 	if (!device)
 		return -errno;
-	snprintf(pattern, sizeof(pattern), "/sys/kernel/debug/{accel,dri}/%s/sim/%s",
+	snprintf(pattern, sizeof(pattern), "/sys/kernel/debug/{accel,dri}/%s/%s",
 		 strrchr(device, '/') + 1, name);
 	free(device);
 	if (glob(pattern, GLOB_BRACE, NULL, &found))

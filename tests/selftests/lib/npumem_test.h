@@ -108,7 +108,7 @@ int npu_knob_set(int fd, unsigned long value);
 int npu_knob(const char *name, unsigned long value);
 /* Write a text to a file of sysfs or the like: 0 or a negative errno. */
 int npu_write(const char *path, const char *text);
-/* The knob of one device. */
+/* The knob of one device, of any of its engines: ENGINE/NAME. */
 int npu_knob_of(int fd, const char *name, unsigned long value);
 
 /*
