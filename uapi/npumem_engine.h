@@ -14,6 +14,9 @@
  *   the job's commands, at commands_offset
  *   the bytes of each access, at its offset: by linear index (npumem_graph.h), without gaps
  *
+ * Where the commands have a relocation (struct drm_npumem_relocation) the window has the offset of
+ * the byte that it names, or NPUMEM_ENGINE_NOWHERE if that is another position's.
+ *
  * Commands and accesses begin at multiples of NPUMEM_ENGINE_ALIGN. What a step only writes is
  * zero at first. From the commit until the next task is fetched the window is the
  * driver's: what is written there meanwhile may spoil the engine's own results, or is lost.
@@ -39,6 +42,9 @@ extern "C" {
 
 #define NPUMEM_ENGINE_ALIGN  64
 #define NPUMEM_ENGINE_JOB_MS 10000
+
+/* As the offset of a byte: it is not in the window. */
+#define NPUMEM_ENGINE_NOWHERE (~(__u64)0)
 
 /* Of an access: the bytes are those that the step reads; what is there is written back. */
 #define NPUMEM_ENGINE_ACCESS_READ  (1u << 0)

@@ -137,6 +137,8 @@ static inline bool npumem_attachment_attached(const struct npu_attachment *att)
 /* task.c */
 
 /*
+ * Positions are numbers within the job.
+ *
  * Bytes of the window that the task of a step takes; more than max: some number that is.
  * -EINTR: npuv_tick(), see there, said so.
  */

@@ -29,7 +29,7 @@
 #include <linux/slab.h>
 
 #include "job/engine.h"
-#include "job/job.h"
+#include "job/range.h"
 #include "process.h"
 
 /* How often it is looked at whether a job's client is still there. */
@@ -160,8 +160,8 @@ static int slot_execute(struct npu_slot *slot, struct npu_attachment *att, struc
 	int err = attachment_wait(slot, att, job->run);
 
 	deadline = limit_at(jiffies, NPUMEM_ENGINE_JOB_MS);
-	for (p = job->first; !err && p < job->first + job->count; p++) {
-		switch (npuv_position(job->run->plan->v, p)->kind) {
+	for (p = 0; !err && p < job->count; p++) {
+		switch (npumem_job_position(job, p)->kind) {
 		case NPUMEM_POSITION_STEP:
 			err = step_execute(slot, att, job, p, deadline);
 			break;
@@ -200,10 +200,10 @@ static int check_sizes(const struct npu_job *job, u64 max, u32 *ticks)
 	u32 p;
 	int err;
 
-	for (p = job->first; p < job->first + job->count; p++) {
+	for (p = 0; p < job->count; p++) {
 		if (npuv_tick(ticks, 1))
 			return -EINTR;
-		if (npuv_position(job->run->plan->v, p)->kind != NPUMEM_POSITION_STEP)
+		if (npumem_job_position(job, p)->kind != NPUMEM_POSITION_STEP)
 			continue;
 		err = npumem_task_size(job, p, max, ticks, &size);
 		if (err)
@@ -221,9 +221,6 @@ static int slot_check(struct npu_engine *engine, struct npu_job *job, u32 *ticks
 	struct npu_attachment *att;
 	u64 size = 0;
 
-	/* A process knows no addresses: accesses are where its window's table says. */
-	if (job->relocation_count)
-		return -EOPNOTSUPP;
 	spin_lock(&slot->lock);
 	att = npumem_attachment_for(slot, job->run->file);
 	if (att) {

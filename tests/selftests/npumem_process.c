@@ -147,6 +147,70 @@ TEST_F(process, takes_a_job_step_by_step)
 	reference_free(&self->model, ref);
 }
 
+/* One field of one relocation made wrong. */
+TEST_F(process, bad_relocations)
+{
+	static const struct {
+		const char *what;
+		struct drm_npumem_relocation relocation;
+		int err;
+	} cases[] = {
+		{ "offset, not aligned", { .offset = 4 }, -EINVAL },
+		{ "offset, behind the commands", { .offset = 16 }, -EINVAL },
+		{ "position", { .position = 2 }, -EINVAL },
+		{ "access", { .access = 2 }, -EINVAL },
+		{ "delta", { .delta = SIZE }, -EINVAL },
+		{ "pad", { .pad = 1 }, -EINVAL },
+		{ "none", { .offset = 8, .position = 1, .access = 1, .delta = SIZE - 1 }, 0 },
+	};
+	struct drm_npumem_job job = attach_job(&self->w, CHAIN_COPY);
+	const uint64_t commands[2] = { 0 };
+	struct drm_npumem_submit args;
+	unsigned int i;
+
+	job.position_count = 2;
+	job.commands = NPU_BUFFER(commands);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		job.relocations = NPU_ARRAY(&cases[i].relocation, 1);
+		EXPECT_EQ(cases[i].err, world_submit(&self->w, &job, 1, &args))
+		TH_LOG("%s", cases[i].what);
+	}
+}
+
+/* Where the commands have an address the window has an offset in itself. */
+TEST_F(process, relocations_are_offsets_in_the_window)
+{
+	static const struct drm_npumem_relocation relocations[] = {
+		{ .offset = 0, .position = 0, .access = 0 },
+		{ .offset = 16, .position = 0, .access = 1, .delta = 17 },
+		{ .offset = 8, .position = 1, .access = 0, .delta = SIZE - 1 },
+	};
+	const uint64_t commands[4] = { 1, 2, 3, 4 };
+	struct drm_npumem_job job = attach_job(&self->w, CHAIN_COPY);
+	struct drm_npumem_submit args;
+	struct npumem_engine_next task;
+	uint64_t seen[4];
+
+	job.position_count = 2;
+	job.commands = NPU_BUFFER(commands);
+	job.relocations = NPU_ARRAY(relocations, 3);
+	ASSERT_EQ(0, world_submit(&self->w, &job, 1, &args));
+	ASSERT_EQ(0, attach_fetch(&self->engine, &task));
+	memcpy(seen, self->engine.window + task.commands_offset, sizeof(seen));
+	EXPECT_EQ(attach_access(&self->engine, 0).offset, seen[0]);
+	EXPECT_EQ(NPUMEM_ENGINE_NOWHERE, seen[1]);
+	EXPECT_EQ(attach_access(&self->engine, 1).offset + 17, seen[2]);
+	EXPECT_EQ(4, seen[3]);
+	ASSERT_EQ(0, attach_commit(&self->engine, task.task, 0));
+	ASSERT_EQ(0, attach_fetch(&self->engine, &task));
+	memcpy(seen, self->engine.window + task.commands_offset, sizeof(seen));
+	EXPECT_EQ(NPUMEM_ENGINE_NOWHERE, seen[0]);
+	EXPECT_EQ(attach_access(&self->engine, 0).offset + SIZE - 1, seen[1]);
+	EXPECT_EQ(NPUMEM_ENGINE_NOWHERE, seen[2]);
+	EXPECT_EQ(0, attach_commit(&self->engine, task.task, 0));
+	EXPECT_EQ(0, attach_outcome(&self->w));
+}
+
 /* One call commits a task and fetches the next. */
 TEST_F(process, commits_and_fetches_at_once)
 {
