@@ -156,6 +156,7 @@ static void submit(int fd)
 		}
 		jobs[i].first_position = draw(4) ? draw(3) : draw(12);
 		jobs[i].position_count = draw(4) ? 1 : 1 + draw(4);
+		jobs[i].engine = draw(3);
 		commands[i].op = draw(4);
 		commands[i].value = commands[i].op >= NPUMEM_SIM_FILL ? draw(200) : 0;
 		if (!commands[i].op && draw(2))
