@@ -49,7 +49,7 @@ not() {
 
 shows_slot() {
 	npumemctl devices >devices.txt
-	grep -q '^  engine 1   process, version 0: transfers, process$' devices.txt
+	grep -q '^  engine 2   process, version 0: transfers, process$' devices.txt
 }
 
 hides_holders() {
