@@ -114,10 +114,11 @@ TRACE_EVENT(npumem_submit,
 );
 
 DECLARE_EVENT_CLASS(npumem_job,
-	TP_PROTO(u64 run, u32 position, u32 count, u32 commands, int error),
-	TP_ARGS(run, position, count, commands, error),
+	TP_PROTO(u64 run, u32 engine, u32 position, u32 count, u32 commands, int error),
+	TP_ARGS(run, engine, position, count, commands, error),
 	TP_STRUCT__entry(
 		__field(u64, run)
+		__field(u32, engine)
 		__field(u32, position)
 		__field(u32, count)
 		__field(u32, commands)
@@ -125,23 +126,24 @@ DECLARE_EVENT_CLASS(npumem_job,
 	),
 	TP_fast_assign(
 		__entry->run = run;
+		__entry->engine = engine;
 		__entry->position = position;
 		__entry->count = count;
 		__entry->commands = commands;
 		__entry->error = error;
 	),
-	TP_printk("run=%llu position=%u count=%u commands=%u error=%d", __entry->run,
-		  __entry->position, __entry->count, __entry->commands,
+	TP_printk("run=%llu engine=%u position=%u count=%u commands=%u error=%d", __entry->run,
+		  __entry->engine, __entry->position, __entry->count, __entry->commands,
 		  __entry->error)
 );
 
 DEFINE_EVENT(npumem_job, npumem_job_start,
-	TP_PROTO(u64 run, u32 position, u32 count, u32 commands, int error),
-	TP_ARGS(run, position, count, commands, error));
+	TP_PROTO(u64 run, u32 engine, u32 position, u32 count, u32 commands, int error),
+	TP_ARGS(run, engine, position, count, commands, error));
 
 DEFINE_EVENT(npumem_job, npumem_job_end,
-	TP_PROTO(u64 run, u32 position, u32 count, u32 commands, int error),
-	TP_ARGS(run, position, count, commands, error));
+	TP_PROTO(u64 run, u32 engine, u32 position, u32 count, u32 commands, int error),
+	TP_ARGS(run, engine, position, count, commands, error));
 
 /* A job was refused by tile states (error -EPERM), or failed on its engine. */
 TRACE_EVENT(npumem_fault,

@@ -22,7 +22,8 @@
 
 void npumem_job_begin(struct npu_job *job)
 {
-	trace_npumem_job_start(job->run->id, job->first, job->count, job->commands_size, 0);
+	trace_npumem_job_start(job->run->id, job->engine->index, job->first, job->count,
+			       job->commands_size, 0);
 	npumem_job_dma_begin(job);
 	npumem_engine_started(job->engine, job);
 }
@@ -67,7 +68,8 @@ void npumem_job_done(struct npu_job *job, int error)
 	struct dma_fence *fence;
 	LIST_HEAD(skipped);
 
-	trace_npumem_job_end(run->id, job->first, job->count, job->commands_size, error);
+	trace_npumem_job_end(run->id, job->engine->index, job->first, job->count,
+			     job->commands_size, error);
 	/* -ECANCELED is of a run that is lost already, which was recorded then. */
 	if (error && error != -ECANCELED) {
 		npumem_run_fail(run, error);

@@ -1,14 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Transfers of a plan beside its steps: the time of a network that is spilled, on one engine
-# and on two whose speeds are set, beside what the hazards of the plan let one expect.
+# Transfers of a plan beside its steps: a network that is spilled, on one engine and on two
+# whose speeds are set. The driver's trace says what ran while another engine did; how long
+# it took is told beside what the hazards of the plan let one expect, and judged by
+# `make bench`, which sets STEPS_MS and TRANSFERS_MS.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2154
 # shellcheck source=tests/e2e/lib.sh
 . /opt/npumem/e2e/lib.sh
 
 OVERLAP=${OVERLAP:-/opt/npumem/e2e/npumem_overlap}
+STEPS_MS=${STEPS_MS:-3000}
+TRANSFERS_MS=${TRANSFERS_MS:-2000}
+TRACING=/sys/kernel/tracing
 
 # speed ENGINE/KNOB RATE: bytes a second, 0 for as fast as it is.
 speed() {
@@ -17,44 +22,61 @@ speed() {
 	done
 }
 
-# took OPTION...: ms of a run of plan.json, whose outputs are equal; in $ms.
+# took OPTION...: run plan.json, whose outputs are equal; $ms are the time of the run, $beside
+# the jobs that began while a job of another engine ran.
 took() {
-	npumemctl run -j --plan plan.json "$@" "$graph" >run.json && equal run.json || return 1
+	echo >$TRACING/trace
+	echo 1 >$TRACING/events/npumem/npumem_job_start/enable
+	echo 1 >$TRACING/events/npumem/npumem_job_end/enable
+	npumemctl run -j --plan plan.json "$@" "$graph" >run.json
+	code=$?
+	echo 0 >$TRACING/events/npumem/enable
+	[ $code = 0 ] && equal run.json || return 1
 	ms=$(awk "BEGIN { print int(1000 * $(field run_seconds run.json)) }")
+	beside=$(awk '
+		match($0, / engine=[0-9]+/) {
+			engine = substr($0, RSTART + 8, RLENGTH - 8)
+			if (/npumem_job_end:/) {
+				ends++
+				delete runs[engine]
+				next
+			}
+			for (other in runs)
+				if (other != engine) {
+					beside++
+					break
+				}
+			runs[engine] = 1
+		}
+		END { print ends ? beside + 0 : "none" }' $TRACING/trace)
+	[ "$beside" != none ] || { echo "the trace has no jobs"; return 1; }
 }
 
-# within MEASURED EXPECTED: not less, and at most a quarter more. Jobs cost a little themselves.
-within() {
-	[ "$1" -ge $(($2 * 99 / 100)) ] && [ "$1" -le $(($2 * 5 / 4)) ] || {
-		echo "$1 ms, not about $2"
-		return 1
-	}
-}
-
-# overlap GRAPH BUDGET STEPS-MS TRANSFERS-MS OPTION...
+# overlap GRAPH BUDGET: no job runs beside another where there is one engine; with two, some
+# do, yet none sooner than it may: the time is never below that of the hazards.
 overlap() {
-	graph=$1 budget=$2 steps=$3 transfers=$4
-	shift 4
-	npumemctl plan --planner cosma --budget "$budget" "$@" "$graph" -o plan.json \
+	graph=$1 budget=$2
+	npumemctl plan --planner cosma --budget "$budget" "$graph" -o plan.json \
 		--blob plan.blob --graph-blob graph.blob || return 1
-	"$OVERLAP" graph.blob plan.blob "$steps" "$transfers" >speeds || return 1
+	"$OVERLAP" graph.blob plan.blob "$STEPS_MS" "$TRANSFERS_MS" >speeds || return 1
 	eval "$(cat speeds)"
 	speed sim/bytes_per_second "$steps_rate"
 	speed sim/transfer_bytes_per_second "$transfers_rate"
 	speed sim-copy/bytes_per_second "$transfers_rate"
 	took --one-engine || return 1
-	one=$ms
+	one=$ms one_beside=$beside
 	took || return 1
 	two=$ms
 	speed sim/bytes_per_second 0
 	speed sim/transfer_bytes_per_second 0
 	speed sim-copy/bytes_per_second 0
-	echo "one engine: $one ms, expected $one_ms; two: $two ms, expected $two_ms"
-	within "$one" "$one_ms" && within "$two" "$two_ms" && [ "$two" -lt "$one" ]
+	echo "one engine: $one ms, model $one_ms; two: $two ms, model $two_ms, $beside jobs beside others"
+	[ "$one_beside" = 0 ] && [ "$beside" -gt 0 ] &&
+		[ "$one" -ge $((one_ms * 99 / 100)) ] && [ "$two" -ge $((two_ms * 99 / 100)) ]
 }
 
 # The less there is to spare in the arena, the sooner a transfer's place is needed by a step.
 densenet=$GRAPHS/densenet121.fused.json
-shown "DenseNet-121, M_R: transfers beside steps" overlap "$densenet" MR 12000 8000
-shown "DenseNet-121, 1.9 MB: transfers beside steps" overlap "$densenet" 1900000 12000 8000
+shown "DenseNet-121, M_R: transfers beside steps" overlap "$densenet" MR
+shown "DenseNet-121, 1.9 MB: transfers beside steps" overlap "$densenet" 1900000
 finish
