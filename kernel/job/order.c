@@ -181,7 +181,7 @@ struct dma_fence *npumem_order_awaited(struct npu_order *order, const struct npu
 	struct npu_timeline *t = &order->timelines[engine];
 	u64 number = job->after[engine];
 
-	/* Its own engine keeps the order of what it executes; a job of nothing is not among that. */
+	/* Its own engine keeps the order of what it executes; a job of nothing is not executed. */
 	if ((engine == job->engine->index && job->count) || number <= t->ended)
 		return NULL;
 	return t->fences[number % t->capacity];

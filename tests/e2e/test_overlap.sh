@@ -25,13 +25,14 @@ speed() {
 # took OPTION...: run plan.json, whose outputs are equal; $ms are the time of the run, $beside
 # the jobs that began while a job of another engine ran.
 took() {
-	echo >$TRACING/trace
-	echo 1 >$TRACING/events/npumem/npumem_job_start/enable
-	echo 1 >$TRACING/events/npumem/npumem_job_end/enable
+	echo >"$TRACING"/trace
+	echo 1 >"$TRACING"/events/npumem/npumem_job_start/enable
+	echo 1 >"$TRACING"/events/npumem/npumem_job_end/enable
 	npumemctl run -j --plan plan.json "$@" "$graph" >run.json
 	code=$?
-	echo 0 >$TRACING/events/npumem/enable
-	[ $code = 0 ] && equal run.json || return 1
+	echo 0 >"$TRACING"/events/npumem/enable
+	[ "$code" = 0 ] || return 1
+	equal run.json || return 1
 	ms=$(awk "BEGIN { print int(1000 * $(field run_seconds run.json)) }")
 	beside=$(awk '
 		match($0, / engine=[0-9]+/) {
@@ -48,7 +49,7 @@ took() {
 				}
 			runs[engine] = 1
 		}
-		END { print ends ? beside + 0 : "none" }' $TRACING/trace)
+		END { print ends ? beside + 0 : "none" }' "$TRACING/trace")
 	[ "$beside" != none ] || { echo "the trace has no jobs"; return 1; }
 }
 

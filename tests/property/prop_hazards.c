@@ -39,11 +39,9 @@ struct job {
 	uint32_t after[ENGINES];
 };
 
-/**
- * struct path - one run
- * @issued: jobs that each engine was given since the inference began
- * @ended: those that have ended
- * @barrier: those that were there when the block was entered: @number counts from them
+/*
+ * One run. Jobs are counted since the inference began, by engine: those that an engine was given,
+ * those that have ended, and those that were there when the block was entered.
  */
 struct path {
 	const struct npuv_plan *plan;
