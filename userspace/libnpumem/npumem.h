@@ -5,7 +5,8 @@
  * One trip: open a device; build a graph of tensors, tiles and steps; give it
  * to the driver; get a plan, from the daemon (npumem_plan_request()) or from a
  * file (npumem_plan_load()); make a run of it; submit its positions as jobs.
- * The library knows nothing of planning; it carries blobs.
+ * The library knows nothing of planning; it carries blobs. npumem_layout.h says
+ * where a plan puts the bytes of tensors; npumem_serve.h is for engines in a process.
  *
  * Conventions. Sizes and offsets are bytes, indices zero-based, NPUMEM_NONE
  * means none. Times are absolute CLOCK_MONOTONIC nanoseconds, see
@@ -596,39 +597,6 @@ static inline int npumem_plan_get_stats(struct npumem_plan *plan, struct npumem_
 NPUMEM_EXPORT int npumem_plan_read(struct npumem_plan *plan, void **blob, size_t *size,
 				   struct npumem_error *error);
 /**
- * npumem_plan_records() - records of one section of a ready plan
- * @plan: the plan
- * @section: enum npumem_plan_section: placements, positions, blocks, entries, edges, views
- * @record_size: bytes of one record as the caller's npumem_plan.h has it. The beginnings
- *	of longer ones are given, and shorter ones are continued by zeros
- * @records: out: array of @count records, one allocation: free() it
- * @count: out: 0 if the plan has no such section
- * @error: filled in if the call fails; may be NULL
- *
- * For runtimes that place inputs or follow edges, so that they need not read the blob's
- * format themselves. Errors as npumem_plan_read()'s, and -EINVAL: NULL argument, or a record of
- * no bytes; -EPROTO: what the driver gave is no plan.
- */
-NPUMEM_EXPORT int npumem_plan_records(struct npumem_plan *plan, uint32_t section,
-				      size_t record_size, void **records, uint32_t *count,
-				      struct npumem_error *error);
-/**
- * npumem_plan_offset() - where a tensor begins in the arena of a run
- * @plan: the plan
- * @tensor: index in the graph; not an alias, which lies in its base
- * @position: of the schedule; 0 for what is written before the first job of a graph
- *	of one block
- * @offset: out: bytes from the arena's first (npumem_run_arena()); all bytes of the
- *	tensor follow one another there
- * @error: filled in if the call fails; may be NULL
- *
- * -ENOENT: it is not in the arena at this position, or never (external, or in host memory);
- * -EOPNOTSUPP: it lies in pieces, which npumem_plan_records() gives. Others are
- * npumem_plan_read()'s. Reads the whole plan: keep what it says.
- */
-NPUMEM_EXPORT int npumem_plan_offset(struct npumem_plan *plan, uint32_t tensor, uint32_t position,
-				     uint64_t *offset, struct npumem_error *error);
-/**
  * npumem_plan_free() - give up a plan
  * @plan: may be NULL. A request that is pending is given up; runs keep what they need
  */
@@ -654,7 +622,7 @@ NPUMEM_EXPORT uint32_t npumem_plan_handle(const struct npumem_plan *plan);
  *
  * A plan with transfers: write tensors that start in host memory (NPUMEM_TENSOR_FLAG_HOST)
  * into @host where the plan's loads take them from, before these are submitted; find
- * stored outputs there. npumem_bo_wait() for it waits for the copies. -EINVAL: too
+ * stored outputs there (npumem_layout_write() and npumem_layout_read() do both). npumem_bo_wait() for it waits for the copies. -EINVAL: too
  * small, in the carveout, or imported; -EBUSY: the host BO of another run.
  */
 NPUMEM_EXPORT int npumem_run_new(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *host,

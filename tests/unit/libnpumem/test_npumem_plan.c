@@ -8,10 +8,8 @@
 #include <unistd.h>
 #include <xf86drm.h>
 
-#include "blob.h"
 #include "device.h"
 #include "npumem_fake.h"
-#include "npumem_plan.h"
 #include "unit.h"
 
 /* ------------------------------------------------------------------- errors */
@@ -329,119 +327,4 @@ TEST_WITH(loaded_plan, objects_setup, objects_teardown)
 	assert_int_equal(stats.state, NPUMEM_PLAN_STATE_READY);
 	assert_int_equal(stats.arena_size, 5000);
 	assert_int_equal(stats.blob_size, sizeof("a plan blob"));
-}
-
-/* ------------------------------------------------------- what a plan says */
-
-static void *plan_blob;
-static size_t plan_blob_size;
-
-static int says_plan(unsigned long request, void *argument)
-{
-	struct drm_npumem_plan_read *args = argument;
-
-	if (request != DRM_IOCTL_NPUMEM_PLAN_READ)
-		return fake_default(request, argument);
-	args->state = NPUMEM_PLAN_STATE_READY;
-	fake_give(&args->blob, plan_blob, plan_blob_size);
-	return 0;
-}
-
-static const struct npumem_placement placements[] = {
-	{ .tensor = 2, .from = 0, .to = 1, .offset = 64, .region = { .count = { 1, 1, 1 } } },
-	{ .tensor = 2, .from = 4, .to = 4, .offset = 128, .region = { .count = { 1, 1, 1 } } },
-	{ .tensor = 3, .from = 0, .to = 4, .offset = 256, .region = { .count = { 2, 1, 1 } } },
-	{ .tensor = 4, .from = 0, .to = 4, .offset = 512, .region = { .count = { 1, 1, 1 } } },
-	{ .tensor = 4, .from = 2, .to = 4, .offset = 576, .region = { .count = { 1, 1, 1 } } },
-};
-
-/* Placements whose records have @stride bytes. */
-static void make_plan(uint32_t stride)
-{
-	const uint32_t count = sizeof(placements) / sizeof(placements[0]);
-	const size_t known = stride < sizeof(placements[0]) ? stride : sizeof(placements[0]);
-	uint8_t *records = calloc(count, stride);
-	struct npublob_section section = { NPUMEM_PLAN_SECTION_PLACEMENTS, stride, count, records };
-
-	assert_non_null(records);
-	for (uint32_t i = 0; i < count; i++)
-		memcpy(records + (size_t)i * stride, &placements[i], known);
-	free(plan_blob);
-	assert_int_equal(npublob_write(NPUMEM_PLAN_MAGIC, &section, 1, &plan_blob, &plan_blob_size),
-			 0);
-	free(records);
-	fake.handler = says_plan;
-}
-
-/* Records of other lengths than the caller's are cut, or continued by zeros. */
-TEST_WITH(records, objects_setup, objects_teardown)
-{
-	static const uint32_t strides[] = { sizeof(struct npumem_placement),
-					    sizeof(struct npumem_placement) + 8,
-					    sizeof(struct npumem_placement) - 8 };
-	struct objects *o = *state;
-	struct npumem_placement *list;
-	void *records;
-	uint32_t count;
-
-	for (size_t i = 0; i < sizeof(strides) / sizeof(strides[0]); i++) {
-		make_plan(strides[i]);
-		assert_int_equal(npumem_plan_records(o->plan, NPUMEM_PLAN_SECTION_PLACEMENTS,
-						     sizeof(*list), &records, &count, &error),
-				 0);
-		list = records;
-		assert_int_equal(count, sizeof(placements) / sizeof(placements[0]));
-		for (uint32_t p = 0; p < count; p++)
-			assert_memory_equal(&list[p], &placements[p], sizeof(*list));
-		free(records);
-		assert_int_equal(npumem_plan_records(o->plan, NPUMEM_PLAN_SECTION_EDGES, 16,
-						     &records, &count, &error),
-				 0);
-		assert_int_equal(count, 0);
-		free(records);
-	}
-	assert_error(npumem_plan_records(o->plan, NPUMEM_PLAN_SECTION_EDGES, 0, &records, &count,
-					 &error),
-		     -EINVAL, "npumem_plan_records: NULL argument");
-	((struct npumem_blob_header *)plan_blob)->section_count = 33333;
-	assert_error(npumem_plan_records(o->plan, NPUMEM_PLAN_SECTION_EDGES, 16, &records, &count,
-					 &error),
-		     -EPROTO, "the driver gave a plan in a format that is not known here");
-	make_plan(sizeof(placements[0]));
-	((struct npumem_blob_section *)((struct npumem_blob_header *)plan_blob + 1))->count++;
-	assert_error(npumem_plan_records(o->plan, NPUMEM_PLAN_SECTION_PLACEMENTS, 16, &records,
-					 &count, &error),
-		     -EPROTO, "section 2 of the driver's plan is beyond its end");
-	plan_blob_size = 5;
-	assert_error(npumem_plan_records(o->plan, NPUMEM_PLAN_SECTION_PLACEMENTS, 16, &records,
-					 &count, &error),
-		     -EPROTO, "the driver gave a plan of 5 bytes");
-	free(plan_blob);
-	plan_blob = NULL;
-}
-
-TEST_WITH(offset, objects_setup, objects_teardown)
-{
-	struct objects *o = *state;
-	uint64_t offset;
-
-	make_plan(sizeof(placements[0]));
-	assert_int_equal(npumem_plan_offset(o->plan, 2, 0, &offset, &error), 0);
-	assert_int_equal(offset, 64);
-	assert_int_equal(npumem_plan_offset(o->plan, 2, 1, &offset, &error), 0);
-	assert_int_equal(offset, 64);
-	assert_int_equal(npumem_plan_offset(o->plan, 2, 4, &offset, &error), 0);
-	assert_int_equal(offset, 128);
-	assert_int_equal(npumem_plan_offset(o->plan, 4, 1, &offset, &error), 0);
-	assert_int_equal(offset, 512);
-	assert_error(npumem_plan_offset(o->plan, 2, 2, &offset, &error), -ENOENT,
-		     "tensor 2 is not in the arena at position 2");
-	assert_error(npumem_plan_offset(o->plan, 3, 2, &offset, &error), -EOPNOTSUPP,
-		     "tensor 3 lies in pieces at position 2; read its placements");
-	assert_error(npumem_plan_offset(o->plan, 4, 2, &offset, &error), -EOPNOTSUPP,
-		     "tensor 4 lies in pieces at position 2; read its placements");
-	assert_error(npumem_plan_offset(o->plan, 4, 2, NULL, &error), -EINVAL,
-		     "npumem_plan_offset: NULL argument");
-	free(plan_blob);
-	plan_blob = NULL;
 }
