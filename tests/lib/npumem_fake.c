@@ -2,6 +2,8 @@
 #include "npumem_fake.h"
 
 #include <errno.h>
+#include <linux/dma-buf.h>
+#include <linux/udmabuf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -144,6 +146,8 @@ int fake_default(unsigned long request, void *argument)
 	case DRM_IOCTL_NPUMEM_RUN_DESTROY:
 	case DRM_IOCTL_NPUMEM_RUN_BIND:
 	case DRM_IOCTL_NPUMEM_SUBMIT:
+	case UDMABUF_CREATE:
+	case DMA_BUF_IOCTL_SYNC:
 		return 0;
 	default:
 		return ENOTTY;
@@ -172,10 +176,15 @@ struct npumem_device *fake_device(void)
 /* What open() is called under _FILE_OFFSET_BITS=64; the library creates no file. */
 int __wrap_open64(const char *path, int flags, ...)
 {
-	if (fake.open_error) {
-		errno = fake.open_error;
+	bool udmabuf = !strcmp(path, "/dev/udmabuf");
+	int err = udmabuf ? fake.udmabuf_error : fake.open_error;
+
+	if (err) {
+		errno = err;
 		return -1;
 	}
+	if (udmabuf)
+		return memfd_create("udmabuf", MFD_CLOEXEC);
 	return __real_open64(path, flags, 0600);
 }
 
@@ -200,7 +209,10 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	}
 	err = fake.handler(request, argument);
 	errno = err;
-	return err ? -1 : 0;
+	if (err)
+		return -1;
+	/* The memory itself stands for its dma-buf. */
+	return request == UDMABUF_CREATE ? dup((int)((struct udmabuf_create *)argument)->memfd) : 0;
 }
 
 drmVersionPtr __wrap_drmGetVersion(int fd)

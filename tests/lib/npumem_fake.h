@@ -27,6 +27,7 @@
  * @closed_handle: GEM handle closed last
  * @syncs_made, @syncs_gone: syncobjs created and destroyed
  * @open_error: errno of open(), or 0
+ * @udmabuf_error: errno of opening /dev/udmabuf, or 0: it is there
  * @sync_error: errno of creating a syncobj, or 0
  * @wait_error: negative errno that waiting for syncobjs returns, or 0
  * @prime_error: errno of importing and exporting dma-bufs, or 0
@@ -45,6 +46,7 @@ struct fake {
 	unsigned int syncs_made;
 	unsigned int syncs_gone;
 	int open_error;
+	int udmabuf_error;
 	int sync_error;
 	int wait_error;
 	int prime_error;

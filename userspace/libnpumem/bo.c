@@ -9,13 +9,6 @@
 
 #include "device.h"
 
-struct npumem_bo {
-	struct npumem_device *device;
-	uint64_t size;
-	uint32_t handle;
-	void *map;
-};
-
 int npumem_bo_wrap(struct npumem_device *device, uint32_t handle, uint64_t size,
 		   struct npumem_bo **out, struct npumem_error *error)
 {
@@ -28,6 +21,7 @@ int npumem_bo_wrap(struct npumem_device *device, uint32_t handle, uint64_t size,
 	bo->device = npumem_device_get(device);
 	bo->handle = handle;
 	bo->size = size;
+	bo->dma_buf = -1;
 	*out = bo;
 	return 0;
 }
@@ -123,6 +117,8 @@ void npumem_bo_free(struct npumem_bo *bo)
 	if (bo->map)
 		munmap(bo->map, bo->size);
 	drmCloseBufferHandle(bo->device->fd, bo->handle);
+	if (bo->dma_buf >= 0)
+		close(bo->dma_buf);
 	npumem_device_put(bo->device);
 	free(bo);
 }

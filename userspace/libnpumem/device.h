@@ -19,6 +19,26 @@ struct npumem_device {
 	char path[];
 };
 
+/**
+ * struct npumem_bo - buffer
+ * @device: whose it is
+ * @size: bytes
+ * @handle: of GEM
+ * @dma_buf: descriptor of the caller's memory, which the BO is; -1 of other BOs
+ * @map: where it is mapped, or NULL
+ * @memory: the caller's memory of npumem_bo_from_memory(), or NULL
+ * @memory_size: bytes at @memory
+ */
+struct npumem_bo {
+	struct npumem_device *device;
+	uint64_t size;
+	uint32_t handle;
+	int dma_buf;
+	void *map;
+	void *memory;
+	uint64_t memory_size;
+};
+
 struct npumem_device *npumem_device_get(struct npumem_device *device);
 void npumem_device_put(struct npumem_device *device);
 
