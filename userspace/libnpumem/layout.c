@@ -51,6 +51,14 @@ static int has_tensor(const struct npumem_layout *l, uint32_t tensor, struct npu
 		       npumem_fail(error, -ENOENT, "the graph has no tensor %u", tensor);
 }
 
+static int has_position(const struct npumem_layout *l, uint32_t position,
+			struct npumem_error *error)
+{
+	return position < l->position_count ?
+		       0 :
+		       npumem_fail(error, -ENOENT, "the plan has no position %u", position);
+}
+
 int npumem_layout_find_step(const struct npumem_layout *layout, uint32_t block, uint32_t step,
 			    uint32_t *position, struct npumem_error *error)
 {
@@ -71,6 +79,82 @@ int npumem_layout_find_step(const struct npumem_layout *layout, uint32_t block, 
 		return 0;
 	}
 	return npumem_fail(error, -ENOENT, "block %u of the plan has no step %u", block, step);
+}
+
+/* The number of a byte in the order of a region; false: the region has not got it. */
+static bool find_byte(const struct npumem_region *region, uint64_t byte, uint64_t *number)
+{
+	struct chunks walk = chunks_of_region(region);
+
+	for (*number = 0; chunks_next(&walk); *number += region->length) {
+		if (byte < walk.byte || byte - walk.byte >= region->length)
+			continue;
+		*number += byte - walk.byte;
+		return true;
+	}
+	return false;
+}
+
+/* @byte is one of tensor @base. */
+static bool step_accesses(const struct npumem_layout *l, const struct npumem_step *step,
+			  uint32_t base, uint64_t byte, uint32_t mode, uint32_t *access,
+			  uint64_t *delta)
+{
+	for (uint32_t a = 0; a < step->access_count; a++) {
+		const struct npumem_access *one = &l->accesses[step->first_access + a];
+		const struct npumem_tile *tile = &l->tiles[one->tile];
+		uint64_t begin = layout_base_offset(l, tile->tensor);
+
+		*access = a;
+		if ((one->mode == mode || one->mode == NPUMEM_ACCESS_UPDATE) &&
+		    layout_base(l, tile->tensor) == base && byte >= begin &&
+		    find_byte(&tile->region, byte - begin, delta))
+			return true;
+	}
+	return false;
+}
+
+int npumem_layout_find_access(const struct npumem_layout *layout, uint32_t position,
+			      uint32_t tensor, uint64_t byte, uint32_t mode, uint32_t *access,
+			      uint64_t *delta, struct npumem_error *error)
+{
+	const struct npumem_position *p;
+	uint32_t base, number;
+	uint64_t at, found;
+	bool has;
+	int err;
+
+	if (!layout || !access || !delta)
+		return npumem_fail(error, -EINVAL, "npumem_layout_find_access: NULL argument");
+	if (mode != NPUMEM_ACCESS_READ && mode != NPUMEM_ACCESS_WRITE)
+		return npumem_fail(error, -EINVAL, "mode %u is not to read or to write", mode);
+	err = has_tensor(layout, tensor, error);
+	if (!err)
+		err = has_position(layout, position, error);
+	if (err)
+		return err;
+	p = &layout->positions[position];
+	base = layout_base(layout, tensor);
+	has = byte < layout->tensors[tensor].size;
+	at = has ? layout_base_offset(layout, tensor) + byte : 0;
+	if (!has) {
+		/* Neither has any other. */
+	} else if (p->kind == NPUMEM_POSITION_STEP) {
+		has = step_accesses(layout, &layout->steps[p->index], base, at, mode, &number,
+				    &found);
+	} else {
+		has = p->kind != NPUMEM_POSITION_DROP && p->index == base && at >= p->first &&
+		      at - p->first < p->length;
+		number = mode == NPUMEM_ACCESS_WRITE;
+		found = at - p->first;
+	}
+	if (!has)
+		return npumem_fail(error, -ENOENT, "position %u does not %s byte %llu of tensor %u",
+				   position, mode == NPUMEM_ACCESS_READ ? "read" : "write",
+				   (unsigned long long)byte, tensor);
+	*access = number;
+	*delta = found;
+	return 0;
 }
 
 int npumem_layout_next(const struct npumem_layout *layout, uint32_t block, uint32_t edge,
@@ -209,10 +293,10 @@ int npumem_layout_at(const struct npumem_layout *layout, uint32_t tensor, uint32
 	if (!layout || !ranges || !count)
 		return npumem_fail(error, -EINVAL, "npumem_layout_at: NULL argument");
 	err = has_tensor(layout, tensor, error);
+	if (!err)
+		err = has_position(layout, position, error);
 	if (err)
 		return err;
-	if (position >= layout->position_count)
-		return npumem_fail(error, -ENOENT, "the plan has no position %u", position);
 	while (block < layout->block_count && position - layout->blocks[block].first_position >=
 						      layout->blocks[block].position_count)
 		block++;

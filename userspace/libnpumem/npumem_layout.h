@@ -110,6 +110,24 @@ NPUMEM_EXPORT int npumem_layout_find_step(const struct npumem_layout *layout, ui
 					  uint32_t step, uint32_t *position,
 					  struct npumem_error *error);
 /**
+ * npumem_layout_find_access() - which access of a position has a byte of a tensor
+ * @layout: the layout
+ * @position: of the schedule
+ * @tensor: index in the graph; an alias or its base, whichever name the step has for it
+ * @byte: of the tensor
+ * @mode: NPUMEM_ACCESS_READ or NPUMEM_ACCESS_WRITE: the access that does it; an update does both
+ * @access: out: number within the step; of a transfer 0 is what it reads, 1 what it writes
+ * @delta: out: number of the byte in the access, in the order of its region
+ * @error: filled in if the call fails; may be NULL
+ *
+ * For relocations of commands (npumem_commands.h). -EINVAL: NULL argument, or another @mode;
+ * -ENOENT: no such tensor or position, or the position does not do that with the byte.
+ */
+NPUMEM_EXPORT int npumem_layout_find_access(const struct npumem_layout *layout, uint32_t position,
+					    uint32_t tensor, uint64_t byte, uint32_t mode,
+					    uint32_t *access, uint64_t *delta,
+					    struct npumem_error *error);
+/**
  * npumem_layout_next() - where control goes from the end of a plan block
  * @layout: the layout
  * @block: plan block that the run is in: 0 at first

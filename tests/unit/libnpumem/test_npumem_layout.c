@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* First: npumem_fake.h has a variable by the name of its arguments. */
-#include "npumem_layout.h"
+#include "npumem_commands.h"
 
 #include "blob_build.h"
 #include "npumem_fake.h"
@@ -538,6 +538,154 @@ TEST(copies_end)
 			    "1:[0, 90) host 100; 1:[90, 150) arena 710; 1:[150, 200) host 250");
 	npumem_layout_free(layout);
 	build_free(&b);
+}
+
+/* ------------------------------------------------------------------ relocations */
+
+/* "access N, byte M", or what is wrong. */
+static const char *found(const struct npumem_layout *layout, uint32_t position, uint32_t tensor,
+			 uint64_t byte, uint32_t mode)
+{
+	static char text[64];
+	uint32_t access;
+	uint64_t delta;
+
+	if (npumem_layout_find_access(layout, position, tensor, byte, mode, &access, &delta,
+				      &error))
+		return error.text;
+	snprintf(text, sizeof(text), "access %u, byte %llu", access, (unsigned long long)delta);
+	return text;
+}
+
+TEST(find_access)
+{
+	struct npumem_layout *layout;
+	uint32_t access;
+	uint64_t delta;
+	struct build b;
+
+	build_transfers(&b);
+	/* The first step writes the middle from its end on, row by row. */
+	build_tile_at(&b, MIDDLE)->region = build_strided(0, 50, 2, 100);
+	layout = layout_of(&b, 0);
+	assert_string_equal(found(layout, 2, IN, 99, NPUMEM_ACCESS_READ), "access 0, byte 99");
+	assert_string_equal(found(layout, 2, OUTSIDE, 1, NPUMEM_ACCESS_READ), "access 1, byte 1");
+	assert_string_equal(found(layout, 2, MIDDLE, 49, NPUMEM_ACCESS_WRITE), "access 2, byte 49");
+	assert_string_equal(found(layout, 2, MIDDLE, 50, NPUMEM_ACCESS_WRITE),
+			    "position 2 does not write byte 50 of tensor 1");
+	assert_int_equal(error.code, -ENOENT);
+	assert_string_equal(found(layout, 2, MIDDLE, 101, NPUMEM_ACCESS_WRITE),
+			    "access 2, byte 51");
+	assert_string_equal(found(layout, 2, MIDDLE, 101, NPUMEM_ACCESS_READ),
+			    "position 2 does not read byte 101 of tensor 1");
+	/* By another name than the step has, both ways. */
+	assert_string_equal(found(layout, 2, ALIAS, 11, NPUMEM_ACCESS_WRITE), "access 2, byte 51");
+	assert_string_equal(found(layout, 5, MIDDLE, 90, NPUMEM_ACCESS_READ), "access 0, byte 0");
+	assert_string_equal(found(layout, 5, MIDDLE, 89, NPUMEM_ACCESS_READ),
+			    "position 5 does not read byte 89 of tensor 1");
+	assert_string_equal(found(layout, 5, ALIAS, 60, NPUMEM_ACCESS_READ),
+			    "position 5 does not read byte 60 of tensor 3");
+	/* Transfers read and write what they move. */
+	assert_string_equal(found(layout, 0, IN, 50, NPUMEM_ACCESS_READ), "access 0, byte 0");
+	assert_string_equal(found(layout, 0, IN, 99, NPUMEM_ACCESS_WRITE), "access 1, byte 49");
+	assert_string_equal(found(layout, 0, IN, 49, NPUMEM_ACCESS_WRITE),
+			    "position 0 does not write byte 49 of tensor 0");
+	assert_string_equal(found(layout, 1, IN, 50, NPUMEM_ACCESS_WRITE),
+			    "position 1 does not write byte 50 of tensor 0");
+	assert_string_equal(found(layout, 0, OUT, 50, NPUMEM_ACCESS_READ),
+			    "position 0 does not read byte 50 of tensor 2");
+	assert_string_equal(found(layout, 7, MIDDLE, 80, NPUMEM_ACCESS_READ),
+			    "position 7 does not read byte 80 of tensor 1");
+	assert_string_equal(found(layout, 8, IN, 0, NPUMEM_ACCESS_READ),
+			    "the plan has no position 8");
+	assert_string_equal(found(layout, 0, TENSORS, 0, NPUMEM_ACCESS_READ),
+			    "the graph has no tensor 6");
+	assert_string_equal(found(layout, 0, IN, 0, NPUMEM_ACCESS_UPDATE),
+			    "mode 3 is not to read or to write");
+	assert_int_equal(error.code, -EINVAL);
+	assert_error(npumem_layout_find_access(layout, 0, IN, 0, NPUMEM_ACCESS_READ, NULL, &delta,
+					       &error),
+		     -EINVAL, "npumem_layout_find_access: NULL argument");
+	npumem_layout_free(layout);
+	/* What is updated is both read and written. */
+	build_access_at(&b, 2)->mode = NPUMEM_ACCESS_UPDATE;
+	layout = layout_of(&b, 0);
+	assert_int_equal(npumem_layout_find_access(layout, 2, MIDDLE, 0, NPUMEM_ACCESS_READ,
+						   &access, &delta, &error),
+			 0);
+	assert_int_equal(access, 2);
+	npumem_layout_free(layout);
+	build_free(&b);
+}
+
+TEST_WITH(commands, transfers_setup, teardown)
+{
+	struct npumem_commands *c = npumem_commands_new();
+	const struct drm_npumem_relocation *r;
+	struct drm_npumem_job job;
+
+	assert_non_null(c);
+	job = npumem_commands_job(c, 1, 2, 3);
+	assert_int_equal(job.engine, 1);
+	assert_int_equal(job.first_position, 2);
+	assert_int_equal(job.position_count, 3);
+	assert_int_equal(job.commands.ptr, 0);
+	assert_int_equal(job.relocations.stride, 0);
+	assert_int_equal(npumem_commands_append(c, "abc", 3, &error), 0);
+	assert_int_equal(npumem_commands_append(c, NULL, 100, &error), 8);
+	assert_int_equal(npumem_commands_relocate(c, 8, 7, 6, 5, &error), 0);
+	assert_int_equal(npumem_commands_relocate_tensor(c, 96, *state, 2, 5, MIDDLE, 91,
+							 NPUMEM_ACCESS_READ, &error),
+			 0);
+	job = npumem_commands_job(c, 0, 2, 6);
+	assert_int_equal(job.commands.size, 108);
+	assert_memory_equal((void *)(uintptr_t)job.commands.ptr, "abc\0\0\0\0\0\0", 9);
+	assert_int_equal(job.relocations.stride, sizeof(*r));
+	assert_int_equal(job.relocations.count, 2);
+	r = (const void *)(uintptr_t)job.relocations.ptr;
+	assert_true(r[0].offset == 8 && r[0].position == 7 && r[0].access == 6 && r[0].delta == 5);
+	assert_true(r[1].offset == 96 && r[1].position == 3 && !r[1].access && r[1].delta == 1);
+	assert_true(!r[0].pad && !r[1].pad);
+
+	assert_error(npumem_commands_relocate(c, 8, 0, 0, 0, &error), -EINVAL,
+		     "byte 8 of the commands has a relocation");
+	assert_error(npumem_commands_relocate(c, 12, 0, 0, 0, &error), -EINVAL,
+		     "byte 12 of commands of 108 bytes does not begin 8 bytes");
+	assert_error(npumem_commands_relocate(c, 104, 0, 0, 0, &error), -EINVAL,
+		     "byte 104 of commands of 108 bytes does not begin 8 bytes");
+	assert_error(npumem_commands_relocate(c, 112, 0, 0, 0, &error), -EINVAL,
+		     "byte 112 of commands of 108 bytes does not begin 8 bytes");
+	assert_error(npumem_commands_relocate(NULL, 0, 0, 0, 0, &error), -EINVAL,
+		     "npumem_commands_relocate: NULL argument");
+	assert_error(npumem_commands_relocate_tensor(c, 16, *state, 3, 2, IN, 0, NPUMEM_ACCESS_READ,
+						     &error),
+		     -EINVAL, "position 2 is before the job's first, 3");
+	assert_error(npumem_commands_relocate_tensor(c, 16, *state, 2, 2, OUT, 0,
+						     NPUMEM_ACCESS_READ, &error),
+		     -ENOENT, "position 2 does not read byte 0 of tensor 2");
+	assert_error((int)npumem_commands_append(c, "", 0, &error), -EINVAL,
+		     "npumem_commands_append: NULL argument");
+	assert_error((int)npumem_commands_append(NULL, "", 1, &error), -EINVAL,
+		     "npumem_commands_append: NULL argument");
+	assert_error((int)npumem_commands_append(c, "", UINT32_MAX, &error), -E2BIG,
+		     "commands cannot have more than 4 GiB");
+	npumem_commands_clear(c);
+	job = npumem_commands_job(c, 0, 0, 1);
+	assert_int_equal(job.commands.size, 0);
+	assert_int_equal(job.relocations.count, 0);
+	assert_int_equal(npumem_commands_append(c, NULL, 8, &error), 0);
+	/* As many as there are words, and the words are found again. */
+	for (uint64_t i = 0; i < 100; i++) {
+		npumem_commands_append(c, NULL, 8, &error);
+		assert_int_equal(npumem_commands_relocate(c, 8 * i, 0, 0, i, &error), 0);
+	}
+	job = npumem_commands_job(c, 0, 0, 1);
+	r = (const void *)(uintptr_t)job.relocations.ptr;
+	assert_int_equal(job.relocations.count, 100);
+	for (uint64_t i = 0; i < 100; i++)
+		assert_true(r[i].offset == 8 * i && r[i].delta == i);
+	npumem_commands_free(c);
+	npumem_commands_free(NULL);
 }
 
 /* ----------------------------------------------------------------- CPU's access */
