@@ -174,11 +174,13 @@ static bool is_result(const struct npuplan_tensor *tensor)
  * struct tally - what inferences have made
  * @results: an object for each output and state
  * @compared: their number
+ * @differ: one of them is not as the reference has it
  * @sha: of all outputs, one behind the other
  */
 struct tally {
 	json_t *results;
 	uint32_t compared;
+	bool differ;
 	struct sha256_ctx sha;
 };
 
@@ -204,13 +206,15 @@ static int compare(struct session *s, const struct path *path, uint64_t inferenc
 		}
 		while (i < tensor->size && bytes[i] == s->ref.bytes[t][i])
 			i++;
-		if (i < tensor->size)
+		if (i < tensor->size) {
+			tally->differ = true;
 			status = failure(s->model.path,
 					 "inference %" PRIu64 ": tensor %" PRId64
 					 " '%s' differs from the reference from byte %" PRIu64
 					 " of %" PRIu64 " on (0x%02x, reference 0x%02x)",
 					 inference, tensor->id, tensor->name, i, tensor->size,
 					 bytes[i], s->ref.bytes[t][i]);
+		}
 		if (tensor->kind == NPUMEM_TENSOR_OUTPUT)
 			sha256_update(&tally->sha, tensor->size, bytes);
 		json_array_append_new(
@@ -278,8 +282,7 @@ static const char *digest_text(struct tally *tally)
 	return text;
 }
 
-static int print_result(struct session *s, const struct arguments *args, struct tally *tally,
-			bool equal)
+static int print_result(struct session *s, const struct arguments *args, struct tally *tally)
 {
 	const char *digest = digest_text(tally);
 	json_t *object;
@@ -304,7 +307,7 @@ static int print_result(struct session *s, const struct arguments *args, struct 
 			if (s->host)
 				json_object_set_new(object, "moved", moved_json(s));
 			json_object_set_new(object, "seed", json_integer((json_int_t)args->seed));
-			json_object_set_new(object, "equal", json_boolean(equal));
+			json_object_set_new(object, "equal", json_boolean(!tally->differ));
 			json_object_set_new(object, "sha256", json_string(digest));
 			json_object_set(object, "outputs", tally->results);
 			json_object_set_new(object, "warnings", warnings_json(&s->model.warnings));
@@ -325,7 +328,7 @@ static int print_result(struct session *s, const struct arguments *args, struct 
 		       "planned\n",
 		       s->traffic.load, s->traffic.spill, s->traffic.store, s->traffic.fill);
 	printf("outputs      %" PRIu32 " compared with the reference (seed %" PRIu64 "): %s\n",
-	       tally->compared, args->seed, equal ? "equal" : "NOT EQUAL");
+	       tally->compared, args->seed, tally->differ ? "NOT EQUAL" : "equal");
 	printf("sha256       %s\n", digest);
 	return EXIT_OK;
 }
@@ -392,8 +395,9 @@ int cmd_run(int argc, char **argv)
 		status = session_start(&s);
 	if (status == EXIT_OK) {
 		status = run_all(&s, &args, &tally);
-		/* Also after a difference: then it says which output. */
-		if (tally.compared && print_result(&s, &args, &tally, status == EXIT_OK) != EXIT_OK)
+		/* Also after a difference: then it says which output. A run that was lost has no result. */
+		if ((status == EXIT_OK || tally.differ) &&
+		    print_result(&s, &args, &tally) != EXIT_OK)
 			status = EXIT_FAILED;
 	}
 	json_decref(tally.results);

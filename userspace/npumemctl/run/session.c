@@ -10,9 +10,6 @@
 
 #include "npumem_command.h"
 
-/* SUBMITs that may be under way before the next one waits: jobs take kernel memory. */
-#define MAX_QUEUED 16
-
 /* Room between external tensors, so that a byte too many is seen by none of them. */
 #define EXTERNAL_ALIGN 64
 
@@ -337,7 +334,7 @@ int session_result(struct session *s, const struct path *path, uint32_t tensor, 
 /*
  * struct batch - jobs of one SUBMIT in the making
  * @jobs: @most of them have room
- * @queued: SUBMITs since the last wait
+ * @queued: jobs submitted since the last wait
  */
 struct batch {
 	struct drm_npumem_job *jobs;
@@ -367,28 +364,45 @@ static int job_refused(const struct session *s, const struct drm_npumem_job *job
 		       job->first_position, job->first_position + job->position_count - 1, why);
 }
 
+/*
+ * So many jobs are under way that there is no room for more: wait for ours, or for those of
+ * others. Returns whether to try again.
+ */
+static bool make_room(struct session *s, struct batch *batch, int64_t end)
+{
+	struct timespec moment = { .tv_nsec = 1000000 };
+
+	if (!batch->queued)
+		return !nanosleep(&moment, NULL) && monotonic_ns() < end;
+	batch->queued = 0;
+	return wait_idle(s) == EXIT_OK;
+}
+
 /* Submit what there is; @last: and have the syncobj signalled after it. */
 static int flush(struct session *s, struct batch *batch, bool last)
 {
 	struct drm_npumem_sync sync = { .handle = s->sync };
 	struct npumem_submit submit = { .jobs = batch->jobs, .job_count = batch->count };
 	struct npumem_error error = { 0 };
+	int64_t end = deadline(s);
+	int err;
 
 	if (last) {
 		submit.out_syncs = &sync;
 		submit.out_count = 1;
 	}
-	if (npumem_run_submit(s->run, &submit, &error)) {
+	do
+		err = npumem_run_submit(s->run, &submit, &error);
+	while (err == -EBUSY && make_room(s, batch, end));
+	if (err) {
 		if (submit.failed_job == NPUMEM_NONE)
 			return failure(session_device(s), "%s", error.text);
 		return job_refused(s, &batch->jobs[submit.failed_job], error.text);
 	}
 	s->jobs += batch->count;
+	batch->queued += batch->count;
 	batch->count = 0;
-	if (++batch->queued < MAX_QUEUED)
-		return EXIT_OK;
-	batch->queued = 0;
-	return wait_idle(s);
+	return EXIT_OK;
 }
 
 static int add_job(struct session *s, struct batch *batch, struct drm_npumem_job job)
@@ -477,17 +491,20 @@ static int execute(struct session *s, const struct path *path, uint64_t key)
 	return status == EXIT_OK ? wait_idle(s) : status;
 }
 
-/* The driver has to have moved as many bytes as the plan says. */
-static int check_traffic(struct session *s)
+/* The run is not lost, and the driver has moved as many bytes as the plan says. */
+static int check_run(struct session *s)
 {
 	struct npuplan_error plan_error = { 0 };
 	struct npumem_error error = { 0 };
 	struct npumem_run_stats stats;
 
-	if (!s->host)
-		return EXIT_OK;
 	if (npumem_run_get_stats(s->run, &stats, &error))
 		return failure(session_device(s), "%s", error.text);
+	if (stats.error)
+		return failure(session_device(s), "the run is lost, a job of it failed: %s",
+			       strerror((int)stats.error));
+	if (!s->host)
+		return EXIT_OK;
 	s->traffic = (struct traffic){
 		.load = stats.load_bytes,
 		.spill = stats.spill_bytes,
@@ -533,7 +550,7 @@ int session_infer(struct session *s, const struct path *path, uint64_t seed, boo
 	status = execute(s, path, seed);
 	s->run_seconds += monotonic_seconds() - start;
 	if (status == EXIT_OK)
-		status = check_traffic(s);
+		status = check_run(s);
 	for (uint32_t i = 0; status == EXIT_OK && i < path->count; i++) {
 		const struct path_step *step = &path->steps[i];
 
