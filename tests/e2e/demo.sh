@@ -7,6 +7,8 @@
 # shellcheck source=tests/e2e/lib.sh
 . /opt/npumem/e2e/lib.sh
 
+SEED=20261124
+
 say() { echo "# $*"; }
 title() {
 	echo '#'
@@ -68,6 +70,31 @@ survives() {
 	echo "$(field inferences run.json) inferences finished all the same, all outputs equal"
 }
 
+# computed OPTION...: npumem-engine computes the model for real; the digest is that of whole operators.
+computed() {
+	computes "$@" || return 1
+	sha256=$(field sha256 run.json)
+	echo "$(field jobs run.json) jobs in $(field run_seconds run.json) s, arena $(field arena run.json) bytes;" \
+		"outputs sha256 $(echo "$sha256" | cut -c1-16)"
+	[ "${WHOLE:=$sha256}" = "$sha256" ]
+}
+computed_by() {
+	npumemctl plan --params "$@" "$COMPUTED" -o plan.json >/dev/null &&
+		computed "$COMPUTED" --plan plan.json
+}
+# The engine is killed in the midst of a run: that one is lost, and the next one is as it was.
+engine_dies() {
+	: >engine.out
+	npumemctl run --engine npumem-engine --plan plan.json --repeat 1000 "$COMPUTED" >lost.out 2>&1 &
+	run=$!
+	until_true 300 test -s engine.out || return 1
+	stop_engine KILL || return 1
+	wait $run && { echo "the run has not noticed"; return 1; }
+	cat lost.out
+	grep -q 'is lost' lost.out || return 1
+	start_engine && computed "$COMPUTED" --plan plan.json
+}
+
 title "the device"
 say "Linux $(uname -r) on $(uname -m), npumem.ko loaded"
 shown "npumem has a device" npumemctl devices
@@ -84,6 +111,29 @@ done
 
 title "rows of consecutive layers, one after the other"
 shown "MobileNetV2, tile-scheduled: outputs equal" run_plan tile-scheduled "$MOBILENET" --rows 1
+
+title "a model that is computed for real, by an engine in a process, tile by tile"
+COMPUTED=$MODELS/face_detection_short_range.tflite
+[ -e "$COMPUTED" ] || {
+	say "(face detection is not here: a small model made on the spot)"
+	COMPUTED=own.tflite
+	/opt/npumem/e2e/npumem_make_model "$COMPUTED"
+}
+name=$(basename "$COMPUTED" .tflite)
+check "npumem-engine attaches to a slot of the device" start_engine
+shown "$name, whole operators, planned by npumemd: computed" computed "$COMPUTED"
+shown "$name, tile-scheduled: the same bytes" computed_by --planner tile-scheduled
+shown "$name, the least arena, to host memory and back: the same bytes" \
+	computed_by --planner cosma --budget MR
+shown "the engine is killed: its run is lost, the next engine computes the same bytes" engine_dies
+check "npumem-engine ends" stop_engine
+check "its tile-scheduled plan, for attacks" \
+	npumemctl plan --params --planner tile-scheduled "$COMPUTED" -o plan.json \
+	--blob plan.blob --graph-blob graph.blob
+shown "a tile of it is read when its bytes have been given away: refused" \
+	"$ATTACK" retired graph.blob plan.blob
+shown "a tile of it is computed before what it reads: refused" "$ATTACK" order graph.blob plan.blob
+
 title "less arena than the tensors need: to host memory and back"
 shown "DenseNet-121, the least arena: outputs and traffic equal" \
 	spilled "$GRAPHS/densenet121.fused.json" --budget MR

@@ -91,6 +91,33 @@ equal() {
 	[ "$(field equal "$1")" = true ] || { cat "$1"; return 1; }
 }
 
+ENGINE=
+attached() {
+	npumemctl devices -j >devices.json && grep -q '"name": *"npumem-engine"' devices.json
+}
+# start_engine [OPTION...]: npumem-engine, attached; what it computes is in engine.out.
+start_engine() {
+	npumem-engine --trace "$@" >engine.out 2>engine.log &
+	ENGINE=$!
+	until_true 300 attached || { cat engine.log; return 1; }
+}
+# stop_engine [SIGNAL]: it is attached no more.
+stop_engine() {
+	[ -n "$ENGINE" ] || return 0
+	kill -"${1:-TERM}" "$ENGINE"
+	wait "$ENGINE"
+	ENGINE=
+	! attached
+}
+
+# computes MODEL OPTION...: by npumem-engine; in run.json, equal to memory that is used once.
+computes() {
+	model=$1
+	shift
+	npumemctl run -j --engine npumem-engine --seed "$SEED" --timeout 1000 "$@" "$model" >run.json &&
+		equal run.json && grep -q '"sha256"' run.json
+}
+
 # whole_trip [OPTION...]: MobileNetV2, planned by the daemon, run, compared.
 whole_trip() {
 	npumemctl run -j "$@" "$MOBILENET" >run.json || return 1

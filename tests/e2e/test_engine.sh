@@ -12,31 +12,6 @@
 TFLITE=${TFLITE:-/opt/npumem/tflite}
 SEED=20261123
 
-ENGINE=
-attached() {
-	npumemctl devices -j >devices.json && grep -q '"name": *"npumem-engine"' devices.json
-}
-start_engine() {
-	npumem-engine --trace "$@" >engine.out 2>engine.log &
-	ENGINE=$!
-	until_true 300 attached || { cat engine.log; return 1; }
-}
-stop_engine() {
-	[ -n "$ENGINE" ] || return 0
-	kill -TERM "$ENGINE"
-	wait "$ENGINE"
-	ENGINE=
-	! attached
-}
-
-# computes MODEL OPTION...: in run.json, equal to the reference.
-computes() {
-	model=$1
-	shift
-	npumemctl run -j --engine npumem-engine --seed $SEED --timeout 1000 "$@" "$model" >run.json &&
-		equal run.json && grep -q '"sha256"' run.json
-}
-
 # Digests of tests/unit/engine/test_engine_models.c: TensorFlow Lite's reference kernels.
 digest_of() {
 	case $1 in
@@ -91,10 +66,7 @@ no_model() {
 	fails 1 'graph JSON does not say what operators compute' npumemctl run --engine npumem-engine "$MOBILENET"
 }
 killed() {
-	kill -KILL "$ENGINE"
-	wait "$ENGINE"
-	ENGINE=
-	! attached && start_engine && same computes own.tflite --plan plan.json --repeat 2
+	stop_engine KILL && start_engine && same computes own.tflite --plan plan.json --repeat 2
 }
 everything() {
 	start_daemon && start_engine && /opt/npumem/e2e/npumem_make_model own.tflite
