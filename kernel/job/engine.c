@@ -77,6 +77,19 @@ static int engine_power(struct npu_engine *engine, struct npu_job *job)
 	return err;
 }
 
+/* Are there jobs of a run whose fences will signal without us? Under @started_lock. */
+static bool engine_has(const struct npu_engine *engine, const struct npu_run *run)
+{
+	const struct npu_job *job;
+
+	if (run->ending[engine->index])
+		return true;
+	list_for_each_entry(job, &engine->started, started)
+		if (job->run == run)
+			return true;
+	return false;
+}
+
 /*
  * A job is not executed. Jobs of a run end in their order, since the last one's fence stands for
  * all, so it waits for those that the engine still has: then its fence is returned.
@@ -84,17 +97,13 @@ static int engine_power(struct npu_engine *engine, struct npu_job *job)
 static struct dma_fence *engine_skip(struct npu_engine *engine, struct npu_job *job, int error)
 {
 	struct dma_fence *fence = ERR_PTR(error);
-	struct npu_job *other;
 	unsigned long flags;
 
 	spin_lock_irqsave(&engine->started_lock, flags);
-	list_for_each_entry(other, &engine->started, started) {
-		if (other->run != job->run)
-			continue;
+	if (engine_has(engine, job->run)) {
 		fence = dma_fence_get(job->fence);
 		job->skipped = error;
 		list_add_tail(&job->started, &engine->started);
-		break;
 	}
 	spin_unlock_irqrestore(&engine->started_lock, flags);
 	return fence;
@@ -273,24 +282,40 @@ void npumem_engine_started(struct npu_engine *engine, struct npu_job *job)
 	spin_unlock_irqrestore(&engine->started_lock, flags);
 }
 
-void npumem_engine_ended(struct npu_engine *engine, struct npu_job *job, struct list_head *skipped)
+void npumem_engine_ended(struct npu_engine *engine, struct npu_job *job)
 {
-	struct npu_job *first;
 	unsigned long flags;
 
 	spin_lock_irqsave(&engine->started_lock, flags);
 	if (list_is_first(&job->started, &engine->started))
 		engine->first_since = jiffies;
 	list_del_init(&job->started);
-	while ((first = list_first_entry_or_null(&engine->started, struct npu_job, started)) &&
-	       first->skipped)
-		list_move_tail(&first->started, skipped);
+	job->run->ending[engine->index]++;
 	spin_unlock_irqrestore(&engine->started_lock, flags);
 	if (!job->powered)
 		return;
 	job->powered = false;
 	pm_runtime_mark_last_busy(engine->dev->drm.dev);
 	pm_runtime_put_autosuspend(engine->dev->drm.dev);
+}
+
+struct npu_job *npumem_engine_signalled(struct npu_engine *engine, struct npu_run *run)
+{
+	struct npu_job *first;
+	unsigned long flags;
+
+	spin_lock_irqsave(&engine->started_lock, flags);
+	run->ending[engine->index]--;
+	first = list_first_entry_or_null(&engine->started, struct npu_job, started);
+	/* If another job of its run is about to signal, that one's caller goes on with it. */
+	if (first && first->skipped && !first->run->ending[engine->index]) {
+		list_del_init(&first->started);
+		first->run->ending[engine->index]++;
+	} else {
+		first = NULL;
+	}
+	spin_unlock_irqrestore(&engine->started_lock, flags);
+	return first;
 }
 
 static const struct drm_sched_backend_ops engine_sched_ops = {

@@ -61,15 +61,14 @@ void npumem_job_end(struct npu_job *job, int error)
 void npumem_job_done(struct npu_job *job, int error)
 {
 	bool cookie = dma_fence_begin_signalling();
+	struct npu_engine *engine = job->engine;
 	struct npu_run *run = job->run;
 	struct npu_fairq_wake wake;
 	struct npumem_verdict verdict;
-	struct npu_job *other, *next;
 	struct dma_fence *fence;
-	LIST_HEAD(skipped);
 
-	trace_npumem_job_end(run->id, job->engine->index, job->first, job->count,
-			     job->commands_size, error);
+	trace_npumem_job_end(run->id, engine->index, job->first, job->count, job->commands_size,
+			     error);
 	/* -ECANCELED is of a run that is lost already, which was recorded then. */
 	if (error && error != -ECANCELED) {
 		npumem_run_fail(run, error);
@@ -78,18 +77,22 @@ void npumem_job_done(struct npu_job *job, int error)
 		npumem_fault_failed(run, error, &verdict);
 	}
 	npumem_job_dma_end(job);
-	npumem_engine_ended(job->engine, job, &skipped);
+	npumem_engine_ended(engine, job);
 	job_uncount(job);
-	npumem_fairq_end(&job->engine->queue, job, &wake);
+	npumem_fairq_end(&engine->queue, job, &wake);
 	fence = dma_fence_get(job->fence);
+	kref_get(&run->ref);
 	/* The scheduler may free the job from here on. */
 	npumem_fence_signal(fence, error);
 	dma_fence_put(fence);
 	npumem_fairq_wake(&wake);
-	list_for_each_entry_safe(other, next, &skipped, started) {
-		list_del_init(&other->started);
-		npumem_job_end(other, other->skipped);
+	while ((job = npumem_engine_signalled(engine, run))) {
+		npumem_run_put_async(run);
+		run = job->run;
+		kref_get(&run->ref);
+		npumem_job_end(job, job->skipped);
 	}
+	npumem_run_put_async(run);
 	dma_fence_end_signalling(cookie);
 }
 EXPORT_SYMBOL_GPL(npumem_job_done);

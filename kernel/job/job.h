@@ -123,12 +123,14 @@ void npumem_job_end(struct npu_job *job, int error);
 void npumem_job_free(struct npu_job *job);
 
 /*
- * npumem_job_begin() and npumem_job_done() call these, which are in engine.c: the engine has
- * the job from now on; it has it no more, and those in @skipped, by &npu_job.started, which
- * were not executed, are to end after it. Any context.
+ * npumem_job_begin() and npumem_job_done() call these, which are in engine.c. Any context.
+ * The engine has the job from now on; it has it no more, but the job's fence is still to be
+ * signalled; a job of @run has signalled: returns one that was not executed and is to end now,
+ * for which this is to be called in turn, or NULL.
  */
 void npumem_engine_started(struct npu_engine *engine, struct npu_job *job);
-void npumem_engine_ended(struct npu_engine *engine, struct npu_job *job, struct list_head *skipped);
+void npumem_engine_ended(struct npu_engine *engine, struct npu_job *job);
+struct npu_job *npumem_engine_signalled(struct npu_engine *engine, struct npu_run *run);
 
 /*
  * The engine calls this once for each job started, in any context: the job has ended, with

@@ -63,6 +63,8 @@ struct npu_bounce {
  * @waiting: job that waits for its turn on each engine, or NULL; under the lock of
  *	that engine's queue
  * @running: jobs whose turn it is, under the same
+ * @ending: jobs that each engine has no more, but whose fences have not signalled, under
+ *	&npu_engine.started_lock
  * @gates_lock: guards @gates; taken in any context
  * @gates: of struct npu_gate: those of jobs submitted that are still closed
  * @node: in &npu_device.runs
@@ -97,6 +99,7 @@ struct npu_run {
 	enum npu_level level;
 	struct npu_job *waiting[NPUMEM_MAX_ENGINES];
 	u32 running[NPUMEM_MAX_ENGINES];
+	u32 ending[NPUMEM_MAX_ENGINES];
 	spinlock_t gates_lock;
 	struct list_head gates;
 	struct list_head node;
