@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../chunks/chunks.h"
 #include "layout.h"
 
 /* Chunks of a region that are walked through; a plan with more in one has another use for them. */
@@ -160,7 +161,11 @@ static bool chunks_within(const struct npumem_region *region, uint64_t first, co
 static bool region_within(const struct npumem_layout *l, const struct npumem_region *region,
 			  uint32_t tensor)
 {
-	return chunks_within(region, region->offset, region->stride, 0, l->tensors[tensor].size);
+	uint64_t size = l->tensors[tensor].size;
+
+	/* No byte is there twice, so that a walk through the region ends soon. */
+	return chunks_within(region, region->offset, region->stride, 0, size) &&
+	       region->length <= size / chunks_count(region);
 }
 
 static const char *tensor_flaw(const struct npumem_layout *l, uint32_t i)

@@ -970,6 +970,9 @@ REFUSES(tile_none, chain, build_tile_at(b, 2)->region.count[1] = 0,
 	"tile 2 of the graph: it is not within its tensor")
 REFUSES(tile_many, chain, build_tile_at(b, 2)->region.count[1] = UINT32_MAX,
 	"tile 2 of the graph: it is not within its tensor")
+REFUSES(tile_twice, chain,
+	(build_tile_at(b, 2)->region.count[1] = 3, build_tile_at(b, 2)->region.length = 34),
+	"tile 2 of the graph: it is not within its tensor")
 REFUSES(access_of_none, chain, build_access_at(b, 4)->tile = TENSORS,
 	"access 4 of the graph: its tile is not there")
 REFUSES(step_beyond, chain, build_step_at(b, 1)->access_count++,
