@@ -118,7 +118,7 @@ static int make_dma_buf(const struct npumem_user_memory *memory, int *fd,
 static int share(struct npumem_device *device, const struct npumem_user_memory *memory,
 		 struct npumem_bo **out, struct npumem_error *error)
 {
-	int fd, err = make_dma_buf(memory, &fd, error);
+	int fd = -1, err = make_dma_buf(memory, &fd, error);
 
 	if (err)
 		return err;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* libnpumem: where a plan puts the bytes of tensors. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,10 +102,9 @@ static const char *said(int err, struct npumem_range *ranges, uint32_t count)
 		assert_true(!r->pad && !r->reserved[0] && !r->reserved[1]);
 		assert_int_equal(r->placement == NPUMEM_NONE, r->memory != NPUMEM_MEMORY_ARENA);
 		used += (size_t)snprintf(text + used, sizeof(text) - used,
-					 "%s%u:[%llu, %llu) %s %llu", i ? "; " : "", r->tensor,
-					 (unsigned long long)r->first,
-					 (unsigned long long)(r->first + r->length),
-					 memories[r->memory], (unsigned long long)r->offset);
+					 "%s%u:[%" PRIu64 ", %" PRIu64 ") %s %" PRIu64,
+					 i ? "; " : "", r->tensor, r->first, r->first + r->length,
+					 memories[r->memory], r->offset);
 		assert_true(used < sizeof(text));
 	}
 	free(ranges);
