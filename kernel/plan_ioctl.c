@@ -132,9 +132,10 @@ static int plan_request_check(struct drm_device *drm, const struct drm_npumem_pl
 {
 	size_t length = strnlen(args->planner, sizeof(args->planner));
 
-	if (args->flags || args->pad)
-		return npumem_refuse(drm, -EINVAL, "PLAN_REQUEST: flags or pad not zero");
-	if (args->objective > NPUMEM_OBJECTIVE_TRAFFIC)
+	if (args->flags & ~NPUMEM_PLAN_REQUEST_CUT || args->pad)
+		return npumem_refuse(drm, -EINVAL, "PLAN_REQUEST: unknown flags %#x, or a pad",
+				     args->flags);
+	if (args->objective > NPUMEM_OBJECTIVE_PEAK)
 		return npumem_refuse(drm, -EINVAL, "PLAN_REQUEST: unknown objective %u",
 				     args->objective);
 	if (args->out_point && !args->out_sync)
@@ -241,6 +242,8 @@ static int plan_read_check(struct drm_device *drm, struct drm_npumem_plan_read *
 		return npumem_refuse(drm, -EINVAL, "PLAN_READ: pad is not zero");
 	err = npumem_room_check(&args->blob, npuv_default_limits.max_blob);
 	if (!err)
+		err = npumem_room_check(&args->graph, npuv_default_limits.max_blob);
+	if (!err)
 		err = npumem_room_check(&args->message, NPUMEM_MAX_LOG);
 	if (!err)
 		err = npumem_room_check(&args->verdict, NPUMEM_MAX_RECORD);
@@ -252,10 +255,15 @@ static int plan_read_settled(const struct npu_plan *plan, struct drm_npumem_plan
 {
 	static const struct npumem_verdict none;
 	bool settled = args->state != NPUMEM_PLAN_STATE_PENDING;
+	const struct npu_graph *graph =
+		args->state == NPUMEM_PLAN_STATE_READY ? npumem_plan_graph(plan) : NULL;
 	int err;
 
 	err = npumem_buffer_give(&args->blob, settled ? plan->blob : NULL,
 				 settled ? plan->size : 0);
+	if (!err)
+		err = npumem_buffer_give(&args->graph, graph ? graph->blob : NULL,
+					 graph ? graph->size : 0);
 	if (!err)
 		err = npumem_text_give(&args->message, settled ? plan->message : NULL);
 	if (!err)

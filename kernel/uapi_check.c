@@ -31,9 +31,9 @@ CHECK_SIZE(drm_npumem_bo_wait, 16);
 CHECK_SIZE(drm_npumem_log, 24);
 CHECK_SIZE(drm_npumem_graph_create, 64);
 CHECK_SIZE(drm_npumem_handle, 8);
-CHECK_SIZE(drm_npumem_plan_request, 80);
+CHECK_SIZE(drm_npumem_plan_request, 96);
 CHECK_SIZE(drm_npumem_plan_load, 72);
-CHECK_SIZE(drm_npumem_plan_read, 104);
+CHECK_SIZE(drm_npumem_plan_read, 120);
 CHECK_SIZE(drm_npumem_run_create, 32);
 CHECK_SIZE(drm_npumem_run_bind, 24);
 CHECK_SIZE(drm_npumem_sync, 16);
@@ -66,6 +66,10 @@ CHECK_SIZE(npumem_entry, 40);
 CHECK_SIZE(npumem_plan_edge, 16);
 CHECK_SIZE(npumem_view, 24);
 CHECK_SIZE(npumem_verdict, 80);
+
+CHECK_SIZE(npumem_option, 8);
+CHECK_SIZE(npumem_option_bank, 16);
+CHECK_SIZE(npumem_option_tile, 24);
 
 CHECK_SIZE(npumem_request_outcome, 4192);
 static_assert(NPUMEM_OUTCOME_TEXT > NPUMEM_MAX_MESSAGE);

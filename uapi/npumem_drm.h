@@ -38,6 +38,7 @@
 #include "drm.h"
 
 #include "npumem_graph.h"
+#include "npumem_options.h"
 #include "npumem_plan.h"
 
 #if defined(__cplusplus)
@@ -416,10 +417,14 @@ struct drm_npumem_handle {
 enum drm_npumem_objective {
 	NPUMEM_OBJECTIVE_ARENA = 0,   /* smallest arena */
 	NPUMEM_OBJECTIVE_TRAFFIC = 1, /* least spill and fill within the budget */
+	NPUMEM_OBJECTIVE_PEAK = 2,    /* least peak of any order of steps, nothing spilled */
 };
 
 /* Farthest deadline of a plan request: an hour from now, in nanoseconds. */
 #define NPUMEM_MAX_REQUEST_NS (3600ll * 1000000000)
+
+/* The daemon may cut the graph anew: the plan may be of a graph that it makes. */
+#define NPUMEM_PLAN_REQUEST_CUT (1u << 0)
 
 /**
  * struct drm_npumem_plan_request - DRM_IOCTL_NPUMEM_PLAN_REQUEST
@@ -429,11 +434,18 @@ enum drm_npumem_objective {
  * @deadline_ns: absolute; the request ends with ETIMEDOUT when it passes. EINVAL if
  *	it is more than NPUMEM_MAX_REQUEST_NS away
  * @out_sync: syncobj that gets a fence when the request is settled, or zero
- * @flags: none defined, zero
+ * @flags: NPUMEM_PLAN_REQUEST_CUT or zero
  * @out_point: of a timeline @out_sync, else zero
  * @handle: out: plan handle, pending
  * @pad: zero
  * @planner: name, NUL-terminated; empty = the daemon's choice
+ * @options: what else is asked for (npumem_options.h), read once and carried to the
+ *	daemon as it is; no bytes = nothing. E2BIG: more than NPUMEM_OPTIONS_MAX_BYTES
+ *
+ * With NPUMEM_PLAN_REQUEST_CUT the daemon may answer with a graph of its own beside the
+ * plan, whose steps are parts of those of @graph. It is checked as that of a GRAPH_CREATE
+ * is and charged to the requester; PLAN_READ gives it, and runs of the plan are runs of
+ * it. That it computes the same is the daemon's word: the driver knows of no operators.
  *
  * ENOTCONN: no daemon is registered. EBUSY: this file, or all files of its user
  * together, have as many requests under way as they may; one that has none is
@@ -456,6 +468,7 @@ struct drm_npumem_plan_request {
 	__u32 handle;
 	__u32 pad;
 	char planner[32];
+	struct drm_npumem_buffer options;
 };
 
 /**
@@ -493,6 +506,8 @@ enum drm_npumem_plan_state {
  * @error: out: zero, or the positive errno that the request ended with
  * @pad: zero
  * @blob: room for the plan blob, which only a READY plan has
+ * @graph: room for the blob of the graph that it is a plan of: the one that the call named
+ *	which made the plan, or the daemon's (NPUMEM_PLAN_REQUEST_CUT); likewise
  * @message: room for the daemon's or verifier's reason, a text in UTF-8
  * @verdict: room for struct npumem_verdict, of a plan refused by the verifier
  * @arena_size: out: of the plan
@@ -507,6 +522,7 @@ struct drm_npumem_plan_read {
 	__u32 error;
 	__u32 pad;
 	struct drm_npumem_buffer blob;
+	struct drm_npumem_buffer graph;
 	struct drm_npumem_buffer message;
 	struct drm_npumem_buffer verdict;
 	__u64 arena_size;

@@ -3,12 +3,13 @@
  * npumem request fd: what the planning daemon gets for a request that it accepts
  * (uapi/npumem.yaml).
  *
- * mmap(), read-only, shows the graph blob; write() and pwrite() take the plan
- * blob. poll() says POLLOUT while the request waits for its answer, POLLIN once it
- * is settled, and POLLHUP with that if it has ended without the daemon's DONE: the
- * requester gave it up, its deadline passed, its device or the daemon's socket is
- * gone. read() gives struct npumem_request_outcome, and waits until there is one
- * (EAGAIN with O_NONBLOCK).
+ * mmap(), read-only, shows the graph blob, zeros to the end of its last page, and, from the
+ * next page on, the options (npumem_options.h) likewise; write() and pwrite() take the
+ * plan blob, or a graph blob and, right behind it, the blob of a plan of that. poll()
+ * says POLLOUT while the request waits for its answer, POLLIN once it is settled, and
+ * POLLHUP with that if it has ended without the daemon's DONE: the requester gave it up,
+ * its deadline passed, its device or the daemon's socket is gone. read() gives struct
+ * npumem_request_outcome, and waits until there is one (EAGAIN with O_NONBLOCK).
  */
 #ifndef NPUMEM_REQUEST_H
 #define NPUMEM_REQUEST_H

@@ -289,7 +289,8 @@ static bool same_memory(const struct npu_bo *a, const struct npu_bo *b)
 static int binding_check(struct drm_device *drm, const struct npu_file *file,
 			 const struct npu_run *run, const struct npu_external *binding)
 {
-	const struct npumem_tensor *tensor = npuv_tensor(run->plan->graph->v, binding->tensor);
+	const struct npuv_graph *graph = npumem_plan_graph(run->plan)->v;
+	const struct npumem_tensor *tensor = npuv_tensor(graph, binding->tensor);
 	struct npu_bo *bo = binding->bo;
 	u64 size = bo->shmem.base.size;
 

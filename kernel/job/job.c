@@ -132,7 +132,7 @@ static u64 position_work(const struct npu_run *run, u32 position, u32 *ticks)
 
 	/* Bytes of a copy, and whether they are external, are looked up access by access. */
 	if (p->kind == NPUMEM_POSITION_STEP)
-		work += npuv_step(run->plan->graph->v, p->index)->access_count;
+		work += npuv_step(npumem_plan_graph(run->plan)->v, p->index)->access_count;
 	return work;
 }
 

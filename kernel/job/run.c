@@ -323,7 +323,8 @@ static struct npu_run *run_create(struct npu_file *file, struct npu_plan *plan,
 	}
 	run->arena->arena = true;
 	run->externals =
-		npumem_externals_create(plan->graph->v, file->client, run->arena, transfers->bo);
+		npumem_externals_create(npumem_plan_graph(plan)->v, file->client, run->arena,
+					transfers->bo);
 	if (IS_ERR(run->externals)) {
 		err = PTR_ERR(run->externals);
 		goto err_arena;

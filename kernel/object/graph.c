@@ -48,19 +48,17 @@ void npumem_graph_release_file(struct npu_file *file)
 }
 
 /*
- * Read a graph's blob into whole pages, so that a mapping of them shows nothing else.
+ * Room for a graph's blob in whole pages, so that a mapping of them shows nothing else.
  * vmalloc_user() cannot charge the caller's memory cgroup, and blobs are as large as users
  * like, so request_mmap() of upcall/fd.c does without remap_vmalloc_range(). No process is
  * killed to make room for a blob.
  */
-static int graph_blob(struct npu_graph *graph, u64 user)
+static int graph_blob(struct npu_graph *graph)
 {
 	graph->blob =
 		__vmalloc(PAGE_ALIGN(max_t(u64, graph->size, 1)),
 			  GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
-	if (!graph->blob)
-		return -ENOMEM;
-	return copy_from_user(graph->blob, u64_to_user_ptr(user), graph->size) ? -EFAULT : 0;
+	return graph->blob ? 0 : -ENOMEM;
 }
 
 static int graph_charge(struct npu_graph *graph, u64 bytes)
@@ -70,6 +68,26 @@ static int graph_charge(struct npu_graph *graph, u64 bytes)
 	if (!err)
 		graph->charged += bytes;
 	return err;
+}
+
+/* A graph that has nothing yet but room for its blob, which its client is charged for. */
+static struct npu_graph *graph_alloc(struct npu_client *client, u64 size)
+{
+	struct npu_graph *graph = kzalloc(sizeof(*graph), GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!graph)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&graph->ref);
+	graph->size = size;
+	graph->client = npumem_client_get(client);
+	err = graph_charge(graph, sizeof(*graph) + PAGE_ALIGN(size));
+	if (!err)
+		err = graph_blob(graph);
+	if (!err)
+		return graph;
+	npumem_graph_put(graph);
+	return ERR_PTR(err);
 }
 
 /*
@@ -85,19 +103,22 @@ static struct npu_graph *graph_read(struct npu_client *client, const struct drm_
 	err = npumem_buffer_check(blob, npuv_default_limits.max_blob);
 	if (err)
 		return ERR_PTR(err);
-	graph = kzalloc(sizeof(*graph), GFP_KERNEL_ACCOUNT);
-	if (!graph)
-		return ERR_PTR(-ENOMEM);
-	kref_init(&graph->ref);
-	graph->size = blob->size;
-	graph->client = npumem_client_get(client);
-	err = graph_charge(graph, sizeof(*graph) + PAGE_ALIGN(graph->size));
-	if (!err)
-		err = graph_blob(graph, blob->ptr);
-	if (!err)
+	graph = graph_alloc(client, blob->size);
+	if (IS_ERR(graph))
+		return graph;
+	if (!copy_from_user(graph->blob, u64_to_user_ptr(blob->ptr), blob->size))
 		return graph;
 	npumem_graph_put(graph);
-	return ERR_PTR(err);
+	return ERR_PTR(-EFAULT);
+}
+
+static int graph_verify(struct npu_graph *graph, struct npumem_verdict *verdict,
+			struct npuv_log *log)
+{
+	int err = npuv_graph_create(graph->blob, graph->size, &npuv_default_limits, log, verdict,
+				    &graph->v);
+
+	return err ?: graph_charge(graph, npuv_graph_bytes(graph->v));
 }
 
 static int graph_check(struct npu_graph *graph, struct npumem_verdict *verdict,
@@ -107,12 +128,25 @@ static int graph_check(struct npu_graph *graph, struct npumem_verdict *verdict,
 
 	if (err)
 		return err;
-	err = npuv_graph_create(graph->blob, graph->size, &npuv_default_limits, log, verdict,
-				&graph->v);
-	if (!err)
-		err = graph_charge(graph, npuv_graph_bytes(graph->v));
+	err = graph_verify(graph, verdict, log);
 	npumem_client_end_verify(graph->client);
 	return err;
+}
+
+struct npu_graph *npumem_graph_of(struct npu_client *client, const void *blob, u64 size,
+				  struct npumem_verdict *verdict, struct npuv_log *log)
+{
+	struct npu_graph *graph = graph_alloc(client, size);
+	int err;
+
+	if (IS_ERR(graph))
+		return graph;
+	memcpy(graph->blob, blob, size);
+	err = graph_verify(graph, verdict, log);
+	if (!err)
+		return graph;
+	npumem_graph_put(graph);
+	return ERR_PTR(err);
 }
 
 static struct npu_graph *graph_new(struct npu_client *client, const struct drm_npumem_buffer *blob,

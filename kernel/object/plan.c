@@ -27,6 +27,8 @@ static void plan_release(struct kref *ref)
 	kvfree(plan->blob);
 	kfree(plan->owned_message);
 	mutex_destroy(&plan->lock);
+	if (plan->cut)
+		npumem_graph_put(plan->cut);
 	npumem_graph_put(plan->graph);
 	npumem_client_uncharge(plan->client, NPUMEM_RESOURCE_MEMORY, plan->charged);
 	npumem_client_put(plan->client);
@@ -114,8 +116,11 @@ static int plan_charge(struct npu_plan *plan, u64 bytes, char **message)
 	return err;
 }
 
-int npumem_plan_settle(struct npu_plan *plan, void *blob, u64 size, struct npuv_log *log)
+/* As npumem_plan_settle(), of @cut if that is not NULL; a READY plan has a reference on it. */
+static int plan_settle(struct npu_plan *plan, struct npu_graph *cut, void *blob, u64 size,
+		       struct npuv_log *log)
 {
+	const struct npu_graph *graph = cut ?: plan->graph;
 	struct npumem_verdict verdict = {};
 	struct npuv_plan *v = NULL;
 	char *message = NULL;
@@ -123,7 +128,7 @@ int npumem_plan_settle(struct npu_plan *plan, void *blob, u64 size, struct npuv_
 	int err;
 
 	start = ktime_get_ns();
-	err = npuv_plan_create(plan->graph->v, blob, size, &npuv_default_limits, log, &verdict, &v);
+	err = npuv_plan_create(graph->v, blob, size, &npuv_default_limits, log, &verdict, &v);
 	ns = ktime_get_ns() - start;
 	trace_npumem_verify(size, ns, err, verdict.rule);
 	if (err == -EINTR) {
@@ -156,6 +161,9 @@ int npumem_plan_settle(struct npu_plan *plan, void *blob, u64 size, struct npuv_
 	mutex_lock(&plan->lock);
 	if (plan->state == NPUMEM_PLAN_STATE_PENDING) {
 		plan->charged += bytes;
+		if (cut)
+			npumem_graph_get(cut);
+		plan->cut = cut;
 		plan->blob = blob;
 		plan->size = size;
 		plan->v = v;
@@ -170,5 +178,47 @@ int npumem_plan_settle(struct npu_plan *plan, void *blob, u64 size, struct npuv_
 		npuv_plan_destroy(v);
 		kvfree(blob);
 	}
+	return err;
+}
+
+int npumem_plan_settle(struct npu_plan *plan, void *blob, u64 size, struct npuv_log *log)
+{
+	return plan_settle(plan, NULL, blob, size, log);
+}
+
+/* The daemon's graph was refused, and with it the plan. */
+static int plan_refuse_graph(struct npu_plan *plan, int err, const struct npumem_verdict *verdict,
+			     const struct npuv_log *log)
+{
+	const char *why = "more memory than there is, or than the share has left";
+	char *message;
+
+	if (log && log->buf && log->used)
+		why = log->buf;
+	message = kasprintf(GFP_KERNEL_ACCOUNT, "the daemon's graph: %s", why);
+	return plan_set_failed(plan, -err, message, message, verdict, 0) ?: err;
+}
+
+int npumem_plan_settle_cut(struct npu_plan *plan, void *answer, u64 graph_size, u64 size,
+			   struct npuv_log *log)
+{
+	struct npumem_verdict verdict = {};
+	struct npu_graph *graph;
+	void *blob;
+	int err;
+
+	graph = npumem_graph_of(plan->client, answer, graph_size, &verdict, log);
+	if (IS_ERR(graph)) {
+		kvfree(answer);
+		return plan_refuse_graph(plan, PTR_ERR(graph), &verdict, log);
+	}
+	size -= graph_size;
+	blob = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
+	if (blob)
+		memcpy(blob, answer + graph_size, size);
+	kvfree(answer);
+	err = blob ? plan_settle(plan, graph, blob, size, log) :
+		     plan_refuse_graph(plan, -ENOMEM, NULL, NULL);
+	npumem_graph_put(graph);
 	return err;
 }

@@ -39,6 +39,12 @@ static inline struct npu_graph *npumem_graph_lookup(struct npu_file *file, u32 h
 void npumem_graph_get(struct npu_graph *graph);
 void npumem_graph_put(struct npu_graph *graph);
 DEFINE_FREE(npumem_graph_put, struct npu_graph *, if (_T) npumem_graph_put(_T))
+/*
+ * Make a graph of a copy of a blob that is in kernel memory already. ERR_PTR: -ENOMEM, -EDQUOT,
+ * or what the verifier says, with verdict and log.
+ */
+struct npu_graph *npumem_graph_of(struct npu_client *client, const void *blob, u64 size,
+				  struct npumem_verdict *verdict, struct npuv_log *log);
 /* The file is being closed: drop all graphs of it. */
 void npumem_graph_release_file(struct npu_file *file);
 
@@ -50,13 +56,15 @@ int npumem_ioctl_graph_destroy(struct drm_device *drm, void *data, struct drm_fi
  * @ref: handles, runs and the pending request hold one each
  * @handle: handle that it was made with, which may be gone or another plan's
  * @created_ns: CLOCK_MONOTONIC nanoseconds when it was made
- * @graph: graph that it is a plan for; referenced
+ * @graph: graph that it was asked or loaded for; referenced
  * @client: is charged for it, whoever makes it; referenced
  * @charged: bytes of memory that it is charged for; constant once settled
  * @arena_budget: bytes that the requester lets it need, or 0 for any; constant
  * @lock: guards what follows until @state is not PENDING; then all is constant
  * @state: enum drm_npumem_plan_state
  * @error: positive errno of a FAILED plan
+ * @cut: graph that it is a plan of, if the daemon has cut @graph anew, else NULL; of a
+ *	READY plan, which has a reference
  * @blob: kvmalloc'ed copy, of a READY plan
  * @size: bytes of the blob
  * @v: its verified form, of a READY plan
@@ -76,6 +84,7 @@ struct npu_plan {
 	struct mutex lock;
 	u32 state;
 	u32 error;
+	struct npu_graph *cut;
 	void *blob;
 	u64 size;
 	struct npuv_plan *v;
@@ -95,6 +104,12 @@ static inline struct npu_plan *npumem_plan_lookup(struct npu_file *file, u32 han
 struct npu_plan *npumem_plan_new(struct npu_graph *graph, struct npu_client *client);
 void npumem_plan_get(struct npu_plan *plan);
 void npumem_plan_put(struct npu_plan *plan);
+/* The graph that a READY plan is of. */
+static inline const struct npu_graph *npumem_plan_graph(const struct npu_plan *plan)
+{
+	return plan->cut ?: plan->graph;
+}
+
 DEFINE_FREE(npumem_plan_put, struct npu_plan *, if (_T) npumem_plan_put(_T))
 
 /*
@@ -106,6 +121,12 @@ DEFINE_FREE(npumem_plan_put, struct npu_plan *, if (_T) npumem_plan_put(_T))
  * had been settled before. Sleeps for as long as verification takes.
  */
 int npumem_plan_settle(struct npu_plan *plan, void *blob, u64 size, struct npuv_log *log);
+/*
+ * The same with an answer that is a graph's blob of @graph_size bytes, less than @size, and
+ * behind it that of a plan of this graph: if that is refused, the plan has failed.
+ */
+int npumem_plan_settle_cut(struct npu_plan *plan, void *answer, u64 graph_size, u64 size,
+			   struct npuv_log *log);
 /*
  * Settle as FAILED, with a positive errno. The first keeps @reason, a constant or NULL, and
  * needs no memory; the second copies @message.

@@ -3,8 +3,9 @@
  * The request fd: a descriptor that the daemon gets for a plan request that it has accepted
  * (npumem_request.h).
  *
- * mmap(), read-only, shows the graph blob; write() and pwrite() put the plan blob
- * in place, without holes and up to the largest blob the verifier takes. The
+ * mmap(), read-only, shows the graph blob and the options; write() and pwrite() put the
+ * plan blob in place, and before it that of a graph if the request lets the daemon cut,
+ * without holes and up to the largest blobs the verifier takes. The
  * answer is the kernel's own copy and is out of reach once DONE has taken it, so
  * what is verified is what is used. poll() tells when the request is settled, and
  * read() how. The last close of the fd without DONE ends the request; workers may
@@ -117,7 +118,7 @@ static ssize_t answer_put(struct npu_request *req, u8 **bytes, u64 count, loff_t
 static ssize_t request_write(struct file *file, const char __user *user, size_t count, loff_t *pos)
 {
 	struct npu_request *req = file->private_data;
-	u64 limit = npuv_default_limits.max_blob;
+	u64 limit = npuv_default_limits.max_blob * (req->cut ? 2 : 1);
 	ssize_t ret;
 	u8 *bytes;
 
@@ -200,11 +201,21 @@ static ssize_t request_read(struct file *file, char __user *user, size_t count, 
 	return err ?: count;
 }
 
+/* A page of what the fd shows: of the graph, or, behind it, of the options. */
+static struct page *shown_page(const struct npu_request *req, unsigned long graph_pages,
+			       unsigned long page)
+{
+	if (page < graph_pages)
+		return vmalloc_to_page(req->graph->blob + (page << PAGE_SHIFT));
+	return vmalloc_to_page(req->options + ((page - graph_pages) << PAGE_SHIFT));
+}
+
 /* Like remap_vmalloc_range(), but for memory that vmalloc_user() did not make (object/graph.c). */
 static int request_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct npu_request *req = file->private_data;
-	unsigned long pages = PAGE_ALIGN(req->graph->size) >> PAGE_SHIFT;
+	unsigned long graph_pages = PAGE_ALIGN(req->graph->size) >> PAGE_SHIFT;
+	unsigned long pages = graph_pages + (PAGE_ALIGN(req->options_size) >> PAGE_SHIFT);
 	unsigned long page, address;
 	int err;
 
@@ -215,8 +226,7 @@ static int request_mmap(struct file *file, struct vm_area_struct *vma)
 	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE);
 	page = vma->vm_pgoff;
 	for (address = vma->vm_start; address < vma->vm_end; address += PAGE_SIZE) {
-		err = vm_insert_page(vma, address,
-				     vmalloc_to_page(req->graph->blob + (page << PAGE_SHIFT)));
+		err = vm_insert_page(vma, address, shown_page(req, graph_pages, page));
 		if (err)
 			return err;
 		page++;

@@ -207,6 +207,11 @@ static int nl_put_request(struct sk_buff *msg, const struct npu_request *req, in
 		return -EMSGSIZE;
 	if (req->planner[0] && nla_put_string(msg, NPUMEM_A_REQUEST_PLANNER, req->planner))
 		return -EMSGSIZE;
+	if (req->options_size && nla_put_u64_64bit(msg, NPUMEM_A_REQUEST_OPTIONS_SIZE,
+						   req->options_size, NPUMEM_A_REQUEST_PAD))
+		return -EMSGSIZE;
+	if (req->cut && nla_put_flag(msg, NPUMEM_A_REQUEST_CUT))
+		return -EMSGSIZE;
 	nla_nest_end(msg, nest);
 	return 0;
 }
@@ -272,7 +277,8 @@ unaccept:
 int npumem_nl_done_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct nlattr *message = info->attrs[NPUMEM_A_UPCALL_MESSAGE];
-	char *text;
+	const struct nlattr *graph = info->attrs[NPUMEM_A_UPCALL_GRAPH_SIZE];
+	struct npu_request_done done = {};
 	int err;
 
 	err = nl_check_daemon(skb, info);
@@ -281,15 +287,26 @@ int npumem_nl_done_doit(struct sk_buff *skb, struct genl_info *info)
 	if (GENL_REQ_ATTR_CHECK(info, NPUMEM_A_UPCALL_ID) ||
 	    GENL_REQ_ATTR_CHECK(info, NPUMEM_A_UPCALL_STATUS))
 		return -EINVAL;
-	text = kzalloc(NPUMEM_MAX_MESSAGE + 1, GFP_KERNEL);
-	if (!text)
+	done.id = nla_get_u64(info->attrs[NPUMEM_A_UPCALL_ID]);
+	done.status = nla_get_u32(info->attrs[NPUMEM_A_UPCALL_STATUS]);
+	if (graph) {
+		done.graph_size = nla_get_u64(graph);
+		if (done.status || !done.graph_size || done.graph_size % 8) {
+			NL_SET_ERR_MSG_ATTR(info->extack, graph,
+					    "a graph has a multiple of 8 bytes, and status zero");
+			return -EINVAL;
+		}
+	}
+	done.text = kzalloc(NPUMEM_MAX_MESSAGE + 1, GFP_KERNEL);
+	if (!done.text)
 		return -ENOMEM;
 	if (message)
-		nla_strscpy(text, message, NPUMEM_MAX_MESSAGE + 1);
-	err = npumem_request_done(nla_get_u64(info->attrs[NPUMEM_A_UPCALL_ID]),
-				  nla_get_u32(info->attrs[NPUMEM_A_UPCALL_STATUS]), text);
+		nla_strscpy(done.text, message, NPUMEM_MAX_MESSAGE + 1);
+	err = npumem_request_done(&done);
+	if (err == -EINVAL)
+		NL_SET_ERR_MSG_ATTR(info->extack, graph, "the request lets nobody cut its graph");
 	if (err)
-		kfree(text);
+		kfree(done.text);
 	return err;
 }
 

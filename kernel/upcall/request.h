@@ -38,6 +38,10 @@ enum npu_request_state {
  * @file: open file of the fd that the daemon has, only to be compared; no reference
  * @id: unique while the module is loaded
  * @graph: kept until the request is freed: the fd may be mapped
+ * @client: is charged for @options; referenced
+ * @options: likewise kept; __vmalloc()'ed in whole pages, zero past @options_size; NULL for none
+ * @options_size: bytes of the options
+ * @cut: the daemon may answer with a graph of its own
  * @dev: kept, as is @plan, until it is settled
  * @plan: PENDING plan that it will settle
  * @out: gets @fence when it is settled, and has none before
@@ -52,6 +56,7 @@ enum npu_request_state {
  * @daemon_pid: pid of the process that sent DONE
  * @settled: the outcome may be read; what follows is constant then
  * @answered: DONE has come
+ * @graph_size: bytes of the graph that the answer begins with, as DONE said, or zero
  * @wait: for @settled
  * @verdict: of the verifier
  * @text: room for the outcome's message, of an answered request
@@ -72,6 +77,10 @@ struct npu_request {
 	struct file *file;
 	u64 id;
 	struct npu_graph *graph;
+	struct npu_client *client;
+	void *options;
+	u64 options_size;
+	bool cut;
 	struct npu_device *dev;
 	struct npu_plan *plan;
 	struct npu_out_sync out;
@@ -87,6 +96,7 @@ struct npu_request {
 
 	bool settled;
 	bool answered;
+	u64 graph_size;
 	wait_queue_head_t wait;
 	struct npumem_verdict verdict;
 	char *text;
@@ -115,13 +125,26 @@ void npumem_request_unaccept(struct npu_request *req);
 void npumem_request_opened(struct npu_request *req, struct file *file);
 /* That file has been released: settle the request with ECONNRESET, if it is not settled. */
 void npumem_request_closed(struct npu_request *req, struct file *file);
+/**
+ * struct npu_request_done - how the daemon settles a request
+ * @id: of the request
+ * @status: positive errno, or zero: the answer was written
+ * @graph_size: bytes of the graph that the answer begins with, or zero
+ * @text: kmalloc'ed room of NPUMEM_MAX_MESSAGE + 1 bytes with the daemon's message
+ */
+struct npu_request_done {
+	u64 id;
+	u32 status;
+	u64 graph_size;
+	char *text;
+};
+
 /*
  * Settle an accepted request as the daemon says. With status zero a work verifies the
  * answer and settles the request with the outcome. -ENOENT: there is no such request (any
- * more). @text is kmalloc'ed room of NPUMEM_MAX_MESSAGE + 1 bytes with the daemon's
- * message; the request owns it if 0 is returned.
+ * more). -EINVAL: a graph that was not asked for. The request owns the text if 0 is returned.
  */
-int npumem_request_done(u64 id, u32 status, char *text);
+int npumem_request_done(const struct npu_request_done *done);
 void npumem_request_get(struct npu_request *req);
 void npumem_request_put(struct npu_request *req);
 

@@ -33,7 +33,7 @@
  * plan is settled and then gets one that is signalled already. (Who wants to wait
  * uses WAIT_FOR_SUBMIT; "Indefinite DMA Fences" in the kernel's dma-buf.rst says why.)
  *
- * Memory. What a request makes the driver keep, the answer and the plan, is charged
+ * Memory. What a request makes the driver keep, options, answer and plan, is charged
  * to the memory cgroup of who asked, in whoever's context it is made.
  *
  * Locking. upcall.lock guards the list, the queue, the registered socket, and state
@@ -55,6 +55,8 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
 #include <net/sock.h>
 
 #include <drm/drm_drv.h>
@@ -100,6 +102,11 @@ static void request_free(struct kref *ref)
 
 	dma_fence_put(req->fence);
 	npumem_graph_put(req->graph);
+	vfree(req->options);
+	if (req->options_size)
+		npumem_client_uncharge(req->client, NPUMEM_RESOURCE_MEMORY,
+				       PAGE_ALIGN(req->options_size));
+	npumem_client_put(req->client);
 	kvfree(req->answer);
 	kfree(req->text);
 	mem_cgroup_put(req->memcg);
@@ -317,19 +324,37 @@ static void request_expire(struct work_struct *work)
 
 static void request_verify(struct work_struct *work);
 
+/*
+ * Copy the options into whole pages, which the daemon maps as it does the graph's blob. That may
+ * be stuck in a page fault for as long as user space likes, so no lock is held.
+ */
+static int request_options(struct npu_request *req, const struct drm_npumem_buffer *user)
+{
+	int err = npumem_buffer_check(user, NPUMEM_OPTIONS_MAX_BYTES);
+
+	if (err || !user->size)
+		return err;
+	err = npumem_client_charge(req->client, NPUMEM_RESOURCE_MEMORY, PAGE_ALIGN(user->size));
+	if (err)
+		return err;
+	req->options_size = user->size;
+	req->options = __vmalloc(PAGE_ALIGN(user->size),
+				 GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN |
+					 __GFP_RETRY_MAYFAIL);
+	if (!req->options)
+		return -ENOMEM;
+	return copy_from_user(req->options, u64_to_user_ptr(user->ptr), user->size) ? -EFAULT : 0;
+}
+
+/* A request that nobody knows of yet. ERR_PTR: what request_options() says, -ENOMEM. */
 static struct npu_request *request_new(struct npu_plan *plan,
 				       const struct drm_npumem_plan_request *args)
 {
 	struct npu_request *req = kzalloc(sizeof(*req), GFP_KERNEL_ACCOUNT);
+	int err;
 
 	if (!req)
-		return NULL;
-	/* Requests are independent of each other, so each has a timeline of its own. */
-	req->fence = npumem_fence_create(dma_fence_context_alloc(1), 1);
-	if (!req->fence) {
-		kfree(req);
-		return NULL;
-	}
+		return ERR_PTR(-ENOMEM);
 	kref_init(&req->ref);
 	INIT_LIST_HEAD(&req->link);
 	INIT_LIST_HEAD(&req->waiting);
@@ -341,11 +366,22 @@ static struct npu_request *request_new(struct npu_plan *plan,
 	req->memcg = get_mem_cgroup_from_mm(current->mm);
 	req->graph = plan->graph;
 	npumem_graph_get(req->graph);
+	req->client = npumem_client_get(plan->client);
+	req->cut = args->flags & NPUMEM_PLAN_REQUEST_CUT;
 	req->deadline_ns = args->deadline_ns;
 	req->objective = args->objective;
 	req->arena_budget = args->arena_budget;
 	strscpy(req->planner, args->planner, sizeof(req->planner));
-	return req;
+	err = request_options(req, &args->options);
+	if (!err) {
+		/* Requests are independent of each other, so each has a timeline of its own. */
+		req->fence = npumem_fence_create(dma_fence_context_alloc(1), 1);
+		err = req->fence ? 0 : -ENOMEM;
+	}
+	if (!err)
+		return req;
+	npumem_request_put(req);
+	return ERR_PTR(err);
 }
 
 static int request_queue(struct npu_request *req, struct npu_device *dev,
@@ -398,8 +434,8 @@ int npumem_upcall_request(struct npu_device *dev, struct npu_requester *requeste
 	if (err)
 		return err;
 	req = request_new(plan, args);
-	if (!req)
-		return -ENOMEM;
+	if (IS_ERR(req))
+		return PTR_ERR(req);
 
 	/* Queued before drm_dev_unplug() returns, so npumem_upcall_unplug() sees it. */
 	err = -ENODEV;
@@ -549,18 +585,21 @@ void npumem_request_closed(struct npu_request *req, struct file *file)
 	requests_fail(&(struct request_filter){ .req = req, .file = file, .error = ECONNRESET });
 }
 
-static struct npu_request *request_claim_accepted(u64 id, u32 error)
+/* Claim the accepted request that DONE is of. ERR_PTR: as npumem_request_done() says. */
+static struct npu_request *request_claim_accepted(const struct npu_request_done *done)
 {
 	struct npu_request *req;
 
 	guard(mutex)(&upcall.lock);
 	list_for_each_entry(req, &upcall.requests, link) {
-		if (req->id == id && req->state == NPUMEM_REQUEST_ACCEPTED) {
-			request_claim(req, error);
-			return req;
-		}
+		if (req->id != done->id || req->state != NPUMEM_REQUEST_ACCEPTED)
+			continue;
+		if (done->graph_size && !req->cut)
+			return ERR_PTR(-EINVAL);
+		request_claim(req, done->status);
+		return req;
 	}
-	return NULL;
+	return ERR_PTR(-ENOENT);
 }
 
 /* Settle a claimed request with an error, because the daemon refused it or gave no plan. */
@@ -582,14 +621,19 @@ static void request_settle(struct npu_request *req)
 	u64 size;
 
 	blob = npumem_request_take_answer(req, &size);
-	if (!blob) {
+	/* Behind a graph there is a plan. */
+	if (!blob || req->graph_size >= size) {
+		kvfree(blob);
 		req->error = EBADMSG;
 		strscpy(req->text, "the daemon gave no plan", NPUMEM_MAX_MESSAGE + 1);
 		request_refuse(req);
 		return;
 	}
 	npuv_log_init(&log, 1, req->text, NPUMEM_MAX_MESSAGE + 1);
-	req->error = -npumem_plan_settle(plan, blob, size, &log);
+	if (req->graph_size)
+		req->error = -npumem_plan_settle_cut(plan, blob, req->graph_size, size, &log);
+	else
+		req->error = -npumem_plan_settle(plan, blob, size, &log);
 	/* A settled plan is constant, so that its outcome may be read without a lock. */
 	strscpy(req->text, plan->message ?: "", NPUMEM_MAX_MESSAGE + 1);
 	req->verdict = plan->verdict;
@@ -608,24 +652,25 @@ static void request_verify(struct work_struct *work)
 	npumem_request_put(req);
 }
 
-int npumem_request_done(u64 id, u32 status, char *text)
+int npumem_request_done(const struct npu_request_done *done)
 {
-	struct npu_request *req = request_claim_accepted(id, status);
+	struct npu_request *req = request_claim_accepted(done);
 	struct mem_cgroup *memcg;
 
-	if (!req)
-		return -ENOENT;
+	if (IS_ERR(req))
+		return PTR_ERR(req);
 	req->answered = true;
 	req->daemon_pid = task_tgid_nr(current);
-	req->text = text;
-	req->reason = text;
-	if (!status) {
+	req->graph_size = done->graph_size;
+	req->text = done->text;
+	req->reason = done->text;
+	if (!done->status) {
 		npumem_request_get(req);
 		queue_work(upcall.verify_wq, &req->verify);
 		return 0;
 	}
-	if (!text[0])
-		strscpy(text, "the daemon refused without a reason", NPUMEM_MAX_MESSAGE + 1);
+	if (!req->text[0])
+		strscpy(req->text, "the daemon refused without a reason", NPUMEM_MAX_MESSAGE + 1);
 	memcg = set_active_memcg(req->memcg);
 	request_refuse(req);
 	set_active_memcg(memcg);

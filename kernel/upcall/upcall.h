@@ -39,8 +39,8 @@ struct npu_out_sync {
  * signalled already, with its error if it failed; until then a binary syncobj has
  * none. Takes over what @out holds if it returns 0. -ENOTCONN without a daemon,
  * -EBUSY when the requester has had its share, -ETIMEDOUT if the deadline has
- * passed, -EINVAL if it is too far away, -ENODEV if the device is unplugged. Holds
- * a reference on the plan and on drm_dev until settled.
+ * passed, -EINVAL if it is too far away, -ENODEV if the device is unplugged; -EINVAL,
+ * -E2BIG, -EDQUOT, -EFAULT and -ENOMEM of the options. Holds a reference on the plan and on drm_dev until settled.
  */
 int npumem_upcall_request(struct npu_device *dev, struct npu_requester *requester,
 			  struct npu_plan *plan, const struct drm_npumem_plan_request *args,

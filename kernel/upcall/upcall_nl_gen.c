@@ -18,10 +18,11 @@ static const struct nla_policy npumem_register_nl_policy[NPUMEM_A_DAEMON_NAME + 
 };
 
 /* NPUMEM_CMD_DONE - do */
-static const struct nla_policy npumem_done_nl_policy[NPUMEM_A_UPCALL_MESSAGE + 1] = {
+static const struct nla_policy npumem_done_nl_policy[NPUMEM_A_UPCALL_GRAPH_SIZE + 1] = {
 	[NPUMEM_A_UPCALL_ID] = { .type = NLA_U64, },
 	[NPUMEM_A_UPCALL_STATUS] = NLA_POLICY_MAX(NLA_U32, NPUMEM_MAX_STATUS),
 	[NPUMEM_A_UPCALL_MESSAGE] = { .type = NLA_NUL_STRING, .len = NPUMEM_MAX_MESSAGE, },
+	[NPUMEM_A_UPCALL_GRAPH_SIZE] = { .type = NLA_U64, },
 };
 
 /* Ops table for npumem */
@@ -42,7 +43,7 @@ static const struct genl_split_ops npumem_nl_ops[] = {
 		.cmd		= NPUMEM_CMD_DONE,
 		.doit		= npumem_nl_done_doit,
 		.policy		= npumem_done_nl_policy,
-		.maxattr	= NPUMEM_A_UPCALL_MESSAGE,
+		.maxattr	= NPUMEM_A_UPCALL_GRAPH_SIZE,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 };

@@ -207,11 +207,13 @@ static int call_wait(struct scene *s)
 
 static int call_request(struct scene *s)
 {
+	static const uint8_t options[100];
 	struct drm_npumem_plan_request args = {
 		.graph = s->graph,
 		.deadline_ns = npu_late(),
 		.out_sync = s->out,
 		.out_point = npu_now(),
+		.options = NPU_BUFFER(options),
 	};
 	int err = npu_ioctl(s->fd, DRM_IOCTL_NPUMEM_PLAN_REQUEST, &args);
 

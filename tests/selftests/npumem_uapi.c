@@ -355,6 +355,7 @@ TEST_F(uapi, plan_read)
 	EXPECT_EQ(NPUMEM_PLAN_STATE_READY, args.state);
 	EXPECT_EQ(0, args.error);
 	EXPECT_EQ(self->plan_blob.size, args.blob.size);
+	EXPECT_EQ(self->graph_blob.size, args.graph.size);
 	EXPECT_EQ(1, args.message.size);
 	EXPECT_EQ(sizeof(struct npumem_verdict), args.verdict.size);
 	EXPECT_EQ(self->model.info.arena_size, args.arena_size);
@@ -383,6 +384,22 @@ TEST_F(uapi, plan_read)
 	EXPECT_EQ(self->plan_blob.size, args.blob.size);
 	EXPECT_EQ(0, memcmp(self->out, self->plan_blob.data, 16));
 	EXPECT_EQ(0xff, self->out[16]);
+
+	/* The graph that it was loaded for, likewise. */
+	args.blob = (struct drm_npumem_buffer){ 0 };
+	args.graph = NPU_BUFFER(self->out);
+	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_READ, &args));
+	EXPECT_EQ(self->plan_blob.size, args.blob.size);
+	EXPECT_EQ(self->graph_blob.size, args.graph.size);
+	EXPECT_EQ(0, memcmp(self->out, self->graph_blob.data, args.graph.size));
+	EXPECT_TRUE(
+		npu_all_bytes(self->out + args.graph.size, sizeof(self->out) - args.graph.size, 0));
+	memset(self->out, 0xff, sizeof(self->out));
+	args.graph = NPU_BYTES(self->out, 16);
+	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_READ, &args));
+	EXPECT_EQ(self->graph_blob.size, args.graph.size);
+	EXPECT_EQ(0, memcmp(self->out, self->graph_blob.data, 16));
+	EXPECT_EQ(0xff, self->out[16]);
 }
 
 TEST_F(uapi, plan_read_fields)
@@ -390,6 +407,7 @@ TEST_F(uapi, plan_read_fields)
 	const struct drm_npumem_plan_read valid = {
 		.handle = self->w.plan,
 		.blob = NPU_BUFFER(self->out),
+		.graph = NPU_BUFFER(self->out),
 		.message = NPU_BUFFER(self->log.text),
 		.verdict = NPU_BUFFER(self->verdict),
 	};
@@ -400,6 +418,9 @@ TEST_F(uapi, plan_read_fields)
 		FIELD(drm_npumem_plan_read, blob.ptr, 0, 0),
 		FIELD(drm_npumem_plan_read, blob.ptr, NPU_UNMAPPED, -EFAULT),
 		FIELD(drm_npumem_plan_read, blob.size, NPUMEM_BLOB_MAX_BYTES + 1, -E2BIG),
+		FIELD(drm_npumem_plan_read, graph.ptr, 0, 0),
+		FIELD(drm_npumem_plan_read, graph.ptr, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_plan_read, graph.size, NPUMEM_BLOB_MAX_BYTES + 1, -E2BIG),
 		FIELD(drm_npumem_plan_read, message.ptr, 0, 0),
 		FIELD(drm_npumem_plan_read, message.ptr, NPU_UNMAPPED, -EFAULT),
 		FIELD(drm_npumem_plan_read, message.size, 0xffffffff, -E2BIG),

@@ -433,8 +433,8 @@ TEST_F(upcall, request_bad_arguments)
 		int err;
 	} cases[] = {
 		{ "graph", { .graph = 0x7fffffff }, -ENOENT },
-		{ "objective", { .objective = 2 }, -EINVAL },
-		{ "flags", { .flags = 1 }, -EINVAL },
+		{ "objective", { .objective = NPUMEM_OBJECTIVE_PEAK + 1 }, -EINVAL },
+		{ "flags", { .flags = NPUMEM_PLAN_REQUEST_CUT << 1 }, -EINVAL },
 		{ "pad", { .pad = 1 }, -EINVAL },
 		{ "out_sync", { .out_sync = 0x7fffffff }, -ENOENT },
 	};

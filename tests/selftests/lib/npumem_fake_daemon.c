@@ -199,6 +199,9 @@ int fake_accept(struct fake_daemon *daemon, struct fake_request *request)
 		if (attrs[NPUMEM_A_REQUEST_PLANNER])
 			nla_strlcpy(request->planner, attrs[NPUMEM_A_REQUEST_PLANNER],
 				    sizeof(request->planner));
+		if (attrs[NPUMEM_A_REQUEST_OPTIONS_SIZE])
+			request->options_size = nla_get_u64(attrs[NPUMEM_A_REQUEST_OPTIONS_SIZE]);
+		request->cut = attrs[NPUMEM_A_REQUEST_CUT];
 		daemon->accepted[daemon->accepts].id = request->id;
 		daemon->accepted[daemon->accepts].fd = request->fd;
 		daemon->accepts = (daemon->accepts + 1) % FAKE_ACCEPTED;
@@ -229,10 +232,10 @@ static int fd_of(const struct fake_daemon *daemon, uint64_t id)
 	return -1;
 }
 
-int fake_done(struct fake_daemon *daemon, uint64_t id, uint32_t status, const char *text,
-	      struct fake_settled *settled)
+/* Send DONE, and wait for what becomes of the request. */
+static int done(struct fake_daemon *daemon, uint64_t id, struct nl_msg *msg,
+		struct fake_settled *settled)
 {
-	struct nl_msg *msg = message(daemon, NPUMEM_CMD_DONE);
 	struct npumem_request_outcome outcome;
 	struct fake_settled ignored;
 	struct reply reply;
@@ -240,10 +243,6 @@ int fake_done(struct fake_daemon *daemon, uint64_t id, uint32_t status, const ch
 
 	settled = settled ? settled : &ignored;
 	memset(settled, 0, sizeof(*settled));
-	nla_put_u64(msg, NPUMEM_A_UPCALL_ID, id);
-	nla_put_u32(msg, NPUMEM_A_UPCALL_STATUS, status);
-	if (text)
-		nla_put_string(msg, NPUMEM_A_UPCALL_MESSAGE, text);
 	err = command(daemon, msg, &reply);
 	free(reply.data);
 	if (!err)
@@ -255,6 +254,29 @@ int fake_done(struct fake_daemon *daemon, uint64_t id, uint32_t status, const ch
 	settled->has_verdict = outcome.verdict.rule != NPUMEM_RULE_NONE;
 	settled->verdict = outcome.verdict;
 	return 0;
+}
+
+int fake_done(struct fake_daemon *daemon, uint64_t id, uint32_t status, const char *text,
+	      struct fake_settled *settled)
+{
+	struct nl_msg *msg = message(daemon, NPUMEM_CMD_DONE);
+
+	nla_put_u64(msg, NPUMEM_A_UPCALL_ID, id);
+	nla_put_u32(msg, NPUMEM_A_UPCALL_STATUS, status);
+	if (text)
+		nla_put_string(msg, NPUMEM_A_UPCALL_MESSAGE, text);
+	return done(daemon, id, msg, settled);
+}
+
+int fake_done_cut(struct fake_daemon *daemon, uint64_t id, uint32_t status, uint64_t graph_size,
+		  struct fake_settled *settled)
+{
+	struct nl_msg *msg = message(daemon, NPUMEM_CMD_DONE);
+
+	nla_put_u64(msg, NPUMEM_A_UPCALL_ID, id);
+	nla_put_u32(msg, NPUMEM_A_UPCALL_STATUS, status);
+	nla_put_u64(msg, NPUMEM_A_UPCALL_GRAPH_SIZE, graph_size);
+	return done(daemon, id, msg, settled);
 }
 
 int fake_done_only(struct fake_daemon *daemon, uint64_t id)

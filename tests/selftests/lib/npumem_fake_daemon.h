@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,8 @@ struct fake_daemon {
  * struct fake_request - what ACCEPT hands over
  * @fd: the request's; -1 if none
  * @planner: empty if the message had none
+ * @options_size: bytes of the options, which the descriptor shows; zero if the message had none
+ * @cut: the daemon may answer with a graph
  */
 struct fake_request {
 	uint64_t id;
@@ -45,6 +48,8 @@ struct fake_request {
 	int64_t deadline;
 	uint32_t objective;
 	char planner[32];
+	uint64_t options_size;
+	bool cut;
 };
 
 /*
@@ -88,6 +93,9 @@ int fake_accept_before(struct fake_daemon *daemon, int fd, struct drm_npumem_pla
 /* DONE, and then wait for what became of it; the descriptor must be open still. */
 int fake_done(struct fake_daemon *daemon, uint64_t id, uint32_t status, const char *message,
 	      struct fake_settled *settled);
+/* The same with a graph of that size before the plan. */
+int fake_done_cut(struct fake_daemon *daemon, uint64_t id, uint32_t status, uint64_t graph_size,
+		  struct fake_settled *settled);
 /* DONE with a plan, and no more. */
 int fake_done_only(struct fake_daemon *daemon, uint64_t id);
 /* Wait for a request to be settled, NPU_PATIENCE_NS at most, and read how. */
