@@ -279,6 +279,33 @@ NPUPLAN_EXPORT int npuplan_graph_set_layout(struct npuplan_graph *graph, enum np
 NPUPLAN_EXPORT int npuplan_graph_write(const struct npuplan_graph *graph, void **blob, size_t *size,
 				       struct npuplan_error *error);
 /**
+ * npuplan_graph_write_model() - the same, with the model that the graph was made of
+ * @graph: the graph
+ * @model: graph JSON (docs/formats.md), as npuimport_graph_json_write() has it
+ * @model_size: bytes at @model; 0: none
+ * @blob: out: the blob, malloc'ed; free() it
+ * @size: out: bytes at @blob
+ * @error: filled in if the call fails; may be NULL
+ *
+ * The driver carries it to the planning daemon, which can cut such a graph anew. Errors as
+ * npuplan_graph_write().
+ */
+NPUPLAN_EXPORT int npuplan_graph_write_model(const struct npuplan_graph *graph, const void *model,
+					     size_t model_size, void **blob, size_t *size,
+					     struct npuplan_error *error);
+/**
+ * npuplan_graph_model() - the model that a graph blob has
+ * @blob: the blob, aligned to 8 bytes
+ * @size: bytes at @blob
+ * @model: out: the model, a part of @blob; nobody has looked at it
+ * @model_size: out: bytes at @model
+ * @error: filled in if the call fails; may be NULL
+ *
+ * -ENODATA: it has none. Errors otherwise as npuplan_graph_read(), by the blob's structure.
+ */
+NPUPLAN_EXPORT int npuplan_graph_model(const void *blob, size_t size, const void **model,
+				       size_t *model_size, struct npuplan_error *error);
+/**
  * npuplan_graph_read() - graph of a graph blob, which the kernel's verifier has checked
  * @blob: the blob, aligned to 8 bytes
  * @size: bytes at @blob

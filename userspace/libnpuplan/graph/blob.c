@@ -112,7 +112,14 @@ static int make_records(const struct npuplan_graph *graph, struct graph_records 
 int npuplan_graph_write(const struct npuplan_graph *graph, void **blob, size_t *size,
 			struct npuplan_error *error)
 {
-	struct npublob_section sections[ARRAYS + 1];
+	return npuplan_graph_write_model(graph, NULL, 0, blob, size, error);
+}
+
+int npuplan_graph_write_model(const struct npuplan_graph *graph, const void *model,
+			      size_t model_size, void **blob, size_t *size,
+			      struct npuplan_error *error)
+{
+	struct npublob_section sections[ARRAYS + 2];
 	struct npublob_strings strings = { 0 };
 	struct graph_records records;
 	uint32_t count;
@@ -125,6 +132,9 @@ int npuplan_graph_write(const struct npuplan_graph *graph, void **blob, size_t *
 			sections[count++] = (struct npublob_section){ NPUMEM_GRAPH_SECTION_STRINGS,
 								      1, strings.size,
 								      strings.bytes };
+		if (model_size)
+			sections[count++] = (struct npublob_section){ NPUMEM_GRAPH_SECTION_MODEL, 1,
+								      model_size, model };
 		err = npublob_write(NPUMEM_GRAPH_MAGIC, sections, count, blob, size);
 	}
 	if (err)
@@ -243,6 +253,40 @@ int npuplan_graph_read(const void *blob, size_t size, struct npuplan_graph **out
 		return npuplan_fail(error, err, "cannot read graph: %s", strerror(-err));
 	}
 	*out = graph;
+	return 0;
+}
+
+/* The section table was seen to be inside the blob, and its entries, too, when it was checked. */
+static const struct npumem_blob_section *find_section(const void *blob, uint32_t kind)
+{
+	const struct npumem_blob_header *header = blob;
+
+	for (uint32_t i = 0; i < header->section_count; i++) {
+		const struct npumem_blob_section *section =
+			(const void *)((const char *)(header + 1) +
+				       (size_t)i * header->section_stride);
+
+		if (section->kind == kind)
+			return section;
+	}
+	return NULL;
+}
+
+int npuplan_graph_model(const void *blob, size_t size, const void **model, size_t *model_size,
+			struct npuplan_error *error)
+{
+	const struct npumem_blob_section *section;
+	struct npuv_graph *checked;
+	int err = check(blob, size, &checked, error);
+
+	if (err)
+		return err;
+	npuv_graph_destroy(checked);
+	section = find_section(blob, NPUMEM_GRAPH_SECTION_MODEL);
+	if (!section || !section->count)
+		return npuplan_fail(error, -ENODATA, "the graph has no model");
+	*model = (const char *)blob + section->offset;
+	*model_size = section->count * section->stride;
 	return 0;
 }
 
