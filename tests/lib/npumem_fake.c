@@ -15,7 +15,8 @@
 
 #include <cmocka.h>
 
-#define BLOB "a plan blob"
+#define BLOB  "a plan blob"
+#define GRAPH "a graph blob"
 
 struct fake fake;
 
@@ -117,6 +118,7 @@ int fake_default(unsigned long request, void *argument)
 		args->state = NPUMEM_PLAN_STATE_READY;
 		args->arena_size = 5000;
 		fake_give(&args->blob, BLOB, sizeof(BLOB));
+		fake_give(&args->graph, GRAPH, sizeof(GRAPH));
 		return 0;
 	}
 	case DRM_IOCTL_NPUMEM_RUN_CREATE: {

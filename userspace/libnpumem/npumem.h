@@ -505,12 +505,53 @@ NPUMEM_EXPORT int npumem_plan_load(struct npumem_graph *graph, const void *blob,
  * @arena_budget: bytes that the plan may need; 0 = any
  * @deadline: absolute; the request ends with -ETIMEDOUT then; must be > 0, and not
  *	more than NPUMEM_MAX_REQUEST_NS (npumem_drm.h) away: -EINVAL
+ * @alignment: of every offset, at least; a power of two up to 65536
+ * @schedule: enum npumem_option_schedule (npumem_options.h); 0 = the planner's choice
+ * @budget: enum npumem_option_budget, which the daemon finds; 0 = @arena_budget
+ * @layout: enum npumem_option_layout: how the bytes of the graph's tensors lie; looked at
+ *	where the graph is cut anew
+ * @work_limit: units of work that the search may spend; the same gives the same plan
+ * @memory_limit: bytes that the search may hold; the daemon has a limit of its own, too
+ * @banks: two banks, which take the place of a budget; NULL = one bank. Of planner "cosma"
+ * @traffic_factor: fetch at most so many times all weights; 1 or more. Of planners
+ *	"tile-scheduled..."
+ * @weights_on_chip: bytes of weights that stay on chip meanwhile; likewise
+ * @recompute: not 0: let operators run again where that saves traffic within the budget
+ * @double_buffer: not 0, with @on_chip: what changes from step to step has to fit twice
+ * @recompute_limit: of @recompute: operators that run again, at most; 0 = any number
+ * @bands: cut each operator into so many row bands
+ * @rows: cut each operator into tiles of so many rows
+ * @tile_count: number of @tiles
+ * @on_chip: cut each operator so that its steps fit into so many bytes of on-chip memory
+ * @tiles: how single operators are cut, by ascending id; NULL if there are none
+ *
+ * At most one of @bands, @rows and @on_chip, and none of them nor @tiles beside @recompute.
+ * Any of these five has the daemon make another graph, which the plan is then of:
+ * npumem_plan_graph(). The graph that is asked for must have its model for that
+ * (npumem_builder_set_model()), and be of its whole operators: npumem_options.h.
  */
 struct npumem_request {
 	const char *planner;
 	uint32_t objective;
 	uint64_t arena_budget;
 	int64_t deadline;
+	uint32_t alignment;
+	uint32_t schedule;
+	uint32_t budget;
+	uint32_t layout;
+	uint64_t work_limit;
+	uint64_t memory_limit;
+	const struct npumem_option_bank *banks;
+	double traffic_factor;
+	uint64_t weights_on_chip;
+	uint32_t recompute;
+	uint32_t double_buffer;
+	uint32_t recompute_limit;
+	uint32_t bands;
+	uint32_t rows;
+	uint32_t tile_count;
+	uint64_t on_chip;
+	const struct npumem_option_tile *tiles;
 };
 
 NPUMEM_EXPORT int npumem_plan_request_sized(struct npumem_graph *graph,
@@ -526,7 +567,10 @@ NPUMEM_EXPORT int npumem_plan_request_sized(struct npumem_graph *graph,
  *
  * The plan is pending: npumem_plan_wait() for it. -ENOTCONN no daemon is
  * registered, -EBUSY this device file, or all of its user's, have as many requests
- * under way as they may; a file that has none is never told so.
+ * under way as they may; a file that has none is never told so. -EINVAL: NULL argument, a
+ * deadline, planner's name or factor that is none; -E2BIG: more @tiles than
+ * NPUMEM_OPTIONS_MAX_BYTES (npumem_options.h) take. What else is wrong in the request the
+ * daemon finds: the plan fails.
  */
 static inline int npumem_plan_request(struct npumem_graph *graph,
 				      const struct npumem_request *request,
@@ -596,6 +640,19 @@ static inline int npumem_plan_get_stats(struct npumem_plan *plan, struct npumem_
  */
 NPUMEM_EXPORT int npumem_plan_read(struct npumem_plan *plan, void **blob, size_t *size,
 				   struct npumem_error *error);
+/**
+ * npumem_plan_graph() - graph blob (npumem_graph.h) that a ready plan is of; free() it
+ * @plan: the plan
+ * @blob: out: the blob
+ * @size: out: bytes at @blob
+ * @error: filled in if the call fails; may be NULL
+ *
+ * The one of the graph that the plan was made for, or that of the daemon's, if the request let
+ * it cut (struct npumem_request): steps and tiles of runs of the plan are those of this graph.
+ * -EBUSY while pending, -ENOEXEC if the request failed.
+ */
+NPUMEM_EXPORT int npumem_plan_graph(struct npumem_plan *plan, void **blob, size_t *size,
+				    struct npumem_error *error);
 /**
  * npumem_plan_free() - give up a plan
  * @plan: may be NULL. A request that is pending is given up; runs keep what they need

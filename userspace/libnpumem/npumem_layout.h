@@ -38,7 +38,8 @@ NPUMEM_EXPORT int npumem_layout_new(const void *graph, size_t graph_size, const 
 /**
  * npumem_plan_layout() - read the blob of a ready plan, and make a layout of it
  * @plan: the plan
- * @graph: blob of its graph, as npumem_graph_new() got it
+ * @graph: blob of its graph, as npumem_graph_new() got it; npumem_plan_graph() where the daemon
+ *	was asked to cut that
  * @graph_size: bytes at @graph
  * @out: out: the new object, which is the caller's
  * @error: filled in if the call fails; may be NULL

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "plan_options.h"
 #include "sized.h"
 
 /* Text of one sentence or two; the driver keeps 4096 bytes at most. */
@@ -112,6 +113,8 @@ int npumem_plan_request_sized(struct npumem_graph *graph, const struct npumem_re
 	struct npumem_request asked;
 	struct drm_npumem_plan_request args = { 0 };
 	struct npumem_plan *plan;
+	void *options = NULL;
+	size_t options_size;
 	int err;
 
 	if (!graph || !request || !out)
@@ -128,20 +131,28 @@ int npumem_plan_request_sized(struct npumem_graph *graph, const struct npumem_re
 		return npumem_fail(error, -EINVAL,
 				   "planner name \"%.64s\" is longer than %zu bytes", asked.planner,
 				   sizeof(args.planner) - 1);
+	err = npumem_options_write(&asked, &options, &options_size, error);
+	if (err)
+		return err;
 	plan = plan_new(graph->device);
-	if (!plan)
+	if (!plan) {
+		free(options);
 		return npumem_fail_errno(error, -ENOMEM, "request a plan");
+	}
 	args.graph = graph->handle;
 	args.objective = asked.objective;
 	args.arena_budget = asked.arena_budget;
 	args.deadline_ns = asked.deadline;
 	if (asked.planner)
 		memcpy(args.planner, asked.planner, strlen(asked.planner) + 1);
+	args.options = buffer_of(options, options_size);
+	args.flags = npumem_options_cut(&asked) ? NPUMEM_PLAN_REQUEST_CUT : 0;
 	err = npumem_sync_new(graph->device, &plan->sync, error);
 	args.out_sync = plan->sync;
 	if (!err)
 		err = npumem_call(graph->device, DRM_IOCTL_NPUMEM_PLAN_REQUEST, &args, error,
 				  "request a plan");
+	free(options);
 	if (err) {
 		plan_free(plan);
 		return err;
@@ -225,38 +236,69 @@ int npumem_plan_get_stats_sized(struct npumem_plan *plan, struct npumem_plan_sta
 	return 0;
 }
 
-int npumem_plan_read(struct npumem_plan *plan, void **blob, size_t *size,
+/* Whether the plan has blobs, and of how many bytes. */
+static int read_sizes(struct npumem_plan *plan, struct drm_npumem_plan_read *args,
+		      struct npumem_error *error)
+{
+	int err = read_state(plan, args, error);
+
+	if (err)
+		return err;
+	if (args->state == NPUMEM_PLAN_STATE_PENDING)
+		return npumem_fail(error, -EBUSY, "the plan is still being made");
+	if (args->state != NPUMEM_PLAN_STATE_READY)
+		return npumem_fail(error, -ENOEXEC, "the plan's request failed; it has no blob");
+	return 0;
+}
+
+/* Read the blob that @which of @args is to be filled with, which is the only one. */
+static int read_blob(struct npumem_plan *plan, struct drm_npumem_plan_read *args,
+		     struct drm_npumem_buffer *which, void **blob, size_t *size,
 		     struct npumem_error *error)
 {
-	struct drm_npumem_plan_read args = { 0 };
-	struct npumem_plan_stats stats;
+	uint64_t bytes;
 	void *buffer;
 	int err;
 
-	if (!plan || !blob || !size)
-		return npumem_fail(error, -EINVAL, "npumem_plan_read: NULL argument");
-	err = npumem_plan_get_stats(plan, &stats, error);
+	err = read_sizes(plan, args, error);
 	if (err)
 		return err;
-	if (stats.state == NPUMEM_PLAN_STATE_PENDING)
-		return npumem_fail(error, -EBUSY, "the plan is still being made");
-	if (stats.state != NPUMEM_PLAN_STATE_READY)
-		return npumem_fail(error, -ENOEXEC, "the plan's request failed; it has no blob");
-	buffer = malloc(stats.blob_size);
+	bytes = which->size;
+	buffer = malloc(bytes);
 	if (!buffer)
 		return npumem_fail_errno(error, -ENOMEM, "read a plan");
-	args.handle = plan->handle;
-	args.blob = buffer_of(buffer, stats.blob_size);
-	err = npumem_call(plan->device, DRM_IOCTL_NPUMEM_PLAN_READ, &args, error, "read a plan");
-	if (!err && args.blob.size != stats.blob_size)
+	*args = (struct drm_npumem_plan_read){ .handle = plan->handle };
+	*which = buffer_of(buffer, bytes);
+	err = npumem_call(plan->device, DRM_IOCTL_NPUMEM_PLAN_READ, args, error, "read a plan");
+	if (!err && which->size != bytes)
 		err = npumem_fail(error, -EPROTO, "a ready plan changed its size");
 	if (err) {
 		free(buffer);
 		return err;
 	}
 	*blob = buffer;
-	*size = stats.blob_size;
+	*size = bytes;
 	return 0;
+}
+
+int npumem_plan_read(struct npumem_plan *plan, void **blob, size_t *size,
+		     struct npumem_error *error)
+{
+	struct drm_npumem_plan_read args = { 0 };
+
+	if (!plan || !blob || !size)
+		return npumem_fail(error, -EINVAL, "npumem_plan_read: NULL argument");
+	return read_blob(plan, &args, &args.blob, blob, size, error);
+}
+
+int npumem_plan_graph(struct npumem_plan *plan, void **blob, size_t *size,
+		      struct npumem_error *error)
+{
+	struct drm_npumem_plan_read args = { 0 };
+
+	if (!plan || !blob || !size)
+		return npumem_fail(error, -EINVAL, "npumem_plan_graph: NULL argument");
+	return read_blob(plan, &args, &args.graph, blob, size, error);
 }
 
 void npumem_plan_free(struct npumem_plan *plan)

@@ -166,6 +166,8 @@ TEST_WITH(arguments, objects_setup, objects_teardown)
 		     "npumem_plan_stats: NULL argument");
 	assert_error(npumem_plan_read(o->plan, NULL, &size, &error), -EINVAL,
 		     "npumem_plan_read: NULL argument");
+	assert_error(npumem_plan_graph(o->plan, NULL, &size, &error), -EINVAL,
+		     "npumem_plan_graph: NULL argument");
 	assert_error(npumem_run_new(o->plan, 0, NULL, NULL, &error), -EINVAL,
 		     "npumem_run_new: NULL argument");
 	assert_error(npumem_run_new(NULL, 0, NULL, &run, &error), -EINVAL,
@@ -226,8 +228,39 @@ TEST_WITH(request, objects_setup, objects_teardown)
 	assert_string_equal(blob, "a plan blob");
 	assert_int_equal(size, sizeof("a plan blob"));
 	free(blob);
+	assert_int_equal(npumem_plan_graph(plan, &blob, &size, &error), 0);
+	assert_string_equal(blob, "a graph blob");
+	assert_int_equal(size, sizeof("a graph blob"));
+	free(blob);
 	npumem_plan_free(plan);
 	assert_int_equal(fake.syncs_gone, fake.syncs_made);
+}
+
+/* What is asked for beyond the ioctl's fields goes as options; some of it lets the daemon cut. */
+TEST_WITH(request_with_options, objects_setup, objects_teardown)
+{
+	struct npumem_request request = { .deadline = 77, .work_limit = 5 };
+	struct drm_npumem_plan_request *args = (void *)fake.before;
+	struct objects *o = *state;
+	struct npumem_plan *plan;
+
+	assert_int_equal(npumem_plan_request(o->graph, &request, &plan, &error), 0);
+	assert_int_equal(args->flags, 0);
+	assert_int_equal(args->options.size, 16);
+	npumem_plan_free(plan);
+	request.bands = 2;
+	assert_int_equal(npumem_plan_request(o->graph, &request, &plan, &error), 0);
+	assert_int_equal(args->flags, NPUMEM_PLAN_REQUEST_CUT);
+	assert_int_equal(args->options.size, 32);
+	npumem_plan_free(plan);
+	request = (struct npumem_request){ .deadline = 77 };
+	assert_int_equal(npumem_plan_request(o->graph, &request, &plan, &error), 0);
+	assert_int_equal(args->options.ptr, 0);
+	assert_int_equal(args->options.size, 0);
+	npumem_plan_free(plan);
+	request.traffic_factor = 0.5;
+	assert_error(npumem_plan_request(o->graph, &request, &plan, &error), -EINVAL,
+		     "a factor of traffic is 1 or more, not 0.5");
 }
 
 static int no_daemon(unsigned long request, void *argument)
