@@ -168,6 +168,8 @@ static int parse_request(struct nlattr *request, struct accepted *accepted)
 		[NPUMEM_A_REQUEST_OBJECTIVE] = { .type = NLA_U32 },
 		[NPUMEM_A_REQUEST_ARENA_BUDGET] = { .type = NLA_U64 },
 		[NPUMEM_A_REQUEST_DEADLINE] = { .type = NLA_S64 },
+		[NPUMEM_A_REQUEST_OPTIONS_SIZE] = { .type = NLA_U64 },
+		[NPUMEM_A_REQUEST_CUT] = { .type = NLA_FLAG },
 	};
 	struct nlattr *attributes[NPUMEM_A_REQUEST_MAX + 1];
 
@@ -183,6 +185,9 @@ static int parse_request(struct nlattr *request, struct accepted *accepted)
 	if (attributes[NPUMEM_A_REQUEST_PLANNER])
 		nla_strlcpy(accepted->planner, attributes[NPUMEM_A_REQUEST_PLANNER],
 			    sizeof(accepted->planner));
+	if (attributes[NPUMEM_A_REQUEST_OPTIONS_SIZE])
+		accepted->options_size = nla_get_u64(attributes[NPUMEM_A_REQUEST_OPTIONS_SIZE]);
+	accepted->cut = attributes[NPUMEM_A_REQUEST_CUT];
 	return 0;
 }
 
@@ -219,7 +224,7 @@ static int netlink_accept(void *data, struct accepted *accepted)
 	return err;
 }
 
-static int netlink_done(void *data, uint64_t id, uint32_t status, const char *text)
+static int netlink_done(void *data, uint64_t id, const struct answer *answer)
 {
 	struct netlink *netlink = data;
 	struct call call = { 0 };
@@ -230,8 +235,11 @@ static int netlink_done(void *data, uint64_t id, uint32_t status, const char *te
 		return -ENOTCONN;
 	message = new_command(netlink, NPUMEM_CMD_DONE, NLM_F_ACK);
 	put = message && !nla_put_u64(message, NPUMEM_A_UPCALL_ID, id) &&
-	      !nla_put_u32(message, NPUMEM_A_UPCALL_STATUS, status) &&
-	      !(text && nla_put_string(message, NPUMEM_A_UPCALL_MESSAGE, text));
+	      !nla_put_u32(message, NPUMEM_A_UPCALL_STATUS, answer->status) &&
+	      !(answer->message &&
+		nla_put_string(message, NPUMEM_A_UPCALL_MESSAGE, answer->message)) &&
+	      !(answer->graph_size &&
+		nla_put_u64(message, NPUMEM_A_UPCALL_GRAPH_SIZE, answer->graph_size));
 	return call_driver(netlink, message, put, &call);
 }
 

@@ -5,18 +5,22 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "worker.h"
 
 /**
- * struct planner_task - task of planner_plan(), whose blob 0 is the graph as the driver shows it
+ * struct planner_task - task of planner_plan()
+ *
+ * Blob 0 is the graph as the driver shows it, blob 1 the options, if there are any.
  * @planner: name of the planner, never empty
  * @objective: enum drm_npumem_objective
  * @arena_budget: bytes, 0 = any
  * @seconds: most seconds that planning should take, 0 = any
  * @memory_limit: bytes of address space of the worker; 0 = no limit
+ * @cut: the plan may be of another graph
  */
 struct planner_task {
 	char planner[32];
@@ -24,15 +28,19 @@ struct planner_task {
 	uint64_t arena_budget;
 	double seconds;
 	uint64_t memory_limit;
+	bool cut;
 };
 
 /*
  * planner_plan() - worker's job: make a plan blob for a graph
  *
- * Fails with libnpuplan's errno and reason, and -EOPNOTSUPP for an objective
- * that no planner has.
+ * The plan of a graph that was cut anew stands behind that graph's blob, whose size is
+ * @reply->head. Fails with libnpuplan's errno and reason, with options_read()'s and
+ * cut_read()'s, and -EOPNOTSUPP for an objective that no planner has.
  */
 int planner_plan(const struct worker_input *input, struct worker_reply *reply);
+/* What planner_plan() has to have from outside. */
+void planner_prepare(void);
 
 /*
  * planner_check() - worker's job: check a plan with the kernel's verifier

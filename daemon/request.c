@@ -103,8 +103,10 @@ static bool send_done(const struct request *request, uint32_t status, const char
 	/* The protocol takes no larger one; an unknown errno is still a failure. */
 	if (status > NPUMEM_MAX_STATUS)
 		status = EIO;
-	err = transport->ops->done(transport->data, request->accepted.id, status,
-				   status ? message : NULL);
+	err = transport->ops->done(transport->data, request->accepted.id,
+				   &(struct answer){ .status = status,
+						     .graph_size = status ? 0 : request->plan.head,
+						     .message = status ? message : NULL });
 	if (err == -ENOENT)
 		log_info("request %" PRIu64 " was over before its answer", request->accepted.id);
 	else if (err)
@@ -237,10 +239,21 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 		settle(request, EIO, "the planning process answered with no plan");
 		return;
 	}
+	if (result->head && !request->accepted.cut) {
+		settle(request, EIO, "the planning process answered with a graph of its own");
+		return;
+	}
 	request->plan = *result;
 	snprintf(request->summary, sizeof(request->summary), "%s", result->text);
 	args.job = PLANNER_CHECK;
 	args.blobs[1] = result->blob;
+	if (result->head) {
+		/* The plan is of the graph that stands before it. */
+		args.blobs[0] = result->blob;
+		args.blobs[0].size = result->head;
+		args.blobs[1].offset += result->head;
+		args.blobs[1].size -= result->head;
+	}
 	args.done = on_checked;
 	err = worker_start(request->env->event, &args, &request->check_worker);
 	if (err)
@@ -268,6 +281,14 @@ static double planning_seconds(const struct request *request)
 	return PLANNING_SHARE * (cpu && cpu < seconds ? cpu : seconds);
 }
 
+/* The first byte of the next page, if bytes end within one. */
+static size_t to_page(size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (bytes + page - 1) / page * page;
+}
+
 static int start_planning(struct request *request, char *message, size_t size)
 {
 	const struct transport *transport = request->env->transport;
@@ -276,6 +297,7 @@ static int start_planning(struct request *request, char *message, size_t size)
 		.objective = request->accepted.objective,
 		.arena_budget = request->accepted.arena_budget,
 		.memory_limit = request->config.memory_limit,
+		.cut = request->accepted.cut,
 	};
 	int err;
 
@@ -292,6 +314,12 @@ static int start_planning(struct request *request, char *message, size_t size)
 	memcpy(task.planner, request->accepted.planner, sizeof(task.planner));
 	task.seconds = planning_seconds(request);
 	args.job = PLANNER_PLAN;
+	if (request->accepted.options_size)
+		args.blobs[1] = (struct worker_blob){
+			.fd = request->accepted.fd,
+			.offset = to_page(request->accepted.graph_size),
+			.size = request->accepted.options_size,
+		};
 	args.task = &task;
 	args.task_size = sizeof(task);
 	args.done = on_planned;
@@ -308,8 +336,10 @@ struct request *request_start(const struct request_env *env, const struct accept
 	int err;
 
 	if (!request) {
-		env->transport->ops->done(env->transport->data, accepted->id, ENOMEM,
-					  "npumemd is out of memory");
+		env->transport->ops->done(env->transport->data, accepted->id,
+					  &(struct answer){ .status = ENOMEM,
+							    .message =
+								    "npumemd is out of memory" });
 		close(accepted->fd);
 		return NULL;
 	}
@@ -318,9 +348,9 @@ struct request *request_start(const struct request_env *env, const struct accept
 	request->config = *env->config;
 	if (!request->accepted.planner[0])
 		snprintf(request->accepted.planner, sizeof(request->accepted.planner), "%s",
-			 request->accepted.objective == NPUMEM_OBJECTIVE_TRAFFIC ?
-				 request->config.traffic_planner :
-				 request->config.planner);
+			 request->accepted.objective == NPUMEM_OBJECTIVE_ARENA ?
+				 request->config.planner :
+				 request->config.traffic_planner);
 	set_deadline(request);
 	err = start_planning(request, message, sizeof(message));
 	if (!err)

@@ -309,7 +309,7 @@ static int no_work(const struct worker_input *input, struct worker_reply *reply)
 }
 
 const struct worker_job server_jobs[] = {
-	{ PLANNER_PLAN, planner_plan },
+	{ PLANNER_PLAN, planner_plan, planner_prepare },
 	{ PLANNER_CHECK, planner_check },
 	{ NO_WORK, no_work },
 	{ 0 },

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <systemd/sd-event.h>
@@ -20,6 +21,8 @@
  * @objective: enum drm_npumem_objective
  * @arena_budget: bytes, 0 = any
  * @deadline_ns: CLOCK_MONOTONIC
+ * @options_size: bytes of the options, which mmap() shows from the page behind the graph on; 0 = none
+ * @cut: the plan may be of another graph, which is written before it
  */
 struct accepted {
 	uint64_t id;
@@ -29,6 +32,20 @@ struct accepted {
 	uint32_t objective;
 	uint64_t arena_budget;
 	int64_t deadline_ns;
+	uint64_t options_size;
+	bool cut;
+};
+
+/**
+ * struct answer - what the daemon says to a request
+ * @status: positive errno, or zero: the plan was written
+ * @graph_size: bytes of the graph that was written before the plan; 0 = none
+ * @message: reason for a status that is not zero
+ */
+struct answer {
+	uint32_t status;
+	uint64_t graph_size;
+	const char *message;
 };
 
 /**
@@ -52,7 +69,7 @@ struct outcome {
  */
 struct transport_ops {
 	int (*accept)(void *data, struct accepted *accepted);
-	int (*done)(void *data, uint64_t id, uint32_t status, const char *message);
+	int (*done)(void *data, uint64_t id, const struct answer *answer);
 	int (*watch)(void *data, int fd, sd_event *event, sd_event_io_handler_t handler,
 		     void *userdata, sd_event_source **source);
 	int (*outcome)(void *data, int fd, struct outcome *outcome);

@@ -185,6 +185,7 @@ static void read_reply(struct worker *worker)
 	header = worker->map;
 	if (header->magic != WORKER_REPLY_MAGIC || header->data_size != rest ||
 	    rest > worker->args.result_limit || header->status > 4095 ||
+	    (header->head_size && (header->head_size >= rest || header->head_size % 8)) ||
 	    header->text[sizeof(header->text) - 1] || (header->status && rest)) {
 		fail(worker, EIO, "the planning process gave an answer that makes no sense");
 		return;
@@ -193,6 +194,7 @@ static void read_reply(struct worker *worker)
 	snprintf(result->text, sizeof(result->text), "%s", header->text);
 	result->data = rest ? header + 1 : NULL;
 	result->size = rest;
+	result->head = header->head_size;
 	result->blob = (struct worker_blob){
 		.fd = worker->memfd,
 		.offset = sizeof(*header),

@@ -47,21 +47,25 @@ struct worker_input {
  * @text: reason of a failure, or summary of success; for people
  * @data: result of success, malloc'ed; may be NULL
  * @size: number of bytes at @data
+ * @head: of these, the first that are a part of their own; a multiple of 8
  */
 struct worker_reply {
 	char text[WORKER_TEXT_SIZE];
 	void *data;
 	size_t size;
+	size_t head;
 };
 
 /**
  * struct worker_job - work that a program's workers can do
  * @name: name for worker_start(); NULL ends a list of jobs
  * @run: does the job, in the child; returns 0, or a negative errno and @reply->text
+ * @prepare: called before, outside the sandbox, and sees no input; may be NULL
  */
 struct worker_job {
 	const char *name;
 	int (*run)(const struct worker_input *input, struct worker_reply *reply);
+	void (*prepare)(void);
 };
 
 /*
@@ -92,13 +96,15 @@ struct worker_blob {
  * @text: reason or summary; may come from a hostile process
  * @data: result of success, valid until worker_free(); 8-byte aligned; may be NULL
  * @size: bytes at @data
- * @blob: the same, as a blob for another worker
+ * @head: of these, the first that are a part of their own: 0, or a multiple of 8 below @size
+ * @blob: all of the data, as a blob for another worker
  */
 struct worker_result {
 	uint32_t status;
 	char text[WORKER_TEXT_SIZE];
 	const void *data;
 	size_t size;
+	size_t head;
 	struct worker_blob blob;
 };
 

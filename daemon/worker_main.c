@@ -37,6 +37,7 @@ int worker_write_reply(int err, const struct worker_reply *reply)
 		.magic = WORKER_REPLY_MAGIC,
 		.status = -err,
 		.data_size = err ? 0 : reply->size,
+		.head_size = err ? 0 : reply->head,
 	};
 
 	memcpy(header.text, reply->text, sizeof(header.text));
@@ -101,7 +102,7 @@ __attribute__((noreturn)) static void be_worker(const struct worker_job *jobs)
 	static struct worker_start start;
 	static struct worker_reply reply;
 	struct worker_input input = { .task = start.task };
-	const struct worker_job *job;
+	const struct worker_job *job = NULL;
 	int err;
 
 	if (pread(WORKER_START_FD, &start, sizeof(start), 0) != sizeof(start) ||
@@ -116,12 +117,16 @@ __attribute__((noreturn)) static void be_worker(const struct worker_job *jobs)
 	err = map_blobs(&start, &input, &reply);
 	if (!err && close_range(WORKER_RESULT_FD + 1, ~0U, 0))
 		err = -errno;
-	if (!err)
-		err = enter_sandbox(&start, &reply);
 	if (!err) {
 		job = find_job(jobs, start.job);
-		err = job ? job->run(&input, &reply) : -ENOSYS;
+		err = job ? 0 : -ENOSYS;
 	}
+	if (!err && job->prepare)
+		job->prepare();
+	if (!err)
+		err = enter_sandbox(&start, &reply);
+	if (!err)
+		err = job->run(&input, &reply);
 	_exit(worker_write_reply(err, &reply) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 

@@ -40,6 +40,7 @@ struct worker_reply_header {
 	uint32_t magic;
 	uint32_t status;
 	uint64_t data_size;
+	uint64_t head_size;
 	char text[WORKER_TEXT_SIZE];
 };
 

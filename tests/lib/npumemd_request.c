@@ -24,14 +24,17 @@ void driver_settles(uint32_t status)
 	assert_int_equal(eventfd_write(f.settled, 1), 0);
 }
 
-static int fake_done(void *data, uint64_t id, uint32_t status, const char *message)
+static int fake_done(void *data, uint64_t id, const struct answer *answer)
 {
+	uint32_t status = answer->status;
+
 	f.done++;
 	f.id = id;
 	f.status = status;
-	snprintf(f.message, sizeof(f.message), "%s", message ? message : "");
+	f.new_graph_size = answer->graph_size;
+	snprintf(f.message, sizeof(f.message), "%s", answer->message ? answer->message : "");
 	/* A message comes with a failure, and only with one. */
-	assert_true(!!status == !!message);
+	assert_true(!!status == !!answer->message);
 	if (f.done_holds)
 		sd_event_exit(f.event, 0);
 	else if (!f.done_error && !status)
@@ -130,6 +133,7 @@ int request_setup(void **state)
 		return -1;
 	config_defaults(&f.config);
 	f.config.memory_limit = 0; /* sanitizers */
+	f.answer_at = 0;
 	f.settled = eventfd(0, EFD_CLOEXEC);
 	if (f.settled < 0)
 		return -1;
@@ -178,7 +182,30 @@ struct accepted accept_graph(const void *graph, size_t size)
 	assert_true(accepted.fd >= 0);
 	assert_int_equal(write(accepted.fd, graph, size), size);
 	f.fd = dup(accepted.fd);
+	f.answer_at = size;
 	return accepted;
+}
+
+void with_options(struct accepted *accepted, const void *options, size_t size)
+{
+	long page = sysconf(_SC_PAGESIZE);
+
+	accepted->options_size = size;
+	f.answer_at = (f.answer_at + (size_t)page - 1) / (size_t)page * (size_t)page;
+	assert_int_equal(lseek(f.fd, (off_t)f.answer_at, SEEK_SET), f.answer_at);
+	assert_int_equal(write(f.fd, options, size), size);
+	f.answer_at += size;
+}
+
+void asking(struct accepted *accepted, const struct npumem_request *request)
+{
+	void *options;
+	size_t size;
+
+	assert_int_equal(npumem_options_write(request, &options, &size, NULL), 0);
+	accepted->cut = npumem_options_cut(request);
+	with_options(accepted, options, size);
+	free(options);
 }
 
 struct accepted accept_good(void)
@@ -206,7 +233,7 @@ void assert_failed(uint32_t status, const char *message)
 	assert_string_equal(f.message, message);
 	assert_int_equal(f.status, status);
 	/* No plan was written. */
-	assert_int_equal(lseek(f.fd, 0, SEEK_END), f.graph_size);
+	assert_int_equal(lseek(f.fd, 0, SEEK_END), f.answer_at);
 }
 
 void assert_says(const char *part)
@@ -239,6 +266,12 @@ void request_fails(void **state)
 		accepted.deadline_ns = now_ns() + row->deadline;
 	accepted.objective = row->objective;
 	accepted.arena_budget = row->budget;
+	if (row->asks)
+		asking(&accepted, row->asks);
+	if (row->uncut)
+		accepted.cut = false;
+	if (row->options_size)
+		with_options(&accepted, row->options, row->options_size);
 	run_request(&accepted);
 	assert_failed(row->status, row->message);
 }
@@ -266,7 +299,7 @@ static int do_check(const struct worker_input *input, struct worker_reply *reply
 }
 
 static const struct worker_job jobs[] = {
-	{ PLANNER_PLAN, do_plan },
+	{ PLANNER_PLAN, do_plan, planner_prepare },
 	{ PLANNER_CHECK, do_check },
 	{ 0 },
 };

@@ -11,6 +11,7 @@
 
 #include "config.h"
 #include "npumem.h"
+#include "plan_options.h"
 #include "planner.h"
 #include "request.h"
 #include "unit.h"
@@ -33,6 +34,8 @@ extern const struct worker_job replacements[];
  * @ended: requests ended
  * @graph, @graph_size: a good graph blob
  * @fd: of the request, ours
+ * @answer_at: where in @fd the plan is written
+ * @new_graph_size: bytes of the graph there, before the plan, as DONE said
  */
 struct request_fixture {
 	sd_event *event;
@@ -52,6 +55,8 @@ struct request_fixture {
 	void *graph;
 	size_t graph_size;
 	int fd;
+	size_t answer_at;
+	uint64_t new_graph_size;
 };
 
 /* The request of the running test. */
@@ -76,6 +81,9 @@ int64_t now_ns(void);
 /* A request with that graph, and one with the fixture's. */
 struct accepted accept_graph(const void *graph, size_t size);
 struct accepted accept_good(void);
+/* Put options behind the graph, as the driver shows them; the second makes them of a request. */
+void with_options(struct accepted *accepted, const void *options, size_t size);
+void asking(struct accepted *accepted, const struct npumem_request *request);
 /* Begins the request and sees it to its end; the descriptor must be closed then. */
 void run_request(const struct accepted *accepted);
 /* The request has failed with exactly that message, or one that has a part, and has no plan. */
@@ -87,6 +95,8 @@ void assert_says(const char *part);
  * @build: the graph, instead of build_graph()'s
  * @plan, @check: jobs of workers that are replaced, by name
  * @deadline: nanoseconds from now
+ * @asks: what else is asked for, or NULL; @uncut: without the leave to cut
+ * @options: the bytes of it, @options_size of them
  */
 struct failure {
 	void (*build)(void);
@@ -94,6 +104,10 @@ struct failure {
 	uint32_t objective, status;
 	uint64_t budget, cpu_limit, time_limit, plan_limit;
 	int64_t deadline;
+	const struct npumem_request *asks;
+	bool uncut;
+	const void *options;
+	size_t options_size;
 	const char *message;
 };
 

@@ -15,7 +15,7 @@
 
 static size_t read_plan(void *plan, size_t size)
 {
-	ssize_t n = pread(f.fd, plan, size, f.graph_size);
+	ssize_t n = pread(f.fd, plan, size, (off_t)f.answer_at);
 
 	assert_true(n > 0 && (size_t)n < size);
 	return n;
@@ -77,9 +77,9 @@ REQUEST_TEST(unknown_planner)
 	assert_says("magic");
 }
 
-FAILURE(unknown_objective, .objective = 2, .status = EOPNOTSUPP,
-	.message = "objective 2 is not supported; this npumemd plans for the "
-		   "smallest arena (0) and the least traffic (1)")
+FAILURE(unknown_objective, .objective = 3, .status = EOPNOTSUPP,
+	.message = "objective 3 is not supported; this npumemd plans for the "
+		   "smallest arena (0), the least traffic (1) and the least peak (2)")
 
 static const uint64_t four_sizes[] = { 100, 400, 400, 50 };
 

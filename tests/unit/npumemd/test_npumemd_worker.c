@@ -276,7 +276,9 @@ static int job_raw(const struct worker_input *input, struct worker_reply *reply)
 	_exit(0);
 }
 
-/* As in worker.c: magic, status, data_size, text. */
+/* As in worker.c: magic, status, data_size, head_size, text. */
+enum { HEAD_AT = 16, TEXT_AT = 24 };
+
 static void good_bytes(uint32_t status, uint64_t data_size)
 {
 	const uint32_t magic = 0x72776e70;
@@ -285,8 +287,8 @@ static void good_bytes(uint32_t status, uint64_t data_size)
 	memcpy(answer_bytes, &magic, 4);
 	memcpy(answer_bytes + 4, &status, 4);
 	memcpy(answer_bytes + 8, &data_size, 8);
-	strcpy((char *)answer_bytes + 16, "text");
-	answer_size = 16 + WORKER_TEXT_SIZE + data_size;
+	strcpy((char *)answer_bytes + TEXT_AT, "text");
+	answer_size = TEXT_AT + WORKER_TEXT_SIZE + data_size;
 }
 
 /* A worker that writes these. */
@@ -320,6 +322,12 @@ TEST_WITH(garbage, setup, teardown)
 	good_bytes(0, 8);
 	answer_size++; /* more */
 	assert_nonsense(state);
+	good_bytes(0, 8);
+	answer_bytes[HEAD_AT] = 8; /* a part that is all of it */
+	assert_nonsense(state);
+	good_bytes(0, 16);
+	answer_bytes[HEAD_AT] = 4; /* one that nothing can be aligned behind */
+	assert_nonsense(state);
 	good_bytes(4096, 0); /* not an errno */
 	assert_nonsense(state);
 	good_bytes(0x80000000, 0);
@@ -327,7 +335,7 @@ TEST_WITH(garbage, setup, teardown)
 	good_bytes(EINVAL, 8); /* a failure with data */
 	assert_nonsense(state);
 	good_bytes(0, 8);
-	memset(answer_bytes + 16, 'x', WORKER_TEXT_SIZE); /* no end of the text */
+	memset(answer_bytes + TEXT_AT, 'x', WORKER_TEXT_SIZE); /* no end of the text */
 	assert_nonsense(state);
 	good_bytes(0, 8);
 	memset(answer_bytes + 8, 0xff, 8); /* size that overflows */
