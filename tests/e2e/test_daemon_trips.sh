@@ -20,6 +20,32 @@ repeated() {
 		[ "$(grep -o '"equal": *true' run.json | wc -l)" = 4 ]
 }
 
+# Planned by the daemon as it is said, run, and compared; whole is what it was without cutting.
+asked() {
+	npumemctl run -j --timeout 1000 "$@" "$MOBILENET" >run.json && equal run.json &&
+		[ "$(field plan_from run.json)" = daemon ]
+}
+# What cuts the graph, npumemctl or npumemd, is the same to the plan.
+cut_alike() {
+	asked "$@" && arena=$(field arena run.json) && jobs=$(field jobs run.json) &&
+		sum=$(field sha256 run.json) && asked --daemon-cuts "$@" &&
+		[ "$(field arena run.json)" = "$arena" ] && [ "$(field jobs run.json)" = "$jobs" ] &&
+		[ "$(field sha256 run.json)" = "$sum" ]
+}
+within_budget() {
+	npumemctl plan -j --planner cosma --budget MH --work 2000 "$MOBILENET" >plan.json &&
+		asked --planner cosma --budget MH --work 2000 &&
+		[ "$(field arena run.json)" = "$(field arena plan.json)" ] &&
+		[ "$(field traffic run.json)" = "$(field traffic plan.json)" ]
+}
+again() {
+	npumemctl plan -j --planner cosma --budget MR --work 2000 --recompute=1 "$MOBILENET" \
+		>plan.json &&
+		asked --planner cosma --budget MR --work 2000 --recompute=1 &&
+		[ "$(field traffic run.json)" = "$(field traffic plan.json)" ] &&
+		[ "$(field jobs run.json)" -gt 0 ]
+}
+
 second_daemon() {
 	fails 3 'another daemon' timeout 300 npumemd --foreground
 }
@@ -33,5 +59,19 @@ check "MobileNetV2, 8 bands: outputs equal" whole_trip --bands 8
 check "the daemon's plan is, byte for byte, the offline one" same_bytes --bands 1
 check "the same in 8 bands" same_bytes --bands 8
 check "three inferences in one run" repeated
+check "npumemd cuts into bands as npumemctl does" cut_alike --bands 8
+check "npumemd cuts for on-chip memory, with parameters, in another layout" \
+	cut_alike --onchip 512KiB --double-buffer --layout nc32hw
+check "npumemd cuts into rows for planner tile-scheduled" \
+	cut_alike --planner tile-scheduled --rows 4 --work 20000 --traffic-factor 2
+check "npumemd finds a budget by its name, as offline" within_budget
+check "npumemd has operators run again, as offline" again
+check "the least peak beside a budget" asked --objective peak --arena-budget 16MiB --work 2000
+check "two banks" asked --planner cosma --banks 2MiB@8000,8MiB@2000 --work 2000
+check "a budget by name is of planners that move tensors: refused" \
+	fails 1 'option 3 (budget) is of planners that move tensors, and greedy does not' \
+	npumemctl run --planner greedy --budget MR "$MOBILENET"
+check "what does not fit on chip: refused" \
+	fails 1 'no plan was made: cut: ' npumemctl run --daemon-cuts --onchip 100 "$MOBILENET"
 check "SIGTERM: exit 0" stop_daemon
 finish

@@ -274,7 +274,7 @@ check 'verify without plan' usage_says 'npumemctl verify: a GRAPH and a PLAN are
 check 'show without graph' usage_says \
 	'npumemctl show: --graph is needed: a plan alone has no names and sizes' "$ctl" show plan.json
 check 'run with plan and planner' usage_says \
-	'npumemctl run: --plan loads a plan; --planner and --arena-budget ask for one' \
+	'npumemctl run: --plan loads a plan; --planner asks for one' \
 	"$ctl" run --plan plan.json --planner greedy "$net"
 check 'run with a path that is none' usage_says \
 	'npumemctl run: --path 1*x: not of the form EDGE[*COUNT],...' "$ctl" run --path '1*x' "$net"
@@ -287,7 +287,31 @@ check 'run with a plan and an objective' usage_says \
 	'npumemctl run: --plan loads a plan; --objective asks for one' \
 	"$ctl" run --plan plan.json --objective traffic "$net"
 check 'run with an unknown objective' usage_says \
-	"npumemctl run: --objective: 'speed' is not arena or traffic" "$ctl" run --objective speed "$net"
+	"npumemctl run: --objective: 'speed' is not arena, traffic or peak" "$ctl" run --objective speed "$net"
+check 'run with a plan and limits' usage_says \
+	'npumemctl run: --plan loads a plan; --work asks for one' \
+	"$ctl" run --plan plan.json --work 100 "$net"
+check 'run with a plan that npumemd is to cut' usage_says \
+	'npumemctl run: --plan loads a plan; --daemon-cuts asks for one' \
+	"$ctl" run --plan plan.json --daemon-cuts "$net"
+check 'run with operators that run again, cut' usage_says \
+	'npumemctl run: --recompute is of whole operators, which npumemd cuts anyway: leave out --daemon-cuts' \
+	"$ctl" run --recompute --daemon-cuts "$net"
+check 'run with a plan to write that npumemd cuts' usage_says \
+	'npumemctl run: -o: plan JSON cannot say how npumemd cuts a graph: leave out --daemon-cuts' \
+	"$ctl" run --daemon-cuts -o out.json "$net"
+check 'run with a plan to write that recomputes' usage_says \
+	'npumemctl run: -o: plan JSON cannot say how npumemd cuts a graph: leave out --recompute' \
+	"$ctl" run --recompute=2 --budget MR -o out.json "$net"
+check 'run with an engine that npumemd cuts for' usage_says \
+	'npumemctl run: engine "npumem-engine" computes what npumemctl cuts: leave out --daemon-cuts' \
+	"$ctl" run --engine npumem-engine --daemon-cuts "$net"
+check 'run with a budget that is none' usage_says \
+	"npumemctl run: --budget: 'MX' is not a number of bytes; give one like 1572864 or 1.5MiB" \
+	"$ctl" run --budget MX "$net"
+check 'run with banks that are none' usage_says \
+	"npumemctl run: --banks: '1@2' is not BYTES@MBPS,BYTES@MBPS, like 256KiB@8000,2MiB@2000" \
+	"$ctl" run --banks 1@2 "$net"
 check 'run with an engine of no name' usage_says \
 	"npumemctl run: --engine: an engine's name is not empty" "$ctl" run --engine '' "$net"
 check 'run of what nobody can compute' says 1 \

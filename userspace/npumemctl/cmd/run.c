@@ -31,12 +31,10 @@ struct arguments {
 	uint64_t seed;
 	uint64_t repeat;
 	bool iterations_given;
-	uint32_t objective; /* 1 more than the enum drm_npumem_objective; 0: none was given */
 	uint32_t external;
 	bool json;
 };
 
-static const char *const objectives[] = { "arena", "traffic", NULL };
 enum external { EXTERNAL_SYSTEM, EXTERNAL_CARVEOUT };
 static const char *const externals[] = { "system", "carveout", NULL };
 
@@ -50,14 +48,6 @@ static const char *engine_name(unsigned int i)
 static const struct command_option options[] = {
 	{ "plan", 0, VALUE_TEXT, "FILE", "Load this plan; without it npumemd is asked for one",
 	  offsetof(struct arguments, plan) },
-	{ "planner", 0, VALUE_TEXT, "NAME", "Planner that npumemd is to use",
-	  offsetof(struct arguments, session.planner), .list = npuplan_planner_name },
-	{ "arena-budget", 0, VALUE_SIZE, "BYTES", "Largest arena that npumemd may plan",
-	  offsetof(struct arguments, session.budget) },
-	{ "objective", 0, VALUE_CHOICE, "WHAT",
-	  "What npumemd is to keep small: the \"%s\" (default), or, within the budget, the \"%s\" "
-	  "with host memory",
-	  offsetof(struct arguments, objective), 1, 0, objectives },
 	{ "output", 'o', VALUE_TEXT, "FILE", "Write the plan that was run as plan JSON to FILE",
 	  offsetof(struct arguments, output) },
 	{ "device", 'd', VALUE_TEXT, "PATH", "Device node; the first npumem device by default",
@@ -114,6 +104,7 @@ static void check_files(const struct argp_state *state, const struct arguments *
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *args = state->input;
+	const struct asking *asking = &args->session.asking;
 
 	switch (key) {
 	case OPTION_ITERATIONS:
@@ -132,20 +123,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!args->graph)
 			usage_error(state, "which GRAPH?");
-		if (args->plan && (args->session.planner || args->session.budget))
-			usage_error(
-				state,
-				"--plan loads a plan; --planner and --arena-budget ask for one");
-		if (args->plan && args->objective)
-			usage_error(state, "--plan loads a plan; --objective asks for one");
+		if (args->plan && asking_said(asking))
+			usage_error(state, "--plan loads a plan; %s asks for one",
+				    asking_said(asking));
+		if (args->output && asking_cuts(asking))
+			usage_error(state,
+				    "-o: plan JSON cannot say how npumemd cuts a graph: leave out "
+				    "%s",
+				    asking->cuts ? "--daemon-cuts" : "--recompute");
+		if (session_computes(&args->session) && asking_cuts(asking))
+			usage_error(state,
+				    "engine \"%s\" computes what npumemctl cuts: leave out %s",
+				    args->session.engine,
+				    asking->cuts ? "--daemon-cuts" : "--recompute");
 		if (args->choices && args->iterations_given)
 			usage_error(state, "--path is not random; --max-iterations is for random");
 		if (args->session.engine && !*args->session.engine)
 			usage_error(state, "--engine: an engine's name is not empty");
 		if (args->json && is_stdout(args->output))
 			usage_error(state, "-j and -o - both want standard output");
-		if (args->objective)
-			args->session.objective = args->objective - 1;
 		args->session.carveout = args->external == EXTERNAL_CARVEOUT;
 		check_files(state, args);
 		return 0;
@@ -162,7 +158,8 @@ static const struct command command = {
 	       "\"mix\", or what the model says, on random inputs, and all outputs are compared "
 	       "with a reference that never uses memory twice. Loops and branches are gone through "
 	       "at random, or on a given path.",
-	.shared = { SHARED_WITH_MODELS(struct arguments) },
+	.shared = { SHARED_WITH_MODELS(struct arguments),
+		    { &asking_command, offsetof(struct arguments, session.asking) } },
 };
 
 static bool is_result(const struct npuplan_tensor *tensor)
@@ -354,13 +351,13 @@ static int load_model(struct session *s, struct arguments *args)
 	if (session_computes(&args->session))
 		args->tiling.asked.with_parameters = true;
 	if (!args->plan)
-		tiling_for_planner(&args->tiling, args->session.planner);
+		tiling_for_planner(&args->tiling, args->session.asking.request.planner);
 	if (args->plan) {
 		if (!model_with_plan(&s->model, args->graph, &args->reading, &s->file, args->plan,
 				     &args->tiling))
 			return EXIT_FAILED;
 	} else if (!model_import(&s->model, args->graph, &args->reading) ||
-		   !model_tile(&s->model, &args->tiling)) {
+		   !asking_model(&args->session.asking, &s->model, &args->tiling)) {
 		return EXIT_FAILED;
 	}
 	if (session_computes(&args->session) && s->model.info.format != NPUIMPORT_TFLITE)
@@ -404,5 +401,6 @@ int cmd_run(int argc, char **argv)
 	session_release(&s);
 	free(args.choices);
 	tiling_release(&args.tiling);
+	asking_release(&args.session.asking);
 	return status;
 }

@@ -89,19 +89,43 @@ static int open_device(struct session *s)
 	return s->engine == NPUMEM_NONE ? no_engine(s) : EXIT_OK;
 }
 
+/* The graph that the daemon has cut takes the place of the one that it was given. */
+static int take_graph(struct session *s)
+{
+	struct npuplan_graph *graph, *given = s->model.graph;
+	struct npuplan_error plan_error = { 0 };
+	struct npumem_error error = { 0 };
+	void *blob;
+	size_t size;
+	int err;
+
+	if (npumem_plan_graph(s->plan, &blob, &size, &error))
+		return failure(s->model.path, "%s", error.text);
+	err = npuplan_graph_read(blob, size, &graph, &plan_error);
+	free(blob);
+	if (err)
+		return failure(s->model.path, "the daemon's graph: %s", plan_error.text);
+	if (graph->tensor_count < given->tensor_count) {
+		npuplan_graph_free(graph);
+		return failure(s->model.path, "the daemon's graph has lost tensors");
+	}
+	/* A blob has no ids: tensors are said as the model's. */
+	for (uint32_t t = 0; t < given->tensor_count; t++)
+		graph->tensors[t].id = given->tensors[t].id;
+	npuplan_graph_free(given);
+	s->model.graph = graph;
+	return EXIT_OK;
+}
+
 /* Ask the daemon; the answer is read back as a blob. */
 static int request_plan(struct session *s)
 {
-	struct npumem_request request = {
-		.planner = s->args->planner,
-		.objective = s->args->objective,
-		.arena_budget = s->args->budget,
-		.deadline = plan_deadline(s),
-	};
+	struct npumem_request request = s->args->asking.request;
 	struct npuplan_error plan_error = { 0 };
 	struct npumem_error error = { 0 };
 	int err;
 
+	request.deadline = plan_deadline(s);
 	err = npumem_plan_request(s->graph, &request, &s->plan, &error);
 	if (err == -ENOTCONN)
 		return failure(
@@ -118,7 +142,7 @@ static int request_plan(struct session *s)
 		return failure(s->model.path, "%s", error.text);
 	if (npuplan_plan_read(s->file.blob, s->file.blob_size, &s->file.plan, &plan_error))
 		return failure(s->model.path, "the daemon's plan: %s", plan_error.text);
-	return EXIT_OK;
+	return asking_cuts(&s->args->asking) ? take_graph(s) : EXIT_OK;
 }
 
 static int get_plan(struct session *s)

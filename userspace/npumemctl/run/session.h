@@ -7,6 +7,7 @@
 
 #include "npumem.h"
 #include "npumem_sim.h"
+#include "asking.h"
 #include "compute.h"
 #include "model/model.h"
 #include "path.h"
@@ -19,9 +20,7 @@
  * @engine: name of the engine that computes the steps; NULL: "sim", with operator "mix". Another
  *	one computes the model
  * @seed: what the inputs that such a one computes with are made from
- * @planner: planner that npumemd is to use; NULL: its own choice
- * @budget: bytes that the arena may have, for npumemd; 0: any
- * @objective: enum drm_npumem_objective, for npumemd
+ * @asking: what npumemd is asked for
  * @timeout: seconds that planning may take, and each inference
  * @carveout: external tensors are bound to a BO in the carveout, not in system memory
  * @one_engine: transfers go to the steps' engine, even if there is another one for them
@@ -30,9 +29,7 @@ struct session_args {
 	const char *device;
 	const char *engine;
 	uint64_t seed;
-	const char *planner;
-	uint64_t budget;
-	uint32_t objective;
+	struct asking asking;
 	double timeout;
 	bool carveout;
 	bool one_engine;
@@ -42,7 +39,7 @@ struct session_args {
  * struct session - a model on a device, from session_open() to session_release()
  * @args: what was asked for; the caller's
  * @model, @file: the model, and a plan of it: the caller loads them. @file.plan is NULL until the
- *	daemon has made one
+ *	daemon has made one; @model.graph is the daemon's then if it was asked to cut
  * @host: host BO of the run; NULL: the plan needs none
  * @external: BO that all external tensors are bound to; NULL: there are none
  * @external_offset: per tensor, where it is in @external, in bytes
