@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Be the engine: a thread attaches to a slot of the device and computes what this program, and
- * nobody else, submits. Its command is 16 bytes, a number that is added to each byte, and the offset in
- * the window from which on that is done: a relocation, which the driver fills in.
+ * nobody else, submits. Its command is 16 bytes, a number that is added to each byte, and the
+ * offset in the window from which on that is done: a relocation, which the driver fills in.
  *
  * usage: own_engine WORD NUMBER
  *

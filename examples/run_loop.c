@@ -17,7 +17,7 @@
 #define SECOND 1000000000ll
 
 enum { IN, VALUE, NEXT, TENSORS }; /* the tensors; the tile of each, all of it, has its number */
-enum { REST = TENSORS, FIRST };	   /* two more tiles: all but the first byte of the value; that */
+enum { REST = TENSORS, FIRST };	   /* and those of all but its first byte, and of that */
 enum { ENTER, AGAIN, LEAVE };	   /* the edges */
 
 static struct npumem_error error;

@@ -106,7 +106,7 @@ static bool set_unchecked(bool unchecked)
 	return (f && fclose(f)) ? false : done;
 }
 
-/* 0 and 1: with checks and without; a run of each, since states know only of jobs that were checked. */
+/* With checks and without: a run of each, since states know only of jobs that were checked. */
 static void bench_submit(int fd)
 {
 	static const uint32_t accesses[] = { 1, 16, 256 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../grow/grow.h"
 #include "device.h"
 
 /* Bytes that an address takes, and that everything begins at a multiple of. */
@@ -18,7 +19,6 @@
  * @size: of @bytes, in use
  * @room: of @bytes
  * @count: of @relocations, in use
- * @capacity: of @relocations
  */
 struct npumem_commands {
 	uint8_t *bytes;
@@ -26,7 +26,6 @@ struct npumem_commands {
 	size_t size;
 	size_t room;
 	uint32_t count;
-	uint32_t capacity;
 };
 
 struct npumem_commands *npumem_commands_new(void)
@@ -80,6 +79,8 @@ int64_t npumem_commands_append(struct npumem_commands *c, const void *bytes, siz
 int npumem_commands_relocate(struct npumem_commands *c, uint64_t offset, uint32_t position,
 			     uint32_t access, uint64_t delta, struct npumem_error *error)
 {
+	void *more;
+
 	if (!c)
 		return npumem_fail(error, -EINVAL, "npumem_commands_relocate: NULL argument");
 	if (offset % WORD || offset > c->size || c->size - offset < WORD)
@@ -92,15 +93,10 @@ int npumem_commands_relocate(struct npumem_commands *c, uint64_t offset, uint32_
 			return npumem_fail(error, -EINVAL,
 					   "byte %llu of the commands has a relocation",
 					   (unsigned long long)offset);
-	if (c->count == c->capacity) {
-		uint32_t capacity = c->capacity ? 2 * c->capacity : 8;
-		void *more = reallocarray(c->relocations, capacity, sizeof(*c->relocations));
-
-		if (!more)
-			return npumem_fail_errno(error, -ENOMEM, "relocate commands");
-		c->relocations = more;
-		c->capacity = capacity;
-	}
+	more = grow_by_one(c->relocations, c->count, sizeof(*c->relocations));
+	if (!more)
+		return npumem_fail_errno(error, -ENOMEM, "relocate commands");
+	c->relocations = more;
 	c->relocations[c->count++] = (struct drm_npumem_relocation){
 		.offset = (uint32_t)offset,
 		.position = position,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Inputs and outputs by the CPU: written where an inference expects them, read where it left them. */
+/* Inputs written by the CPU where an inference expects them, outputs read where it left them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

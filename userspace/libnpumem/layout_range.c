@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../chunks/chunks.h"
+#include "../grow/grow.h"
 
 struct ranges ranges_of(const struct npumem_layout *layout, uint32_t tensor)
 {
@@ -30,19 +31,13 @@ static bool joined(struct npumem_range *last, const struct npumem_range *next)
 
 static void append(struct ranges *r, const struct npumem_range *range)
 {
-	if (r->count == r->capacity) {
-		uint32_t capacity = r->capacity ? 2 * r->capacity : 4;
-		void *list = capacity > r->capacity ?
-				     reallocarray(r->list, capacity, sizeof(*range)) :
-				     NULL;
+	void *list = r->count < NPUMEM_NONE ? grow_by_one(r->list, r->count, sizeof(*range)) : NULL;
 
-		if (!list) {
-			r->failed = true;
-			return;
-		}
-		r->list = list;
-		r->capacity = capacity;
+	if (!list) {
+		r->failed = true;
+		return;
 	}
+	r->list = list;
 	r->list[r->count++] = *range;
 }
 

@@ -8,7 +8,6 @@
  * struct ranges - ranges of one tensor, or of several in turn, in any order
  * @list: the ranges
  * @count: number of @list
- * @capacity: how many @list has room for
  * @tensor: that was asked for, perhaps an alias
  * @base: the tensor that has its bytes
  * @begin: its first byte in @base
@@ -18,7 +17,6 @@
 struct ranges {
 	struct npumem_range *list;
 	uint32_t count;
-	uint32_t capacity;
 	uint32_t tensor;
 	uint32_t base;
 	uint64_t begin;
@@ -37,7 +35,7 @@ struct ranges ranges_of(const struct npumem_layout *layout, uint32_t tensor);
 void ranges_add(struct ranges *ranges, uint32_t memory, uint32_t placement, uint64_t first,
 		uint64_t length, uint64_t offset);
 
-/* ranges_add_placed() - those of the bytes [@first, @first + @length) of the base that a placement has */
+/* ranges_add_placed() - bytes [@first, @first + @length) of the base that a placement has */
 void ranges_add_placed(struct ranges *ranges, const struct npumem_layout *layout,
 		       uint32_t placement, uint64_t first, uint64_t length);
 

@@ -679,8 +679,9 @@ NPUMEM_EXPORT uint32_t npumem_plan_handle(const struct npumem_plan *plan);
  *
  * A plan with transfers: write tensors that start in host memory (NPUMEM_TENSOR_FLAG_HOST)
  * into @host where the plan's loads take them from, before these are submitted; find
- * stored outputs there (npumem_layout_write() and npumem_layout_read() do both). npumem_bo_wait() for it waits for the copies. -EINVAL: too
- * small, in the carveout, or imported; -EBUSY: the host BO of another run.
+ * stored outputs there (npumem_layout_write() and npumem_layout_read() do both). npumem_bo_wait()
+ * for it waits for the copies. -EINVAL: too small, in the carveout, or imported; -EBUSY: the host
+ * BO of another run.
  */
 NPUMEM_EXPORT int npumem_run_new(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *host,
 				 struct npumem_run **out, struct npumem_error *error);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libnpumem: where a plan puts the bytes of tensors, for runtimes that fill in inputs, read outputs,
- * and know where in a loop or branch they are.
+ * libnpumem: where a plan puts the bytes of tensors, for runtimes that fill in inputs, read
+ * outputs, and know where in a loop or branch they are.
  *
- * A layout is made of a graph blob and a plan blob that belongs to it, and keeps neither. It needs no
- * device, and it never changes: several threads may ask it at once. It believes what the two blobs
- * say, after having looked that they say something possible; whether the plan is right, the
- * driver says (npumem_plan_load()). docs/runtime.md walks through the calls. The conventions
- * are those of npumem.h.
+ * A layout is made of a graph blob and a plan blob that belongs to it, and keeps neither. It needs
+ * no device, and it never changes: several threads may ask it at once. It believes what the two
+ * blobs say, after having looked that they say something possible; whether the plan is right, the
+ * driver says (npumem_plan_load()). docs/runtime.md walks through the calls. The conventions are
+ * those of npumem.h.
  */
 #ifndef NPUMEM_LAYOUT_H
 #define NPUMEM_LAYOUT_H
@@ -29,8 +29,8 @@ struct npumem_layout;
  * @out: out: the new object, which is the caller's
  * @error: filled in if the call fails; may be NULL
  *
- * -EINVAL: NULL argument; -EBADMSG: a blob is not well formed, or they do not belong together, and the
- * error names the record; -EOPNOTSUPP: a blob of another version; -ENOMEM.
+ * -EINVAL: NULL argument; -EBADMSG: a blob is not well formed, or they do not belong together, and
+ * the error names the record; -EOPNOTSUPP: a blob of another version; -ENOMEM.
  */
 NPUMEM_EXPORT int npumem_layout_new(const void *graph, size_t graph_size, const void *plan,
 				    size_t plan_size, struct npumem_layout **out,
@@ -185,10 +185,10 @@ struct npumem_range {
  * @count: out: number of @ranges; 1 if the tensor lies in one piece
  * @error: filled in if the call fails; may be NULL
  *
- * Where the plan has room for it in the arena; bytes that it has not room for there but whose copy in
- * host memory is valid when the position begins, in host memory. Whether a step has written
- * them yet is the schedule's to say. -EINVAL: NULL argument; -ENOENT: no such tensor or
- * position, or the tensor is nowhere then; -ENOMEM.
+ * Where the plan has room for it in the arena; bytes that it has not room for there but whose copy
+ * in host memory is valid when the position begins, in host memory. Whether a step has written them
+ * yet is the schedule's to say. -EINVAL: NULL argument; -ENOENT: no such tensor or position, or the
+ * tensor is nowhere then; -ENOMEM.
  */
 NPUMEM_EXPORT int npumem_layout_at(const struct npumem_layout *layout, uint32_t tensor,
 				   uint32_t position, struct npumem_range **ranges, uint32_t *count,

@@ -24,7 +24,8 @@ extern "C" {
  * @size: bytes
  * @fd_offset: of the first byte in @fd
  * @fd: memfd that is mapped at @address, so that it can be shared; -1: it is none
- * @flags: NPUMEM_USER_MEMORY_SHARE, NPUMEM_USER_MEMORY_COPY, or neither: shared where that is possible
+ * @flags: NPUMEM_USER_MEMORY_SHARE, NPUMEM_USER_MEMORY_COPY, or neither: shared where that is
+ *	possible
  */
 struct npumem_user_memory {
 	void *address;
@@ -55,21 +56,22 @@ NPUMEM_EXPORT int npumem_bo_from_memory_sized(struct npumem_device *device,
 					      size_t memory_size, struct npumem_bo **out,
 					      struct npumem_error *error);
 /**
- * npumem_bo_from_memory() - buffer for npumem_run_bind() that is the caller's memory, or a copy of it
+ * npumem_bo_from_memory() - buffer for npumem_run_bind() that is the caller's memory, or a copy of
+ * it
  * @device: the device
  * @memory: which stays the caller's, and mapped as long as the BO lives
  * @out: out: the new object, which is the caller's
  * @error: filled in if the call fails; may be NULL
  *
- * Whole pages of a memfd that is sealed by F_SEAL_SHRINK can be shared, if the kernel has udmabuf and
- * the caller may open /dev/udmabuf; nothing is copied then. npumem_bo_is_shared() says which it is;
- * the caller's code is the same: jobs see the bytes as they are now, or at the last
+ * Whole pages of a memfd that is sealed by F_SEAL_SHRINK can be shared, if the kernel has udmabuf
+ * and the caller may open /dev/udmabuf; nothing is copied then. npumem_bo_is_shared() says which it
+ * is; the caller's code is the same: jobs see the bytes as they are now, or at the last
  * npumem_bo_end_access(). Between npumem_bo_begin_access() and that the memory is the caller's.
  *
- * With NPUMEM_USER_MEMORY_SHARE also: -EOPNOTSUPP: @memory has no memfd, or the kernel no udmabuf; -EACCES:
- * /dev/udmabuf may not be opened; -EINVAL: no whole pages, not sealed, or more than udmabuf takes;
- * and what npumem_bo_import() gives. In any case -EINVAL: NULL argument, no bytes, flags
- * that are unknown or exclude each other; -ENOMEM.
+ * With NPUMEM_USER_MEMORY_SHARE also: -EOPNOTSUPP: @memory has no memfd, or the kernel no udmabuf;
+ * -EACCES: /dev/udmabuf may not be opened; -EINVAL: no whole pages, not sealed, or more than
+ * udmabuf takes; and what npumem_bo_import() gives. In any case -EINVAL: NULL argument, no bytes,
+ * flags that are unknown or exclude each other; -ENOMEM.
  */
 static inline int npumem_bo_from_memory(struct npumem_device *device,
 					const struct npumem_user_memory *memory,
@@ -97,8 +99,8 @@ NPUMEM_EXPORT int npumem_bo_begin_access(struct npumem_bo *bo, struct npumem_err
  * @bo: of npumem_bo_from_memory(); no job that uses it may be under way
  * @error: filled in if the call fails; may be NULL
  *
- * Of a copy all bytes are copied. The caller leaves the memory alone until npumem_bo_begin_access().
- * -EINVAL: NULL argument, or no such BO.
+ * Of a copy all bytes are copied. The caller leaves the memory alone until
+ * npumem_bo_begin_access(). -EINVAL: NULL argument, or no such BO.
  */
 NPUMEM_EXPORT int npumem_bo_end_access(struct npumem_bo *bo, struct npumem_error *error);
 

@@ -4,7 +4,8 @@
  *
  * The first error of a document is kept in its struct npujson, and calls after it say no
  * other. So a reader takes all members of an object and looks at the error once; it has to
- * look before it uses a value as an index.
+ * look before it uses a value as an index. (jansson's json_unpack() says of a wrong member its
+ * place in the text only, takes numbers as signed, and has no limits.)
  */
 #pragma once
 

@@ -392,7 +392,7 @@ int cmd_run(int argc, char **argv)
 		status = session_start(&s);
 	if (status == EXIT_OK) {
 		status = run_all(&s, &args, &tally);
-		/* Also after a difference: then it says which output. A run that was lost has no result. */
+		/* After a difference, too: it says which. A run that was lost has no result. */
 		if ((status == EXIT_OK || tally.differ) &&
 		    print_result(&s, &args, &tally) != EXIT_OK)
 			status = EXIT_FAILED;

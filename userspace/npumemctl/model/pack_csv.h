@@ -11,7 +11,8 @@
 #include "npuplan.h"
 
 /*
- * struct pack_csv - a file read
+ * struct pack_csv - a file read. It is read without a CSV library, since those hand out cells:
+ * a row is written again as it was, byte for byte, with a column more
  * @items: buffers. Instants count from the earliest; where they do not fit into
  *	32 bits, only their order is kept
  * @rows: per buffer, its line without the offset
