@@ -21,7 +21,8 @@
  * @objective: enum drm_npumem_objective
  * @arena_budget: bytes, 0 = any
  * @deadline_ns: CLOCK_MONOTONIC
- * @options_size: bytes of the options, which mmap() shows from the page behind the graph on; 0 = none
+ * @options_size: bytes of the options, which mmap() shows from the page behind the graph on; 0 =
+ * 	none
  * @cut: the plan may be of another graph, which is written before it
  */
 struct accepted {

@@ -322,9 +322,8 @@ static struct npu_run *run_create(struct npu_file *file, struct npu_plan *plan,
 		goto err_states;
 	}
 	run->arena->arena = true;
-	run->externals =
-		npumem_externals_create(npumem_plan_graph(plan)->v, file->client, run->arena,
-					transfers->bo);
+	run->externals = npumem_externals_create(npumem_plan_graph(plan)->v, file->client,
+						 run->arena, transfers->bo);
 	if (IS_ERR(run->externals)) {
 		err = PTR_ERR(run->externals);
 		goto err_arena;

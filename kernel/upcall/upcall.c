@@ -338,9 +338,9 @@ static int request_options(struct npu_request *req, const struct drm_npumem_buff
 	if (err)
 		return err;
 	req->options_size = user->size;
-	req->options = __vmalloc(PAGE_ALIGN(user->size),
-				 GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN |
-					 __GFP_RETRY_MAYFAIL);
+	req->options =
+		__vmalloc(PAGE_ALIGN(user->size),
+			  GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 	if (!req->options)
 		return -ENOMEM;
 	return copy_from_user(req->options, u64_to_user_ptr(user->ptr), user->size) ? -EFAULT : 0;

@@ -40,7 +40,8 @@ struct npu_out_sync {
  * none. Takes over what @out holds if it returns 0. -ENOTCONN without a daemon,
  * -EBUSY when the requester has had its share, -ETIMEDOUT if the deadline has
  * passed, -EINVAL if it is too far away, -ENODEV if the device is unplugged; -EINVAL,
- * -E2BIG, -EDQUOT, -EFAULT and -ENOMEM of the options. Holds a reference on the plan and on drm_dev until settled.
+ * -E2BIG, -EDQUOT, -EFAULT and -ENOMEM of the options. Holds a reference on the plan and on drm_dev
+ * until settled.
  */
 int npumem_upcall_request(struct npu_device *dev, struct npu_requester *requester,
 			  struct npu_plan *plan, const struct drm_npumem_plan_request *args,
