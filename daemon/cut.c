@@ -8,8 +8,6 @@
 
 #include "npuimport.h"
 
-/* Nothing is freed here, since the process is about to end. */
-
 static int no_memory(struct npuplan_error *error)
 {
 	return options_fail(error, -ENOMEM, "out of memory");
@@ -125,46 +123,47 @@ static void sorted_accesses(const struct npuplan_graph *graph, const struct npup
 	qsort(out, step->access_count, sizeof(*out), by_bytes);
 }
 
-/* @room: of as many accesses as the step has, for each of the two. */
+/* @room: for the accesses of the step twice. */
 static int same_step(uint32_t i, const struct npuplan_graph *model,
-		     const struct npuplan_graph *graph, struct access *const room[2],
+		     const struct npuplan_graph *graph, struct access *room,
 		     struct npuplan_error *error)
 {
 	const struct npuplan_step *a = &model->steps[i], *b = &graph->steps[i];
+	struct access *other;
 	int err = SAME("step", i, error, { "access count", a->access_count, b->access_count },
 		       { "flags", a->flags, b->flags });
 
 	if (err)
 		return err;
-	sorted_accesses(model, a, room[0]);
-	sorted_accesses(graph, b, room[1]);
+	other = room + a->access_count;
+	sorted_accesses(model, a, room);
+	sorted_accesses(graph, b, other);
 	for (uint32_t k = 0; k < a->access_count; k++)
-		if (by_bytes(&room[0][k], &room[1][k]))
+		if (by_bytes(&room[k], &other[k]))
 			return OTHER(error,
 				     "step %" PRIu32 ": it accesses tensor %" PRIu32
 				     ", the graph tensor %" PRIu32
 				     ", or another part of it, or in another way",
-				     i, room[0][k].tensor, room[1][k].tensor);
+				     i, room[k].tensor, other[k].tensor);
 	return 0;
 }
 
 static int same_steps(const struct npuplan_graph *model, const struct npuplan_graph *graph,
 		      struct npuplan_error *error)
 {
-	struct access *room[2];
+	struct access *room;
 	uint32_t most = 1;
 	int err = 0;
 
 	for (uint32_t i = 0; i < graph->step_count; i++)
 		if (graph->steps[i].access_count > most)
 			most = graph->steps[i].access_count;
-	for (int i = 0; i < 2; i++) {
-		room[i] = calloc(most, sizeof(*room[i]));
-		if (!room[i])
-			return no_memory(error);
-	}
+	room = calloc((size_t)most * 2, sizeof(*room));
+	if (!room)
+		return no_memory(error);
 	for (uint32_t i = 0; !err && i < graph->step_count; i++)
 		err = same_step(i, model, graph, room, error);
+	free(room);
 	return err;
 }
 
@@ -351,7 +350,7 @@ static int give_cookies(struct npuplan_graph *graph, const struct cut *cut,
 			struct npuplan_error *error)
 {
 	uint32_t count;
-	const struct cut_op *ops = all_ops(cut, &graph->tiling, &count);
+	struct cut_op *ops = all_ops(cut, &graph->tiling, &count);
 
 	if (!ops)
 		return no_memory(error);
@@ -361,6 +360,7 @@ static int give_cookies(struct npuplan_graph *graph, const struct cut *cut,
 
 		graph->steps[i].cookie = found ? found->cookie : 0;
 	}
+	free(ops);
 	return 0;
 }
 
@@ -381,5 +381,6 @@ int cut_tile(struct cut *cut, const struct asked *asked, const struct npuplan_re
 	}
 	if (!err)
 		err = npuplan_graph_tile(cut->model, &tiling, error);
+	free(tiling.ops);
 	return err ? err : give_cookies(cut->model, cut, error);
 }
