@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 	must(npumem_graph_new(device, blob, size, NULL, &graph, &error));
 	must(npumem_plan_request(graph, &request, &plan, &error));
 	must(npumem_plan_wait(plan, request.deadline, &error));
-	must(npumem_plan_layout(plan, blob, size, &layout, &error));
+	must(npumem_plan_layout(plan, &layout, &error));
 	must(npumem_run_new(plan, 0, NULL, &run, &error));
 	must(npumem_run_map(run, NULL, &maps, &error));
 
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
 	snprintf(bytes, sizeof(bytes), "%s", argc > 1 ? argv[1] : "");
 	must(npumem_layout_write(layout, IN, &maps, bytes, BYTES, &error));
 	must(npumem_run_submit(run, &submit, &error));
-	must(npumem_bo_wait(npumem_run_arena(run), npumem_deadline(30 * SECOND), &error));
+	must(npumem_run_wait(run, npumem_deadline(30 * SECOND), &error));
 	pthread_join(thread, NULL);
 	must(npumem_layout_read(layout, 0, OUT, &maps, bytes, BYTES, &error));
 	puts(bytes);

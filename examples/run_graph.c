@@ -55,7 +55,6 @@ int main(int argc, char **argv)
 	const struct npumem_request request = { .deadline = npumem_deadline(60 * SECOND) };
 	struct npumem_device *device;
 	struct npumem_layout *layout;
-	struct npumem_run_stats stats;
 	struct npumem_graph *graph;
 	struct npumem_plan *plan;
 	struct npumem_maps maps;
@@ -68,7 +67,7 @@ int main(int argc, char **argv)
 	must(npumem_graph_new(device, blob, size, NULL, &graph, &error));
 	must(npumem_plan_request(graph, &request, &plan, &error));
 	must(npumem_plan_wait(plan, request.deadline, &error));
-	must(npumem_plan_layout(plan, blob, size, &layout, &error));
+	must(npumem_plan_layout(plan, &layout, &error));
 	must(npumem_run_new(plan, 0, NULL, &run, &error));
 	must(npumem_run_map(run, NULL, &maps, &error));
 	/* All positions of the schedule are one job of engine 0. */
@@ -81,10 +80,7 @@ int main(int argc, char **argv)
 		snprintf(bytes, sizeof(bytes), "%s", argv[i]);
 		must(npumem_layout_write(layout, IN, &maps, bytes, BYTES, &error));
 		must(npumem_run_submit(run, &submit, &error));
-		must(npumem_bo_wait(npumem_run_arena(run), npumem_deadline(10 * SECOND), &error));
-		must(npumem_run_get_stats(run, &stats, &error));
-		if (stats.error)
-			errx(1, "the engine failed: %s", strerror((int)stats.error));
+		must(npumem_run_wait(run, npumem_deadline(10 * SECOND), &error));
 		must(npumem_layout_read(layout, 0, OUT, &maps, bytes, BYTES, &error));
 		puts(bytes);
 		must(npumem_run_reset(run, &error));

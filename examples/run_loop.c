@@ -106,7 +106,7 @@ int main(int argc, char **argv)
 	must(npumem_graph_new(device, blob, size, NULL, &graph, &error));
 	must(npumem_plan_request(graph, &request, &plan, &error));
 	must(npumem_plan_wait(plan, request.deadline, &error));
-	must(npumem_plan_layout(plan, blob, size, &layout, &error));
+	must(npumem_plan_layout(plan, &layout, &error));
 	must(npumem_run_new(plan, 0, NULL, &run, &error));
 	must(npumem_run_map(run, NULL, &maps, &error));
 	must(npumem_layout_write(layout, IN, &maps, argv[1], bytes, &error));
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 		free(value);
 	}
 	go(run, layout, block, LEAVE);
-	must(npumem_bo_wait(npumem_run_arena(run), npumem_deadline(10 * SECOND), &error));
+	must(npumem_run_wait(run, npumem_deadline(10 * SECOND), &error));
 	must(npumem_layout_read(layout, block, NEXT, &maps, argv[1], bytes, &error));
 	puts(argv[1]);
 	npumem_run_free(run);

@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 	must(npumem_run_bind(run, IN, in, 0, &error));
 	must(npumem_run_bind(run, OUT, out, 0, &error));
 	must(npumem_run_submit(run, &submit, &error));
-	must(npumem_bo_wait(out, npumem_deadline(10 * SECOND), &error));
+	must(npumem_run_wait(run, npumem_deadline(10 * SECOND), &error));
 	/* Now the memory is the CPU's again: of a copy the bytes come back here. */
 	must(npumem_bo_begin_access(out, &error));
 	printf("%s: %s\n", npumem_bo_is_shared(out) ? "shared" : "copied", (char *)memory.address);

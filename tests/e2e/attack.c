@@ -133,7 +133,7 @@ static void finish(struct victim *v)
 	for (p = 0; p < v->positions.count; p++)
 		if (!v->submitted[p] && submit(v, p))
 			die("the run did not survive the attack", &v->error);
-	if (npumem_bo_wait(npumem_run_arena(v->run), npumem_deadline(60ll * 1000000000), &v->error))
+	if (npumem_run_wait(v->run, npumem_deadline(60ll * 1000000000), &v->error))
 		die("the run did not finish", &v->error);
 }
 

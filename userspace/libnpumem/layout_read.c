@@ -370,20 +370,22 @@ int npumem_layout_new(const void *graph, size_t graph_size, const void *plan, si
 	return 0;
 }
 
-int npumem_plan_layout(struct npumem_plan *plan, const void *graph, size_t graph_size,
-		       struct npumem_layout **out, struct npumem_error *error)
+int npumem_plan_layout(struct npumem_plan *plan, struct npumem_layout **out,
+		       struct npumem_error *error)
 {
-	void *blob;
-	size_t size;
+	void *graph = NULL, *blob = NULL;
+	size_t graph_size, size;
 	int err;
 
-	if (!plan || !graph || !out)
+	if (!plan || !out)
 		return npumem_fail(error, -EINVAL, "npumem_plan_layout: NULL argument");
-	err = npumem_plan_read(plan, &blob, &size, error);
-	if (err)
-		return err;
-	err = npumem_layout_new(graph, graph_size, blob, size, out, error);
+	err = npumem_plan_graph(plan, &graph, &graph_size, error);
+	if (!err)
+		err = npumem_plan_read(plan, &blob, &size, error);
+	if (!err)
+		err = npumem_layout_new(graph, graph_size, blob, size, out, error);
 	free(blob);
+	free(graph);
 	return err;
 }
 

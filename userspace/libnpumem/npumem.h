@@ -309,7 +309,8 @@ NPUMEM_EXPORT int npumem_bo_map(struct npumem_bo *bo, void **address, struct npu
  * @deadline: CLOCK_MONOTONIC nanoseconds, see npumem_deadline()
  * @error: filled in if the call fails; may be NULL
  *
- * -ETIMEDOUT: @deadline has passed; -EINVAL: NULL argument; -ENODEV.
+ * How they have ended it does not tell: npumem_run_wait(). -ETIMEDOUT: @deadline has passed;
+ * -EINVAL: NULL argument; -ENODEV.
  */
 NPUMEM_EXPORT int npumem_bo_wait(struct npumem_bo *bo, int64_t deadline,
 				 struct npumem_error *error);
@@ -691,7 +692,7 @@ NPUMEM_EXPORT int npumem_run_new(struct npumem_plan *plan, uint32_t bank, struct
  */
 NPUMEM_EXPORT void npumem_run_free(struct npumem_run *run);
 /**
- * npumem_run_arena() - arena of a run, for npumem_bo_map() and npumem_bo_wait()
+ * npumem_run_arena() - arena of a run, for npumem_bo_map()
  * @run: the run
  *
  * The BO is the run's: it ends with it, and npumem_bo_free() is not for it.
@@ -759,6 +760,18 @@ static inline int npumem_run_get_stats(struct npumem_run *run, struct npumem_run
 	return npumem_run_get_stats_sized(run, stats, sizeof(*stats), error);
 }
 
+/**
+ * npumem_run_wait() - wait until all jobs of a run have ended, and see whether it is lost
+ * @run: the run
+ * @deadline: CLOCK_MONOTONIC nanoseconds, see npumem_deadline()
+ * @error: filled in if the call fails; may be NULL
+ *
+ * -EIO: the run is lost; the error says by which errno of a job, as @error of
+ * npumem_run_get_stats() does. Otherwise as npumem_bo_wait() for its arena, which knows nothing of
+ * how jobs have ended.
+ */
+NPUMEM_EXPORT int npumem_run_wait(struct npumem_run *run, int64_t deadline,
+				  struct npumem_error *error);
 /**
  * npumem_job_positions() - job that runs positions of the plan's schedule
  * @engine: index

@@ -36,18 +36,16 @@ NPUMEM_EXPORT int npumem_layout_new(const void *graph, size_t graph_size, const 
 				    size_t plan_size, struct npumem_layout **out,
 				    struct npumem_error *error);
 /**
- * npumem_plan_layout() - read the blob of a ready plan, and make a layout of it
+ * npumem_plan_layout() - read a ready plan and the graph that it is of, and make a layout of them
  * @plan: the plan
- * @graph: blob of its graph, as npumem_graph_new() got it; npumem_plan_graph() where the daemon
- *	was asked to cut that
- * @graph_size: bytes at @graph
  * @out: out: the new object, which is the caller's
  * @error: filled in if the call fails; may be NULL
  *
+ * The graph is that of npumem_plan_graph(): the daemon's, where it was asked to cut.
  * Errors as of npumem_plan_read() and npumem_layout_new().
  */
-NPUMEM_EXPORT int npumem_plan_layout(struct npumem_plan *plan, const void *graph, size_t graph_size,
-				     struct npumem_layout **out, struct npumem_error *error);
+NPUMEM_EXPORT int npumem_plan_layout(struct npumem_plan *plan, struct npumem_layout **out,
+				     struct npumem_error *error);
 /**
  * npumem_layout_free() - give up a layout
  * @layout: may be NULL

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <xf86drm.h>
 
@@ -133,6 +134,22 @@ int npumem_run_get_stats_sized(struct npumem_run *run, struct npumem_run_stats *
 	};
 	sized_give(stats, stats_size, &found, sizeof(found));
 	return 0;
+}
+
+int npumem_run_wait(struct npumem_run *run, int64_t deadline, struct npumem_error *error)
+{
+	struct npumem_run_stats stats;
+	int err;
+
+	if (!run)
+		return npumem_fail(error, -EINVAL, "npumem_run_wait: NULL argument");
+	err = npumem_bo_wait(run->arena, deadline, error);
+	if (!err)
+		err = npumem_run_get_stats(run, &stats, error);
+	if (err || !stats.error)
+		return err;
+	return npumem_fail(error, -EIO, "the run is lost, a job of it failed: %s",
+			   strerror((int)stats.error));
 }
 
 /* An array for the driver; one without records is all zero. */

@@ -200,8 +200,8 @@ TEST_WITH(null, setup, teardown)
 
 	assert_error(npumem_layout_new(NULL, 0, data, 1, (struct npumem_layout **)&ranges, &error),
 		     -EINVAL, "npumem_layout_new: NULL argument");
-	assert_error(npumem_plan_layout(NULL, data, 1, (struct npumem_layout **)&ranges, &error),
-		     -EINVAL, "npumem_plan_layout: NULL argument");
+	assert_error(npumem_plan_layout(NULL, (struct npumem_layout **)&ranges, &error), -EINVAL,
+		     "npumem_plan_layout: NULL argument");
 	assert_error(npumem_layout_at(*state, IN, 0, NULL, &n, &error), -EINVAL,
 		     "npumem_layout_at: NULL argument");
 	assert_error(npumem_layout_entry(NULL, 0, IN, &ranges, &n, &error), -EINVAL,
@@ -750,7 +750,8 @@ TEST(read_part)
 	build_free(&b);
 }
 
-static struct build_blob driver_plan;
+/* What the driver has. */
+static struct build_blob driver_graph, driver_plan;
 
 static int says_plan(unsigned long request, void *argument)
 {
@@ -760,6 +761,7 @@ static int says_plan(unsigned long request, void *argument)
 		return fake_default(request, argument);
 	args->state = NPUMEM_PLAN_STATE_READY;
 	fake_give(&args->blob, driver_plan.data, driver_plan.size);
+	fake_give(&args->graph, driver_graph.data, driver_graph.size);
 	return 0;
 }
 
@@ -767,32 +769,35 @@ TEST_WITH(of_a_plan, objects_setup, objects_teardown)
 {
 	struct npumem_layout *layout;
 	struct objects *o = *state;
-	struct build_blob graph;
 	struct npumem_maps maps;
 	void *arena;
 	struct build b;
 
 	build_chain(&b);
-	graph = build_graph(&b);
+	driver_graph = build_graph(&b);
 	driver_plan = build_plan(&b);
 	fake.handler = says_plan;
-	assert_int_equal(npumem_plan_layout(o->plan, graph.data, graph.size, &layout, &error), 0);
+	assert_int_equal(npumem_plan_layout(o->plan, &layout, &error), 0);
 	assert_string_equal(SAID(at, layout, IN, 0), "0:[0, 100) arena 0");
 	npumem_layout_free(layout);
-	/* The blobs in the wrong order. */
-	assert_error(npumem_plan_layout(o->plan, driver_plan.data, driver_plan.size, &layout,
-					&error),
-		     -EBADMSG, "the graph blob: it has another magic number");
 	fake.handler = fake_default;
-	assert_int_equal(npumem_plan_layout(o->plan, graph.data, graph.size, &layout, &error),
-			 -EBADMSG);
 	assert_int_equal(npumem_run_map(o->run, NULL, &maps, &error), 0);
 	assert_int_equal(npumem_bo_map(npumem_run_arena(o->run), &arena, &error), 0);
 	assert_ptr_equal(maps.arena, arena);
 	assert_null(maps.host);
-	free(graph.data);
+	free(driver_graph.data);
 	free(driver_plan.data);
 	build_free(&b);
+}
+
+static int says_pending(unsigned long request, void *argument)
+{
+	struct drm_npumem_plan_read *args = argument;
+
+	if (request != DRM_IOCTL_NPUMEM_PLAN_READ)
+		return fake_default(request, argument);
+	args->state = NPUMEM_PLAN_STATE_PENDING;
+	return 0;
 }
 
 TEST_WITH(not_ready, objects_setup, objects_teardown)
@@ -800,10 +805,9 @@ TEST_WITH(not_ready, objects_setup, objects_teardown)
 	struct npumem_layout *layout;
 	struct objects *o = *state;
 
-	driver_plan = (struct build_blob){ 0 };
-	fake.handler = says_plan;
-	assert_error(npumem_plan_layout(o->plan, "graph", 5, &layout, &error), -EBADMSG,
-		     "the graph blob: it is shorter than its header");
+	fake.handler = says_pending;
+	assert_error(npumem_plan_layout(o->plan, &layout, &error), -EBUSY,
+		     "the plan is still being made");
 }
 
 /* --------------------------------------------------------------------- blobs */

@@ -49,6 +49,35 @@ TEST_WITH(run_stats, objects_setup, objects_teardown)
 		     "cannot query a run: No such file or directory");
 }
 
+static int says_well(unsigned long request, void *argument)
+{
+	return request == DRM_IOCTL_NPUMEM_RUN_QUERY ? 0 : fake_default(request, argument);
+}
+
+static int says_late(unsigned long request, void *argument)
+{
+	return request == DRM_IOCTL_NPUMEM_BO_WAIT ? ETIMEDOUT : fake_default(request, argument);
+}
+
+TEST_WITH(run_wait, objects_setup, objects_teardown)
+{
+	struct objects *o = *state;
+
+	fake.handler = says_well;
+	assert_int_equal(npumem_run_wait(o->run, 0, &error), 0);
+	fake.handler = fake_default;
+	assert_error(npumem_run_wait(o->run, 0, &error), -EIO,
+		     "the run is lost, a job of it failed: Input/output error");
+	fake.handler = refuses_query;
+	assert_error(npumem_run_wait(o->run, 0, &error), -ENOENT,
+		     "cannot query a run: No such file or directory");
+	fake.handler = says_late;
+	assert_error(npumem_run_wait(o->run, 0, &error), -ETIMEDOUT,
+		     "cannot wait for the jobs that use a BO: Connection timed out "
+		     "(the deadline passed)");
+	assert_error(npumem_run_wait(NULL, 0, &error), -EINVAL, "npumem_run_wait: NULL argument");
+}
+
 static int refuses_binding(unsigned long request, void *argument)
 {
 	return request == DRM_IOCTL_NPUMEM_RUN_BIND ? EBUSY : fake_default(request, argument);
