@@ -17,11 +17,10 @@
  * for no more than that.
  *
  * For tests (debugfs, CAP_SYS_ADMIN): pause holds jobs back before they touch
- * anything, hang_next and fail_next spoil as many of the next jobs. ns_per_byte slows jobs
- * down; bytes_per_second and job_ns give an engine a speed: a job takes job_ns, and for the bytes
- * that it reads and writes the time that they take at that rate, or as long as it
- * does take, if that is longer. transfer_bytes_per_second is the rate of transfers, if it is
- * another.
+ * anything, hang_next and fail_next spoil as many of the next jobs. bytes_per_second and job_ns
+ * give an engine a speed: a job takes job_ns, and for the bytes that it reads and writes the time
+ * that they take at that rate, or as long as it does take, if that is longer.
+ * transfer_bytes_per_second is the rate of transfers, if it is another.
  */
 #include <linux/capability.h>
 #include <linux/debugfs.h>
@@ -56,7 +55,6 @@
  * @paused: no job begins, and none is late
  * @hang_next: number of jobs to come that will hang
  * @fail_next: number of jobs to come that will fail
- * @ns_per_byte: time that a byte read or written takes beside what it takes anyway
  * @bytes_per_second: the most bytes a second that a job reads and writes, or 0
  * @transfer_bytes_per_second: the same of its transfers, or 0: @bytes_per_second is
  * @job_ns: the least time that a job takes
@@ -80,7 +78,6 @@ struct sim {
 	bool paused;
 	atomic_t hang_next;
 	atomic_t fail_next;
-	u32 ns_per_byte;
 	u32 job_ns;
 	u64 bytes_per_second;
 	u64 transfer_bytes_per_second;
@@ -203,10 +200,8 @@ static int sim_keep_pace(struct sim_op *op)
 /* The time that this many bytes more take. */
 static int sim_delay(struct sim_op *op, u64 bytes)
 {
-	int err = sim_sleep(op->sim, bytes * READ_ONCE(op->sim->ns_per_byte));
-
 	*(op->host ? &op->moved : &op->bytes) += bytes;
-	return err ?: sim_keep_pace(op);
+	return sim_keep_pace(op);
 }
 
 /* Between two chunks: why the job is to end, or 0. */
@@ -599,7 +594,6 @@ static void sim_debugfs(struct npu_engine *engine, struct dentry *dir)
 	struct sim *sim = engine->priv;
 
 	debugfs_create_file("pause", 0600, dir, sim, &sim_pause_fops);
-	debugfs_create_file("ns_per_byte", 0600, dir, &sim->ns_per_byte, &sim_u32_fops);
 	debugfs_create_file("job_ns", 0600, dir, &sim->job_ns, &sim_u32_fops);
 	debugfs_create_file("bytes_per_second", 0600, dir, &sim->bytes_per_second, &sim_u64_fops);
 	debugfs_create_file("transfer_bytes_per_second", 0600, dir, &sim->transfer_bytes_per_second,

@@ -172,7 +172,7 @@ FIXTURE_SETUP(fairness)
 FIXTURE_TEARDOWN(fairness)
 {
 	EXPECT_EQ(0, npu_knob("pause", 0));
-	EXPECT_EQ(0, npu_knob("ns_per_byte", 0));
+	EXPECT_EQ(0, npu_knob("bytes_per_second", 0));
 	while (self->count--)
 		client_close(&self->attackers[self->count]);
 	client_close(&self->victim);
@@ -245,7 +245,7 @@ TEST_F(fairness, time_is_shared_not_jobs_counted)
 	int i, n;
 
 	/* 4 ms each of theirs. */
-	ASSERT_EQ(0, npu_knob("ns_per_byte", 1000));
+	ASSERT_EQ(0, npu_knob("bytes_per_second", 1000000));
 	ASSERT_EQ(0, npu_knob("pause", 1));
 	attack(_metadata, self);
 	ASSERT_EQ(0, npu_knob("pause", 0));
@@ -285,7 +285,7 @@ FIXTURE_TEARDOWN(debt)
 	int i;
 
 	EXPECT_EQ(0, npu_knob("pause", 0));
-	EXPECT_EQ(0, npu_knob("ns_per_byte", 0));
+	EXPECT_EQ(0, npu_knob("bytes_per_second", 0));
 	client_close(&self->attacker);
 	for (i = 0; i < VICTIMS; i++)
 		client_close(&self->victims[i]);
@@ -302,12 +302,12 @@ TEST_F(debt, is_not_got_rid_of_by_closing_the_file)
 	uint64_t mine, time;
 	int i, n = 0;
 
-	ASSERT_EQ(0, npu_knob("ns_per_byte", 500000));
+	ASSERT_EQ(0, npu_knob("bytes_per_second", 2000));
 	ASSERT_EQ(0, client_submit(&self->attacker, 0));
 	ASSERT_NE(0, client_time(&self->attacker, 0));
 	client_close(&self->attacker);
 	ASSERT_EQ(0, client_open(&self->attacker, NOBODY, LARGE));
-	ASSERT_EQ(0, npu_knob("ns_per_byte", 0));
+	ASSERT_EQ(0, npu_knob("bytes_per_second", 0));
 
 	/* Somebody has the turn while the others queue, and pays for the time of that. */
 	ASSERT_EQ(0, npu_knob("pause", 1));

@@ -40,7 +40,7 @@ FIXTURE_SETUP(fault)
 	ASSERT_EQ(0, npu_knob("pause", 0));
 	ASSERT_EQ(0, npu_knob("fail_next", 0));
 	ASSERT_EQ(0, npu_knob("hang_next", 0));
-	ASSERT_EQ(0, npu_knob("ns_per_byte", 0));
+	ASSERT_EQ(0, npu_knob("bytes_per_second", 0));
 	ASSERT_EQ(0, npu_knob("hang_ms", 5000));
 }
 

@@ -530,8 +530,8 @@ static void look(void)
 
 static void plug(const char *device, uint32_t number)
 {
-	static const char *const knobs[] = { "hang_next", "fail_next", "ns_per_byte", "pause" };
-	static const uint32_t most[] = { 3, 3, 20000, 2 };
+	static const char *const knobs[] = { "hang_next", "fail_next", "bytes_per_second", "pause" };
+	static const uint32_t most[] = { 3, 3, 200000, 2 };
 	uint32_t i;
 
 	seed(number);
@@ -639,7 +639,7 @@ FIXTURE_TEARDOWN(race)
 	int i;
 
 	npu_knob("pause", 0);
-	npu_knob("ns_per_byte", 0);
+	npu_knob("bytes_per_second", 0);
 	npu_knob("hang_next", 0);
 	npu_knob("fail_next", 0);
 	npu_knob("hang_ms", 5000);
@@ -697,7 +697,7 @@ TEST_F_TIMEOUT(race, leaves_nothing_behind, 86400)
 	EXPECT_EQ(0, status);
 	/* A job that waits may have others wait. */
 	EXPECT_EQ(0, npu_knob("pause", 0));
-	EXPECT_EQ(0, npu_knob("ns_per_byte", 0));
+	EXPECT_EQ(0, npu_knob("bytes_per_second", 0));
 	ASSERT_EQ(daemon, waitpid(daemon, &status, 0));
 	EXPECT_EQ(0, status);
 	for (i = 0; i < CLIENTS; i++) {

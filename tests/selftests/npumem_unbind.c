@@ -45,9 +45,9 @@ static int pause_engine(const char *value)
 	return set_engine("pause", value);
 }
 
-static int slow_engine(const char *ns_per_byte)
+static int slow_engine(const char *bytes_per_second)
 {
-	return set_engine("ns_per_byte", ns_per_byte);
+	return set_engine("bytes_per_second", bytes_per_second);
 }
 
 static sigjmp_buf bus_error;
@@ -212,7 +212,7 @@ TEST_F(unbind, with_copies_in_flight)
 	jobs[1] = world_job(&w, SPILL_AT_FILL_A, NPUMEM_SIM_MIX, 1);
 	jobs[1].position_count = SPILL_POSITIONS - SPILL_AT_FILL_A;
 	/* The first one is under way, and takes its time. */
-	ASSERT_EQ(0, slow_engine("100000\n"));
+	ASSERT_EQ(0, slow_engine("10000\n"));
 	ASSERT_EQ(0, world_submit(&w, jobs, 2, &args));
 	ASSERT_EQ(0, npu_bo_close(self->fd, w.host_bo));
 
