@@ -151,7 +151,10 @@ static int edu_move(struct edu *edu, dma_addr_t memory, u32 at, u32 bytes, bool 
 	return READ_ONCE(edu->aborted) ? -ECANCELED : 0;
 }
 
-/* From now on the device touches no memory. */
+/*
+ * From now on the device touches no memory, and the interrupt of what it did last is not taken for
+ * that of what it will do next.
+ */
 static void edu_quiesce(struct edu *edu)
 {
 	u64 command;
@@ -159,6 +162,8 @@ static void edu_quiesce(struct edu *edu)
 	if (readq_poll_timeout(edu->mmio + EDU_DMA_COMMAND, command, !(command & EDU_DMA_RUN), 1000,
 			       EDU_PIECE_MS * 1000))
 		dev_err(&edu->pdev->dev, "DMA does not end\n");
+	writel(readl(edu->mmio + EDU_IRQ_STATUS), edu->mmio + EDU_IRQ_ACK);
+	synchronize_irq(pci_irq_vector(edu->pdev, 0));
 }
 
 /* -------------------------------------------------------------------- copies */

@@ -56,7 +56,7 @@ struct npu_dma_piece {
  * @charged: see @client
  * @table: of the pages; that of the exporter if the BO is imported
  * @direction: of what the device does
- * @count: of @pieces, without one that ends the last
+ * @count: of @pieces, with one more that says where the last ends
  * @pieces: ascending
  */
 struct npu_dma {
@@ -212,7 +212,7 @@ static int find_pieces(struct npu_dma *dma, struct sg_table *table, u64 size, u3
 static struct npu_dma *dma_create(struct npu_bo *bo, struct sg_table *table,
 				  struct npu_client *client)
 {
-	u64 size = bo->shmem.base.size;
+	u64 bytes, size = bo->shmem.base.size;
 	struct npu_dma *dma;
 	u32 count;
 	int err;
@@ -220,23 +220,21 @@ static struct npu_dma *dma_create(struct npu_bo *bo, struct sg_table *table,
 	err = find_pieces(NULL, table, size, &count);
 	if (err)
 		return ERR_PTR(err);
-	err = npumem_client_charge(client, NPUMEM_RESOURCE_MEMORY,
-				   struct_size(dma, pieces, (size_t)count + 1));
+	bytes = struct_size(dma, pieces, (size_t)count + 1);
+	err = npumem_client_charge(client, NPUMEM_RESOURCE_MEMORY, bytes);
 	if (err)
 		return ERR_PTR(err);
-	dma = kvzalloc(struct_size(dma, pieces, (size_t)count + 1), GFP_KERNEL_ACCOUNT);
+	dma = kvzalloc(bytes, GFP_KERNEL_ACCOUNT);
 	if (!dma) {
-		npumem_client_uncharge(client, NPUMEM_RESOURCE_MEMORY,
-				       struct_size(dma, pieces, (size_t)count + 1));
+		npumem_client_uncharge(client, NPUMEM_RESOURCE_MEMORY, bytes);
 		return ERR_PTR(-ENOMEM);
 	}
 	dma->count = count + 1;
-	dma->charged = struct_size(dma, pieces, (size_t)count + 1);
+	dma->charged = bytes;
 	dma->client = npumem_client_get(client);
 	dma->bo = bo;
 	dma->table = table;
 	find_pieces(dma, table, size, &count);
-	dma->count = count + 1;
 	return dma;
 }
 
