@@ -22,6 +22,13 @@ speed() {
 	done
 }
 
+# speeds STEPS TRANSFERS: of both engines.
+speeds() {
+	speed sim/bytes_per_second "$1"
+	speed sim/transfer_bytes_per_second "$2"
+	speed sim-copy/bytes_per_second "$2"
+}
+
 # took OPTION...: run plan.json, whose outputs are equal; $ms are the time of the run, $beside
 # the jobs that began while a job of another engine ran.
 took() {
@@ -61,16 +68,12 @@ overlap() {
 		--blob plan.blob --graph-blob graph.blob || return 1
 	"$OVERLAP" graph.blob plan.blob "$STEPS_MS" "$TRANSFERS_MS" >speeds || return 1
 	eval "$(cat speeds)"
-	speed sim/bytes_per_second "$steps_rate"
-	speed sim/transfer_bytes_per_second "$transfers_rate"
-	speed sim-copy/bytes_per_second "$transfers_rate"
-	took --one-engine || return 1
-	one=$ms one_beside=$beside
-	took || return 1
+	speeds "$steps_rate" "$transfers_rate"
+	took --one-engine && one=$ms one_beside=$beside && took
+	code=$?
 	two=$ms
-	speed sim/bytes_per_second 0
-	speed sim/transfer_bytes_per_second 0
-	speed sim-copy/bytes_per_second 0
+	speeds 0 0
+	[ "$code" = 0 ] || return 1
 	echo "one engine: $one ms, model $one_ms; two: $two ms, model $two_ms, $beside jobs beside others"
 	[ "$one_beside" = 0 ] && [ "$beside" -gt 0 ] &&
 		[ "$one" -ge $((one_ms * 99 / 100)) ] && [ "$two" -ge $((two_ms * 99 / 100)) ]

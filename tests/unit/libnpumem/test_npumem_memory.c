@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/dma-buf.h>
 #include <linux/udmabuf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -190,7 +191,7 @@ static int no_memory(unsigned long request, void *argument)
 TEST_WITH(not_shared, setup, teardown)
 {
 	struct world *w = *state;
-	int fd = w->memory.fd;
+	int fd = w->memory.fd, length = 0;
 	struct npumem_bo *bo;
 
 	w->memory.fd = -1;
@@ -231,7 +232,12 @@ TEST_WITH(not_shared, setup, teardown)
 	fake.prime_error = ENOSYS;
 	w->memory.flags = NPUMEM_USER_MEMORY_SHARE;
 	assert_int_equal(npumem_bo_from_memory(w->device, &w->memory, &bo, &error), -ENOSYS);
-	assert_non_null(strstr(error.text, " as a dma-buf: Function not implemented"));
+	assert_int_equal(sscanf(error.text,
+				"cannot import descriptor %d as a dma-buf: Function not "
+				"implemented%n",
+				&fd, &length),
+			 1);
+	assert_int_equal(length, strlen(error.text));
 	assert_copied(w);
 	w->memory.flags = NPUMEM_USER_MEMORY_COPY;
 	fake.prime_error = 0;
