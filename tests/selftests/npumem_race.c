@@ -530,7 +530,8 @@ static void look(void)
 
 static void plug(const char *device, uint32_t number)
 {
-	static const char *const knobs[] = { "hang_next", "fail_next", "bytes_per_second", "pause" };
+	static const char *const knobs[] = { "hang_next", "fail_next", "bytes_per_second",
+					     "pause" };
 	static const uint32_t most[] = { 3, 3, 200000, 2 };
 	uint32_t i;
 
