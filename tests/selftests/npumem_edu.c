@@ -25,10 +25,12 @@
 /* Its carveout ends at 0x65000000, and memory at 0x80000000. */
 #define CARVEOUT_ONLY "dma_mask=0x6fffffff"
 
-/* The second npumem device; -1: there is none. */
+/* Its device; -1: there is none. */
 static int edu_open(const char *parameters)
 {
-	return npu_module_load_with(MODULE, parameters) ? -1 : npu_open_nth(1);
+	/* One that a test before has failed with. */
+	npu_module_unload(MODULE);
+	return npu_module_load_with(MODULE, parameters) ? -1 : npu_open_with(NPUMEM_EDU_NAME);
 }
 
 /* A job that copies what each step reads to what it writes; or does nothing with steps. */
@@ -239,7 +241,7 @@ TEST_F(edu, imported_memory)
 {
 	struct model m = model_bound();
 	uint32_t theirs, ours, imported;
-	int sim = npu_open_nth(0), dmabuf;
+	int sim = npu_open_with(NPUMEM_SIM_NAME), dmabuf;
 	uint8_t *a, *b;
 	struct world w;
 
@@ -418,7 +420,7 @@ TEST_F(edu, two_at_a_time_are_shared)
 	struct drm_npumem_submit args;
 	struct drm_npumem_sync out;
 	struct drm_npumem_job job;
-	int fd = npu_open_nth(1);
+	int fd = npu_open_with(NPUMEM_EDU_NAME);
 
 	ASSERT_GE(fd, 0);
 	ASSERT_EQ(0, world_open(&other, fd, &self->model));
@@ -527,7 +529,7 @@ TEST_F(edu, device_goes)
 TEST(carveout_out_of_reach)
 {
 	ASSERT_EQ(0, npu_module_load(MODULE));
-	EXPECT_EQ(-1, npu_open_nth(1));
+	EXPECT_EQ(-1, npu_open_with(NPUMEM_EDU_NAME));
 	EXPECT_EQ(0, npu_module_unload(MODULE));
 }
 

@@ -115,6 +115,21 @@ static int query(int fd, uint32_t type, void *out, uint32_t size)
 	return npu_ioctl(fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &args);
 }
 
+int npu_open_with(const char *engine)
+{
+	struct drm_npumem_engine first = { 0 };
+	unsigned int n = 0;
+	int fd;
+
+	while ((fd = npu_open_nth(n++)) >= 0) {
+		if (!query(fd, NPUMEM_QUERY_ENGINES, &first, sizeof(first)) &&
+		    !strcmp(first.name, engine))
+			return fd;
+		close(fd);
+	}
+	return -1;
+}
+
 int npu_info(int fd, struct drm_npumem_info *info)
 {
 	return query(fd, NPUMEM_QUERY_INFO, info, sizeof(*info));

@@ -18,8 +18,10 @@
 
 /* Open the first npumem device; -1 and a sentence on stderr without one. */
 int npu_open(void);
-/* The n-th one, from 0; -1 without. */
+/* The n-th one, from 0; -1 without. A device that was bound anew may have another place. */
 int npu_open_nth(unsigned int n);
+/* The one whose first engine has that name; -1 without. */
+int npu_open_with(const char *engine);
 /* One ioctl, as it is: 0 or a negative errno. EINTR is not hidden. */
 int npu_ioctl(int fd, unsigned long request, void *arg);
 /* The ioctl number @request with another struct size. */
