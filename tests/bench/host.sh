@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# host.sh - measure the planners and the verifier on this machine (scripts/bench runs it).
+# host.sh - measure the planners, the verifier and npumem-engine's operators on this machine
+# (scripts/bench runs it).
 #
 # All graphs of $NPUMEM_SHARED/graphs (default: ../shared beside the
 # repository), in whole operators and in 8 bands.  Where that folder is absent,
@@ -26,6 +27,9 @@ for planner in size duration peers breadth start area conflicts; do
 done
 echo "== verifier"
 "$(dirname "$bench_plan")/bench_verify"
+
+echo "== engine: operators of npumem-engine beside XNNPACK's, one thread"
+"$(dirname "$bench_plan")/bench_engine"
 
 # TAA, on the networks of its paper: intermediate tensors, layer order.
 bench_taa=${NPUMEM_BUILD:-$top/build}/bench-build/tests/bench/bench_taa
