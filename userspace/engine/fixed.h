@@ -11,14 +11,12 @@
 
 #include <stdint.h>
 
-/** fixed_multiply_high() - a b / 2^(bits - 1), rounded to nearest, saturated */
+/** fixed_multiply_high() - a b / 2^(bits - 1), rounded to nearest, halves up, saturated */
 static inline int32_t fixed_multiply_high(int bits, int32_t a, int32_t b)
 {
-	int64_t half = INT64_C(1) << (bits - 2), product = (int64_t)a * b, high;
+	int64_t half = INT64_C(1) << (bits - 2), high = ((int64_t)a * b + half) >> (bits - 1);
 
-	/* Division rounds towards zero; the largest is that of two that are smallest. */
-	product += product >= 0 ? half : 1 - half;
-	high = bits == 16 ? product / (INT64_C(1) << 15) : product / (INT64_C(1) << 31);
+	/* The largest is that of two that are smallest. */
 	return (int32_t)(high > half * 2 - 1 ? half * 2 - 1 : high);
 }
 
@@ -37,18 +35,21 @@ int32_t fixed_shift_left(int bits, int32_t x, int exponent);
 /**
  * fixed_rescale() - x multiplier 2^(shift - 31)
  * @x: the number
- * @multiplier: mantissa
+ * @multiplier: mantissa, at least 0
  * @shift: exponent, -31 to 30
  *
  * It rounds twice, as TFLite's MultiplyByQuantizedMultiplier() does without its option for
- * single rounding.
+ * single rounding. Nothing here is wider than a product, and nothing branches, so that loops of it
+ * become vectors: with a multiplier of at least 0 fixed_multiply_high() does not saturate.
  */
 static inline int32_t fixed_rescale(int32_t x, int32_t multiplier, int shift)
 {
-	uint32_t shifted = shift > 0 ? (uint32_t)x << shift : (uint32_t)x;
+	int left = shift > 0 ? shift : 0, right = left - shift;
+	int64_t product = (int64_t)(int32_t)((uint32_t)x << left) * multiplier;
+	int32_t high = (int32_t)((uint64_t)(product + (INT64_C(1) << 30)) >> 31);
+	int32_t mask = (int32_t)((1u << right) - 1);
 
-	return fixed_divide_pot(fixed_multiply_high(32, (int32_t)shifted, multiplier),
-				shift > 0 ? 0 : -shift);
+	return (high >> right) + ((high & mask) > (mask >> 1) + (high < 0));
 }
 
 /**

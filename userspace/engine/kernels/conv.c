@@ -104,6 +104,30 @@ static int check(struct engine_call *call)
 	return 0;
 }
 
+/* Sums of channels [first, end) of the output's tile become elements of it; @out: of channel 0. */
+ENGINE_CLONES
+static void store_integers(const struct engine_call *call, const int32_t *restrict sums,
+			   int64_t first, int64_t end, uint8_t *restrict out)
+{
+	const struct npumem_command_scale *scales = call->scales;
+	int32_t zero = call->tiles[OUT].zero_point;
+	int32_t min = call->attributes[NPUMEM_COMMAND_WINDOW_MIN];
+	int32_t max = call->attributes[NPUMEM_COMMAND_WINDOW_MAX];
+	int32_t multiplier = scales->multiplier, shift = scales->shift;
+
+	if (call->scale_count > 1)
+		for (int64_t c = first; c < end; c++)
+			out[c] = (uint8_t)engine_clamp(fixed_rescale(sums[c - first],
+								     scales[c].multiplier,
+								     scales[c].shift) +
+							       zero,
+						       min, max);
+	else
+		for (int64_t c = first; c < end; c++)
+			out[c] = (uint8_t)engine_clamp(
+				fixed_rescale(sums[c - first], multiplier, shift) + zero, min, max);
+}
+
 /* Elements of the input that make one of the output. */
 static int64_t patch_size(const struct engine_call *call)
 {
@@ -118,7 +142,7 @@ static uint64_t scratch(const struct engine_call *call)
 
 	/* A patch; of floats their sums and the weights, too. */
 	if (!is_float(&call->tiles[OUT]))
-		return size * sizeof(int16_t);
+		return (size + out) * sizeof(int32_t);
 	return (size + out + size * out) * sizeof(double);
 }
 
@@ -195,11 +219,8 @@ static void integers(const struct engine_call *call, const struct groups *groups
 	const struct engine_tile *t = call->tiles,
 				 *bias = call->tile_count > BIAS ? &t[BIAS] : NULL;
 	int64_t size = patch_size(call);
-	int32_t min = call->attributes[NPUMEM_COMMAND_WINDOW_MIN];
-	int32_t max = call->attributes[NPUMEM_COMMAND_WINDOW_MAX];
 	bool is_signed = t[WEIGHTS].type == NPUMEM_COMMAND_INT8;
-	uint8_t *out = (uint8_t *)t[OUT].data + index;
-	int32_t offset = 0;
+	int32_t offset = 0, *sums = (int32_t *)call->scratch + size;
 
 	/* Weights without their zero point: the sum of the patch, so many times. */
 	if (t[WEIGHTS].zero_point) {
@@ -208,16 +229,15 @@ static void integers(const struct engine_call *call, const struct groups *groups
 		offset *= -t[WEIGHTS].zero_point;
 	}
 	for (int64_t c = first; c < end; c++) {
-		const struct npumem_command_scale *s = &call->scales[call->scale_count > 1 ? c : 0];
 		const uint8_t *w = (const uint8_t *)t[WEIGHTS].data + (c + groups->skipped) * size;
 		int32_t sum = dot(patch, w, is_signed, size) + offset;
 
 		if (bias)
 			sum += ((const int32_t *)
 					bias->data)[c + t[OUT].origin[DIM_C] - bias->origin[DIM_C]];
-		sum = fixed_rescale(sum, s->multiplier, s->shift) + t[OUT].zero_point;
-		out[c] = (uint8_t)engine_clamp(sum, min, max);
+		sums[c - first] = sum;
 	}
+	store_integers(call, sums, first, end, (uint8_t *)t[OUT].data + index);
 }
 
 /* The same of floats; @weights: by patch and channel. */
@@ -430,21 +450,14 @@ static void depthwise_end(const struct engine_call *call, uint64_t index)
 	int32_t max = call->attributes[NPUMEM_COMMAND_WINDOW_MAX];
 	int64_t channels = out->dims[DIM_C];
 
-	if (is_float(out)) {
-		for (int64_t c = 0; c < channels; c++)
-			((float *)out->data)[index + (uint64_t)c] =
-				engine_clamp_float((float)((const double *)call->scratch)[c],
-						   engine_float(min), engine_float(max));
+	if (!is_float(out)) {
+		store_integers(call, call->scratch, 0, channels, (uint8_t *)out->data + index);
 		return;
 	}
-	for (int64_t c = 0; c < channels; c++) {
-		const struct npumem_command_scale *s = &call->scales[call->scale_count > 1 ? c : 0];
-		int32_t value =
-			fixed_rescale(((const int32_t *)call->scratch)[c], s->multiplier, s->shift);
-
-		((uint8_t *)out->data)[index + (uint64_t)c] =
-			(uint8_t)engine_clamp(value + out->zero_point, min, max);
-	}
+	for (int64_t c = 0; c < channels; c++)
+		((float *)out->data)[index + (uint64_t)c] =
+			engine_clamp_float((float)((const double *)call->scratch)[c],
+					   engine_float(min), engine_float(max));
 }
 
 static void depthwise_place(const struct engine_call *call, const struct engine_window *window,
