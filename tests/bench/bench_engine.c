@@ -480,7 +480,9 @@ static bool compare_outputs(const struct problem *p, size_t *differing)
 		} else {
 			float a = ((const float *)p->engine)[i], b = ((const float *)p->xnnpack)[i];
 
-			*differing += memcmp(&a, &b, sizeof(a)) != 0;
+			*differing += !!memcmp((const char *)p->engine + i * sizeof(float),
+					       (const char *)p->xnnpack + i * sizeof(float),
+					       sizeof(float));
 			ok = ok && fabsf(a - b) <= TOLERANCE * (1 + fabsf(a));
 		}
 	return ok;
