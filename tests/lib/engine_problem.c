@@ -376,7 +376,10 @@ static void draw_conv(struct problem *p, uint64_t *seed)
 {
 	bool depthwise = p->operation == NPUMEM_COMMAND_DEPTHWISE;
 	uint32_t groups = random_range(seed, 1, 3), each = random_range(seed, 1, 3), out[2];
-	uint32_t multiplier = random_range(seed, 1, 3), channels = groups * multiplier;
+	/* Few channels of the output, and so many that they are computed in blocks. */
+	uint32_t multiplier = random_range(seed, 0, 1) ? random_range(seed, 1, 3) :
+							 random_range(seed, 4, 40 / groups);
+	uint32_t channels = groups * multiplier;
 	unsigned int bias = of_floats(p) ? NPUMEM_COMMAND_FLOAT32 : NPUMEM_COMMAND_INT32;
 	const int32_t *a = p->attributes;
 

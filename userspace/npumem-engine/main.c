@@ -26,6 +26,8 @@
 /* A task is given up in the engine a little before the driver does. */
 #define LIMIT_MS   (NPUMEM_ENGINE_JOB_MS - 500)
 #define MAX_WINDOW (256ull << 20)
+/* What convolutions take to lay out weights, however small the window is. */
+#define MAX_BLOCKS (16ull << 20)
 
 __attribute__((visibility("default"))) const char *argp_program_version = NAME
 	" " NPUMEM_PACKAGE_VERSION;
@@ -197,8 +199,8 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	/* Before there is a sandbox in which the stream could not ask what it writes to. */
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-	/* Operands that do not lie as kernels want them, and floats in double precision. */
-	err = compute_init(&compute, 4 * args.window, LIMIT_MS);
+	/* Operands that do not lie as kernels want them, floats in double precision, and blocks. */
+	err = compute_init(&compute, 4 * args.window + MAX_BLOCKS, LIMIT_MS);
 	if (err)
 		return failed("memory to compute with", strerror(-err));
 	code = attach(&args, &engine);

@@ -4,10 +4,14 @@
  *
  * Operands: output, input, weights (out, h, w, in / groups), bias (1, 1, 1, out; may be
  * missing). Scales, of integers: one, or one for each channel of the output's tile.
+ *
+ * There are two ways with the same results: by blocks of places and channels (block.h), for which
+ * weights are laid out anew, and place by place, where that would not pay.
  */
 #include <string.h>
 
 #include "../fixed.h"
+#include "block.h"
 #include "kernel.h"
 
 enum { OUT, IN, WEIGHTS, BIAS };
@@ -128,6 +132,17 @@ static void store_integers(const struct engine_call *call, const int32_t *restri
 				fixed_rescale(sums[c - first], multiplier, shift) + zero, min, max);
 }
 
+/* The same of floats. */
+static void store_floats(const struct engine_call *call, const double *restrict sums, int64_t first,
+			 int64_t end, float *restrict out)
+{
+	float min = engine_float(call->attributes[NPUMEM_COMMAND_WINDOW_MIN]);
+	float max = engine_float(call->attributes[NPUMEM_COMMAND_WINDOW_MAX]);
+
+	for (int64_t c = first; c < end; c++)
+		out[c] = engine_clamp_float((float)sums[c - first], min, max);
+}
+
 /* Elements of the input that make one of the output. */
 static int64_t patch_size(const struct engine_call *call)
 {
@@ -136,14 +151,59 @@ static int64_t patch_size(const struct engine_call *call)
 	return w->dims[DIM_H] * w->dims[DIM_W] * w->dims[DIM_C];
 }
 
+/*
+ * Fewest places of the output for which weights are laid out for blocks, and most bytes of them
+ * with their sums: an engine's memory is limited, and so what blocks take is below 16 MiB.
+ */
+#define MIN_PLACES 4
+#define MAX_BLOCKS (8ll << 20)
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Bytes of an element as blocks have it. */
+static int64_t block_bytes(const struct engine_call *call)
+{
+	return is_float(&call->tiles[OUT]) ? sizeof(double) : sizeof(int32_t);
+}
+
+static int64_t block_count(const struct engine_call *call, int64_t channels)
+{
+	int64_t each = BLOCK_CHANNELS(block_bytes(call));
+
+	return (channels + each - 1) / each;
+}
+
+/* Blocks of a group's channels at most; 0: it goes place by place. */
+static int64_t max_blocks(const struct engine_call *call)
+{
+	const struct engine_tile *out = &call->tiles[OUT];
+	int64_t channels = smaller(groups_of(call).out, out->dims[DIM_C]);
+	int64_t blocks = block_count(call, channels);
+
+	return out->dims[DIM_N] * out->dims[DIM_H] * out->dims[DIM_W] < MIN_PLACES ||
+			       channels * 2 < BLOCK_CHANNELS(block_bytes(call)) ||
+			       patch_size(call) + 1 + BLOCK_PLACES >
+				       MAX_BLOCKS / BLOCK_UNIT / blocks ?
+		       0 :
+		       blocks;
+}
+
 static uint64_t scratch(const struct engine_call *call)
 {
 	uint64_t size = (uint64_t)patch_size(call), out = (uint64_t)call->tiles[OUT].dims[DIM_C];
+	uint64_t blocks = (uint64_t)max_blocks(call), bytes = (uint64_t)block_bytes(call);
 
-	/* A patch; of floats their sums and the weights, too. */
+	/* Weights, what sums begin with, sums, patches; of integers one more, as it is made. */
+	if (blocks)
+		return (size + 1 + BLOCK_PLACES) * blocks * BLOCK_UNIT +
+		       (BLOCK_PLACES + 1) * size * bytes;
+	/* A patch and its sums; of floats the weights, too. */
 	if (!is_float(&call->tiles[OUT]))
-		return (size + out) * sizeof(int32_t);
-	return (size + out + size * out) * sizeof(double);
+		return (size + out) * bytes;
+	return (size + out + size * out) * bytes;
 }
 
 /* struct place - of one element of the output but its channel, and the patch of its group */
@@ -248,9 +308,6 @@ static void floats(const struct engine_call *call, const double *weights, const 
 	const struct engine_tile *t = call->tiles,
 				 *bias = call->tile_count > BIAS ? &t[BIAS] : NULL;
 	int64_t size = patch_size(call), channels = t[OUT].dims[DIM_C];
-	float min = engine_float(call->attributes[NPUMEM_COMMAND_WINDOW_MIN]);
-	float max = engine_float(call->attributes[NPUMEM_COMMAND_WINDOW_MAX]);
-	float *out = (float *)t[OUT].data + index;
 
 	for (int64_t c = first; c < end; c++)
 		sums[c] = bias ? ((const float *)bias
@@ -263,8 +320,7 @@ static void floats(const struct engine_call *call, const double *weights, const 
 		for (int64_t c = first; c < end; c++)
 			sums[c] += p * w[c];
 	}
-	for (int64_t c = first; c < end; c++)
-		out[c] = engine_clamp_float((float)sums[c], min, max);
+	store_floats(call, sums + first, first, end, (float *)t[OUT].data + index);
 }
 
 /* By patch and channel of the output's tile. */
@@ -279,51 +335,183 @@ static void transpose(const struct engine_call *call, const struct groups *group
 			weights[i * channels + c] = from[c * size + i];
 }
 
-/* All channels of the output's tile at one place, group by group. */
+/* All channels of a group, [first, end) of the output's tile, at one place. */
 static void run_place(const struct engine_call *call, const struct engine_window *window,
-		      const struct groups *groups, struct place *at, uint64_t index)
+		      const struct groups *groups, const struct place *at, int64_t first,
+		      int64_t end, uint64_t index)
 {
 	const struct engine_tile *t = call->tiles;
-	int64_t channels = t[OUT].dims[DIM_C], size = patch_size(call);
-	double *weights = call->scratch, *patch = weights + size * channels;
+	int64_t size = patch_size(call);
+	double *weights = call->scratch, *patch = weights + size * t[OUT].dims[DIM_C];
 
-	for (int64_t c = 0, end; c < channels; c = end) {
-		int64_t group = (c + t[OUT].origin[DIM_C]) / groups->out;
-
-		end = (group + 1) * groups->out - t[OUT].origin[DIM_C];
-		if (end > channels)
-			end = channels;
-		at->channel = group * groups->in - t[IN].origin[DIM_C];
-		if (is_float(&t[OUT])) {
-			patch_of_floats(call, window, at, patch);
-			floats(call, weights, patch, patch + size, c, end, index);
-		} else {
-			patch_of_integers(call, window, at, call->scratch);
-			integers(call, groups, call->scratch, c, end, index);
-		}
+	if (is_float(&t[OUT])) {
+		patch_of_floats(call, window, at, patch);
+		floats(call, weights, patch, patch + size, first, end, index);
+	} else {
+		patch_of_integers(call, window, at, call->scratch);
+		integers(call, groups, call->scratch, first, end, index);
 	}
+}
+
+/*
+ * struct blocks - of a group's channels, [first, end) of the output's tile, in scratch memory
+ * @count: of them; @channels: of each
+ * @held: places whose patches are there, and that have not been computed yet
+ * @index: of each: its first channel in the output's tile
+ */
+struct blocks {
+	int64_t first;
+	int64_t end;
+	int64_t size;
+	int64_t count;
+	int64_t channels;
+	void *weights;
+	void *begin;
+	void *sums;
+	void *patches;
+	int16_t *centered;
+	int held;
+	uint64_t index[BLOCK_PLACES];
+};
+
+/* The weights of channel @c, and what its sum begins with; zero beyond the group. */
+static void lay_out_channel(const struct engine_call *call, const struct groups *groups,
+			    const struct blocks *b, int64_t c)
+{
+	const struct engine_tile *t = call->tiles, *w = &t[WEIGHTS],
+				 *bias = call->tile_count > BIAS ? &t[BIAS] : NULL;
+	bool there = b->first + c < b->end;
+	int64_t from = (b->first + c + groups->skipped) * b->size;
+	int64_t at = b->first + c + t[OUT].origin[DIM_C] - (bias ? bias->origin[DIM_C] : 0);
+	int64_t to = c / b->channels * b->size * b->channels + c % b->channels;
+
+	if (is_float(w)) {
+		((double *)b->begin)[c] = there && bias ? ((const float *)bias->data)[at] : 0;
+		for (int64_t i = 0; i < b->size; i++, to += b->channels)
+			((double *)b->weights)[to] = there ? ((const float *)w->data)[from + i] : 0;
+	} else {
+		((int32_t *)b->begin)[c] = there && bias ? ((const int32_t *)bias->data)[at] : 0;
+		for (int64_t i = 0; i < b->size; i++, to += b->channels)
+			((int32_t *)b->weights)[to] =
+				there ? engine_integer(w, (uint64_t)(from + i)) : 0;
+	}
+}
+
+static void blocks_init(struct blocks *b, const struct engine_call *call,
+			const struct groups *groups, int64_t first, int64_t end)
+{
+	char *next = call->scratch;
+
+	*b = (struct blocks){
+		.first = first,
+		.end = end,
+		.size = patch_size(call),
+		.count = block_count(call, end - first),
+		.channels = BLOCK_CHANNELS(block_bytes(call)),
+	};
+	b->weights = next;
+	next += b->size * b->count * BLOCK_UNIT;
+	b->begin = next;
+	next += b->count * BLOCK_UNIT;
+	b->sums = next;
+	next += BLOCK_PLACES * b->count * BLOCK_UNIT;
+	b->patches = next;
+	next += BLOCK_PLACES * b->size * block_bytes(call);
+	b->centered = (int16_t *)next;
+	for (int64_t c = 0; c < b->count * b->channels; c++)
+		lay_out_channel(call, groups, b, c);
+	/* The last places may be fewer: what is computed of others has to be numbers. */
+	memset(b->patches, 0, (size_t)(BLOCK_PLACES * b->size * block_bytes(call)));
+}
+
+/* Computes the places that are held. */
+static void blocks_flush(struct blocks *b, const struct engine_call *call)
+{
+	const struct engine_tile *out = &call->tiles[OUT];
+
+	if (!b->held)
+		return;
+	if (is_float(out))
+		engine_block_floats(b->patches, b->weights, b->begin, b->size, b->count, b->sums);
+	else
+		engine_block_integers(b->patches, b->weights, b->begin, b->size, b->count, b->sums);
+	for (int p = 0; p < b->held; p++) {
+		int64_t from = p * b->count * b->channels;
+
+		if (is_float(out))
+			store_floats(call, (const double *)b->sums + from, b->first, b->end,
+				     (float *)out->data + b->index[p]);
+		else
+			store_integers(call, (const int32_t *)b->sums + from, b->first, b->end,
+				       (uint8_t *)out->data + b->index[p]);
+	}
+	b->held = 0;
+}
+
+static void blocks_add(struct blocks *b, const struct engine_call *call,
+		       const struct engine_window *window, const struct place *at, uint64_t index)
+{
+	int64_t from = b->held * b->size;
+
+	if (is_float(&call->tiles[OUT])) {
+		patch_of_floats(call, window, at, (double *)b->patches + from);
+	} else {
+		patch_of_integers(call, window, at, b->centered);
+		for (int64_t i = 0; i < b->size; i++)
+			((int32_t *)b->patches)[from + i] = b->centered[i];
+	}
+	b->index[b->held++] = index;
+	if (b->held == BLOCK_PLACES)
+		blocks_flush(b, call);
+}
+
+/* All places, of channels of one group. */
+static void run_group(const struct engine_call *call, const struct engine_window *window,
+		      const struct groups *groups, int64_t first, int64_t end)
+{
+	const struct engine_tile *out = &call->tiles[OUT], *in = &call->tiles[IN];
+	bool blocked = max_blocks(call) > 0;
+	struct blocks blocks;
+	struct place at = {
+		.channel =
+			(first + out->origin[DIM_C]) / groups->out * groups->in - in->origin[DIM_C],
+	};
+
+	if (blocked)
+		blocks_init(&blocks, call, groups, first, end);
+	for (; at.n < out->dims[DIM_N]; at.n++)
+		for (int64_t h = 0; h < out->dims[DIM_H]; h++) {
+			at.rows = engine_taps(window, in, out, 0, h);
+			for (int64_t w = 0; w < out->dims[DIM_W]; w++) {
+				uint64_t index = engine_index(out, at.n, h, w, 0);
+
+				at.columns = engine_taps(window, in, out, 1, w);
+				if (blocked)
+					blocks_add(&blocks, call, window, &at, index);
+				else
+					run_place(call, window, groups, &at, first, end, index);
+			}
+		}
+	if (blocked)
+		blocks_flush(&blocks, call);
 }
 
 static void run(const struct engine_call *call)
 {
-	const struct engine_tile *out = &call->tiles[OUT], *in = &call->tiles[IN];
+	const struct engine_tile *out = &call->tiles[OUT];
 	struct groups groups = groups_of(call);
 	struct engine_call own = *call;
 	struct engine_window window;
-	struct place at;
 
 	engine_window(&own, &window);
-	if (is_float(out))
+	if (is_float(out) && !max_blocks(call))
 		transpose(call, &groups, call->scratch);
-	for (at.n = 0; at.n < out->dims[DIM_N]; at.n++)
-		for (int64_t h = 0; h < out->dims[DIM_H]; h++) {
-			at.rows = engine_taps(&window, in, out, 0, h);
-			for (int64_t w = 0; w < out->dims[DIM_W]; w++) {
-				at.columns = engine_taps(&window, in, out, 1, w);
-				run_place(call, &window, &groups, &at,
-					  engine_index(out, at.n, h, w, 0));
-			}
-		}
+	for (int64_t c = 0, end; c < out->dims[DIM_C]; c = end) {
+		int64_t group = (c + out->origin[DIM_C]) / groups.out;
+
+		end = smaller((group + 1) * groups.out - out->origin[DIM_C], out->dims[DIM_C]);
+		run_group(call, &window, &groups, c, end);
+	}
 }
 
 const struct engine_kernel engine_conv = {
@@ -446,18 +634,13 @@ ENGINE_CLONES
 static void depthwise_end(const struct engine_call *call, uint64_t index)
 {
 	const struct engine_tile *out = &call->tiles[OUT];
-	int32_t min = call->attributes[NPUMEM_COMMAND_WINDOW_MIN];
-	int32_t max = call->attributes[NPUMEM_COMMAND_WINDOW_MAX];
 	int64_t channels = out->dims[DIM_C];
 
 	if (!is_float(out)) {
 		store_integers(call, call->scratch, 0, channels, (uint8_t *)out->data + index);
 		return;
 	}
-	for (int64_t c = 0; c < channels; c++)
-		((float *)out->data)[index + (uint64_t)c] =
-			engine_clamp_float((float)((const double *)call->scratch)[c],
-					   engine_float(min), engine_float(max));
+	store_floats(call, call->scratch, 0, channels, (float *)out->data + index);
 }
 
 static void depthwise_place(const struct engine_call *call, const struct engine_window *window,
