@@ -72,6 +72,7 @@ MODULE_PARM_DESC(timeout_ms, "time that a job may take (default: 60000)");
  * struct edu - the device
  * @pdev: it
  * @mmio: its registers
+ * @irq: number of its interrupt, since to ask the bus takes a lock that no fence may wait for
  * @wait: woken by its interrupt, and when @aborted changes
  * @wq: executes @work
  * @work: executes @jobs
@@ -86,6 +87,7 @@ MODULE_PARM_DESC(timeout_ms, "time that a job may take (default: 60000)");
 struct edu {
 	struct pci_dev *pdev;
 	void __iomem *mmio;
+	int irq;
 	wait_queue_head_t wait;
 	struct workqueue_struct *wq;
 	struct work_struct work;
@@ -163,7 +165,7 @@ static void edu_quiesce(struct edu *edu)
 			       EDU_PIECE_MS * 1000))
 		dev_err(&edu->pdev->dev, "DMA does not end\n");
 	writel(readl(edu->mmio + EDU_IRQ_STATUS), edu->mmio + EDU_IRQ_ACK);
-	synchronize_irq(pci_irq_vector(edu->pdev, 0));
+	synchronize_irq(edu->irq);
 }
 
 /* -------------------------------------------------------------------- copies */
@@ -570,7 +572,8 @@ static int edu_init_pci(struct edu *edu)
 	err = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_ALL_TYPES);
 	if (err < 0)
 		return dev_err_probe(&pdev->dev, err, "no interrupt\n");
-	err = request_irq(pci_irq_vector(pdev, 0), edu_interrupt, IRQF_SHARED, "npumem-edu", edu);
+	edu->irq = pci_irq_vector(pdev, 0);
+	err = request_irq(edu->irq, edu_interrupt, IRQF_SHARED, "npumem-edu", edu);
 	if (err)
 		pci_free_irq_vectors(pdev);
 	return err;
@@ -578,7 +581,7 @@ static int edu_init_pci(struct edu *edu)
 
 static void edu_fini_pci(struct edu *edu)
 {
-	free_irq(pci_irq_vector(edu->pdev, 0), edu);
+	free_irq(edu->irq, edu);
 	pci_free_irq_vectors(edu->pdev);
 	pci_clear_master(edu->pdev);
 	edu->pdev->dev.bus_dma_limit = edu->bus_limit;
