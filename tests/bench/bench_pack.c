@@ -61,18 +61,6 @@ static int follow(void *context, const struct npuplan_pack_progress *progress)
 	return 0;
 }
 
-static const char *status_name(uint32_t status)
-{
-	static const char *const names[] = {
-		[NPUPLAN_PACK_UNKNOWN] = "unknown",
-		[NPUPLAN_PACK_FEASIBLE] = "feasible",
-		[NPUPLAN_PACK_OPTIMAL] = "optimal",
-		[NPUPLAN_PACK_INFEASIBLE] = "infeasible",
-	};
-
-	return names[status];
-}
-
 static bool load(struct pack_csv *csv, const char *path)
 {
 	FILE *in = fopen(path, "r");
@@ -129,8 +117,8 @@ static int fit(uint64_t capacity, char **paths)
 		}
 		if (ok)
 			printf("%-16s %6u top %9" PRIu64 " %-10s %9.6f s work %12" PRIu64 "\n",
-			       basename(*paths), csv.count, result.top, status_name(result.status),
-			       seconds, result.work);
+			       basename(*paths), csv.count, result.top,
+			       npuplan_status_name(result.status), seconds, result.work);
 		failed |= !ok || !result.top || result.top > capacity;
 		total += seconds;
 		pack_csv_release(&csv);
@@ -174,9 +162,10 @@ static int minimise(double seconds, char **paths)
 			printf("%-16s %6u bound %9" PRIu64 " top %9" PRIu64
 			       " %-10s best at %9.6f s, ended at %9.6f s, work %12" PRIu64 "\n",
 			       basename(*paths), csv.count, result.lower_bound, result.top,
-			       status_name(result.status), curve.best_at, ended, result.work);
+			       npuplan_status_name(result.status), curve.best_at, ended,
+			       result.work);
 			files++;
-			optimal += result.status == NPUPLAN_PACK_OPTIMAL;
+			optimal += result.status == NPUMEM_PLAN_STATUS_OPTIMAL;
 		}
 		pack_csv_release(&csv);
 	}
@@ -307,8 +296,8 @@ static int grow_one(const char *name, void (*make)(struct npuplan_item *, uint32
 		curve.started = cpu_seconds();
 		ok = pack(&problem, &options, &result);
 		printf("  exact %.5f %.1f s %s", (double)result.top / (double)result.lower_bound,
-		       cpu_seconds() - curve.started, status_name(result.status));
-		if (result.status == NPUPLAN_PACK_OPTIMAL)
+		       cpu_seconds() - curve.started, npuplan_status_name(result.status));
+		if (result.status == NPUMEM_PLAN_STATUS_OPTIMAL)
 			break;
 	}
 	putchar('\n');

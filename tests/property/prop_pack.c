@@ -247,7 +247,7 @@ static void expect(const struct random_case *c, uint32_t status, uint64_t least,
 	if (result.status != status)
 		FAIL(c, "exact: status %u, top %" PRIu64 ", bound %" PRIu64 ", but %u is true",
 		     result.status, result.top, result.lower_bound, status);
-	if (status != NPUPLAN_PACK_INFEASIBLE && (result.top < least || result.top > most))
+	if (status != NPUMEM_PLAN_STATUS_INFEASIBLE && (result.top < least || result.top > most))
 		FAIL(c, "exact: top %" PRIu64 " is not in %" PRIu64 "..%" PRIu64, result.top, least,
 		     most);
 	if (result.top != second.top || result.work != second.work ||
@@ -265,15 +265,15 @@ static void check_capacities(struct random_case *c, uint64_t lowest)
 
 		c->problem.capacity = lowest + extra * draw(1, 4);
 		result = run(c, "exact", at);
-		if ((result.status != NPUPLAN_PACK_OPTIMAL &&
-		     result.status != NPUPLAN_PACK_FEASIBLE) ||
+		if ((result.status != NPUMEM_PLAN_STATUS_OPTIMAL &&
+		     result.status != NPUMEM_PLAN_STATUS_FEASIBLE) ||
 		    result.top > c->problem.capacity || result.top < lowest)
 			FAIL(c, "exact: status %u, top %" PRIu64 ", but %" PRIu64 " is possible",
 			     result.status, result.top, lowest);
 	}
 	if (lowest > 1) {
 		c->problem.capacity = lowest - 1;
-		expect(c, NPUPLAN_PACK_INFEASIBLE, 0, 0);
+		expect(c, NPUMEM_PLAN_STATUS_INFEASIBLE, 0, 0);
 	}
 	c->problem.capacity = 0;
 }
@@ -302,7 +302,7 @@ static void check_others(const struct random_case *c, uint64_t lowest)
 			FAIL(c,
 			     "%s: top %" PRIu64 ", bound %" PRIu64 ", but the lowest is %" PRIu64,
 			     options.packer, result.top, result.lower_bound, lowest);
-		if (result.status == NPUPLAN_PACK_OPTIMAL && result.top != lowest)
+		if (result.status == NPUMEM_PLAN_STATUS_OPTIMAL && result.top != lowest)
 			FAIL(c, "%s: %" PRIu64 " is not optimal", options.packer, result.top);
 	}
 }
@@ -421,9 +421,9 @@ static void check_searches_agree(struct random_case *c, uint64_t lowest)
 		FAIL(c, "npuplan_conflicts_whole() fails");
 	c->problem.conflicts = &listed;
 	if (lowest == NO_TOP)
-		expect(c, NPUPLAN_PACK_INFEASIBLE, 0, 0);
+		expect(c, NPUMEM_PLAN_STATUS_INFEASIBLE, 0, 0);
 	else
-		expect(c, NPUPLAN_PACK_OPTIMAL, lowest, lowest);
+		expect(c, NPUMEM_PLAN_STATUS_OPTIMAL, lowest, lowest);
 	c->problem.conflicts = NULL;
 	npuplan_conflicts_fini(&listed);
 }
@@ -438,9 +438,9 @@ static void check(struct random_case *c)
 		lowest *= factor;
 	scale(c, factor);
 	if (lowest == NO_TOP)
-		expect(c, NPUPLAN_PACK_INFEASIBLE, 0, 0);
+		expect(c, NPUMEM_PLAN_STATUS_INFEASIBLE, 0, 0);
 	else
-		expect(c, NPUPLAN_PACK_OPTIMAL, lowest, lowest);
+		expect(c, NPUMEM_PLAN_STATUS_OPTIMAL, lowest, lowest);
 	if (!c->listed) {
 		check_listed_fit(c);
 		check_searches_agree(c, lowest);

@@ -48,15 +48,6 @@ struct npuplan_item {
 	bool fixed;
 };
 
-/** enum npuplan_pack_status - how good a packing is known to be */
-enum npuplan_pack_status {
-	NPUPLAN_PACK_UNKNOWN = NPUMEM_PLAN_STATUS_UNKNOWN,   /* none within the capacity found */
-	NPUPLAN_PACK_FEASIBLE = NPUMEM_PLAN_STATUS_FEASIBLE, /* within the capacity, if any */
-	NPUPLAN_PACK_OPTIMAL = NPUMEM_PLAN_STATUS_OPTIMAL,   /* and none is lower: proved */
-	NPUPLAN_PACK_INFEASIBLE =
-		NPUMEM_PLAN_STATUS_INFEASIBLE, /* none within the capacity: proved */
-};
-
 struct npuplan_conflicts;
 
 /**
@@ -107,7 +98,9 @@ struct npuplan_pack_options {
  *	capacity: the best found, though the status is unknown or infeasible
  * @lower_bound: proved; of all packings
  * @work: units of work that it took
- * @status: enum npuplan_pack_status
+ * @status: enum npumem_plan_status. A feasible or optimal packing is within the capacity, if
+ *	that is not 0. Unknown: none within it was found; infeasible: it is proved that
+ *	there is none
  * @memory_ended: the limit of memory ended the search
  * @seconds: wall clock that it took
  * @reserved: room for later versions; zero

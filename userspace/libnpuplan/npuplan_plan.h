@@ -520,7 +520,7 @@ NPUPLAN_EXPORT const char *npuplan_planner_purpose(unsigned int i);
 NPUPLAN_EXPORT bool npuplan_planner_published(unsigned int i);
 /**
  * npuplan_status_name() - name of a plan's or packing's status
- * @status: enum npumem_plan_status, or enum npuplan_pack_status, which has its numbers
+ * @status: enum npumem_plan_status
  *
  * "optimal", "feasible" or "infeasible"; "unknown" of any other number. The text is the library's.
  */

@@ -556,7 +556,7 @@ TEST(lattice)
 						      1000000, &work, &refuted),
 				 0);
 		if (refuted)
-			assert_int_equal(result.status, NPUPLAN_PACK_INFEASIBLE);
+			assert_int_equal(result.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 		refuted_count += refuted;
 	}
 	assert_in_range(refuted_count, 100, 1400);

@@ -118,7 +118,7 @@ TEST(statuses)
 	uint64_t offsets[3];
 
 	result = pack(&problem, NULL, offsets);
-	assert_int_equal(result.status, NPUPLAN_PACK_OPTIMAL);
+	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(result.top, 12);
 	assert_int_equal(result.lower_bound, 12);
 	problem.capacity = 20;
@@ -126,17 +126,17 @@ TEST(statuses)
 	assert_true(result.top <= 20);
 	problem.capacity = 11;
 	result = pack(&problem, NULL, offsets);
-	assert_int_equal(result.status, NPUPLAN_PACK_INFEASIBLE);
+	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 	assert_true(result.lower_bound > 11);
 	/* Two fixed ones in each other's way: nothing at all can be done. */
 	items[0].fixed = items[1].fixed = true;
 	problem.capacity = 0;
 	result = pack(&problem, NULL, offsets);
-	assert_int_equal(result.status, NPUPLAN_PACK_INFEASIBLE);
+	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 	assert_int_equal(result.top, 0);
 	problem.item_count = 0;
 	result = pack(&problem, NULL, offsets);
-	assert_int_equal(result.status, NPUPLAN_PACK_OPTIMAL);
+	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(result.top, 0);
 }
 
@@ -156,7 +156,7 @@ TEST(fixed)
 	items[5].fixed = true;
 	items[5].fixed_offset = 4;
 	result = pack(&problem, NULL, offsets);
-	assert_int_equal(result.status, NPUPLAN_PACK_OPTIMAL);
+	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(result.top, 10);
 	assert_int_equal(offsets[2], 0);
 	/* At 3 it leaves 3 below, for A and B; 4 + 2 above: still 10. */
@@ -168,11 +168,11 @@ TEST(fixed)
 	/* At 1 it leaves 1 that nobody wants: 11, and the proof that 10 cannot be. */
 	items[5].fixed_offset = 1;
 	result = pack(&problem, NULL, offsets);
-	assert_int_equal(result.status, NPUPLAN_PACK_OPTIMAL);
+	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(result.top, 11);
 	problem.capacity = 10;
 	result = pack(&problem, NULL, offsets);
-	assert_int_equal(result.status, NPUPLAN_PACK_INFEASIBLE);
+	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 }
 
 /* Rounded up to 64, sizes 60, 10 and 100 take 64 + 64 + 100 with 100 on top. */
@@ -185,7 +185,7 @@ TEST(alignment)
 
 	/* Above 64 + 128: 10 bytes. */
 	result = pack(&problem, NULL, offsets);
-	assert_int_equal(result.status, NPUPLAN_PACK_OPTIMAL);
+	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(result.top, 64 + 128 + 10);
 }
 
@@ -209,12 +209,12 @@ TEST(displacements)
 
 	assert_int_equal(npuplan_conflicts_pairs(&conflicts, items, 3, pairs, 3, intervals), 0);
 	result = pack(&problem, NULL, offsets);
-	assert_int_equal(result.status, NPUPLAN_PACK_OPTIMAL);
+	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(result.top, 7);
 	assert_int_equal(offsets[0], offsets[1]);
 	problem.capacity = 6;
 	result = pack(&problem, NULL, offsets);
-	assert_int_equal(result.status, NPUPLAN_PACK_INFEASIBLE);
+	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 	npuplan_conflicts_fini(&conflicts);
 }
 
@@ -332,11 +332,11 @@ TEST(progress)
 	seen = (struct watch){ .top = UINT64_MAX, .cancel_at = 2 };
 	assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
 	assert_int_equal(seen.calls, 2);
-	assert_int_equal(result.status, NPUPLAN_PACK_FEASIBLE);
+	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_FEASIBLE);
 	/* A call that is ended at its first report has none. */
 	seen = (struct watch){ .top = UINT64_MAX, .cancel_at = 1 };
 	assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
-	assert_int_equal(result.status, NPUPLAN_PACK_UNKNOWN);
+	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_UNKNOWN);
 	assert_int_equal(result.top, 0);
 }
 
@@ -381,11 +381,11 @@ TEST(clique_bound)
 	assert_int_equal(npuplan_conflicts_pairs(&conflicts, items, 6, pairs, 5, inplace), 0);
 	problem.conflicts = &conflicts;
 	result = pack(&problem, NULL, offsets);
-	assert_int_equal(result.status, NPUPLAN_PACK_OPTIMAL);
+	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(result.top, 12);
 	/* Too little for a packing that low is proved to be too little. */
 	problem.capacity = 11;
-	assert_int_equal(pack(&problem, NULL, offsets).status, NPUPLAN_PACK_INFEASIBLE);
+	assert_int_equal(pack(&problem, NULL, offsets).status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 	problem.capacity = 0;
 	npuplan_conflicts_fini(&conflicts);
 	/* E and F alone share all their bytes. */
@@ -393,7 +393,7 @@ TEST(clique_bound)
 	items[3].size = 1;
 	items[2].size = 1;
 	result = pack(&problem, NULL, offsets);
-	assert_int_equal(result.status, NPUPLAN_PACK_OPTIMAL);
+	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(result.top, 4);
 	assert_int_equal(offsets[4], offsets[5]);
 	npuplan_conflicts_fini(&conflicts);
@@ -461,9 +461,9 @@ static void check_memory(const struct npuplan_pack_problem *problem, const char 
 		if (!result.memory_ended)
 			break;
 		assert_true(result.work <= free.work);
-		assert_true(result.status == NPUPLAN_PACK_UNKNOWN ||
-			    result.status == NPUPLAN_PACK_FEASIBLE);
-		assert_true((result.status == NPUPLAN_PACK_UNKNOWN) == !result.top);
+		assert_true(result.status == NPUMEM_PLAN_STATUS_UNKNOWN ||
+			    result.status == NPUMEM_PLAN_STATUS_FEASIBLE);
+		assert_true((result.status == NPUMEM_PLAN_STATUS_UNKNOWN) == !result.top);
 		assert_true(steps++ || !result.top);
 		/* With more memory the packer first does all that it did with less. */
 		assert_true(result.top ? result.top <= before : before == UINT64_MAX);
@@ -525,7 +525,7 @@ TEST(many)
 	/* A network, layer by layer. */
 	for (uint32_t i = 0; i < MANY; i++)
 		items[i] = item(10 + i % 7, i / 3, i / 3 + i % 3);
-	assert_int_equal(pack(&problem, NULL, offsets).status, NPUPLAN_PACK_OPTIMAL);
+	assert_int_equal(pack(&problem, NULL, offsets).status, NPUMEM_PLAN_STATUS_OPTIMAL);
 }
 
 TEST(names)

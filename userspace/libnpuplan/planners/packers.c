@@ -127,7 +127,7 @@ int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,
 		return err;
 	packing->work += result.work;
 	if (!result.top && problem->item_count) {
-		if (result.status == NPUPLAN_PACK_INFEASIBLE)
+		if (result.status == NPUMEM_PLAN_STATUS_INFEASIBLE)
 			return name_clash(problem, packing, error);
 		if (quick && !problem->incumbent)
 			return npuplan_pack_quick(problem, 0, packing, error);

@@ -116,7 +116,8 @@ static bool write_offsets(const char *path, const struct pack_csv *csv, const ui
 /* The limit, of those asked for, that ended the search; NULL: none did. */
 static const char *ended_by(const struct arguments *args, const struct npuplan_pack_result *result)
 {
-	if (result->status == NPUPLAN_PACK_OPTIMAL || result->status == NPUPLAN_PACK_INFEASIBLE)
+	if (result->status == NPUMEM_PLAN_STATUS_OPTIMAL ||
+	    result->status == NPUMEM_PLAN_STATUS_INFEASIBLE)
 		return NULL;
 	return progress_ended_by(result->memory_ended, result->seconds, args->limits.deadline,
 				 result->work, args->limits.work);
@@ -220,12 +221,12 @@ static int pack_file(const struct arguments *args, const char *path, json_t *res
 		print(args, path, csv.count, &result);
 	if (!ok)
 		goto out;
-	if (result.status == NPUPLAN_PACK_INFEASIBLE)
+	if (result.status == NPUMEM_PLAN_STATUS_INFEASIBLE)
 		status = EXIT_INFEASIBLE;
-	else if (result.status == NPUPLAN_PACK_UNKNOWN)
+	else if (result.status == NPUMEM_PLAN_STATUS_UNKNOWN)
 		status = EXIT_UNKNOWN;
 	else
-		status = progress_interrupted() && result.status != NPUPLAN_PACK_OPTIMAL ?
+		status = progress_interrupted() && result.status != NPUMEM_PLAN_STATUS_OPTIMAL ?
 				 EXIT_INTERRUPTED :
 				 EXIT_OK;
 out:

@@ -102,10 +102,11 @@ static uint32_t verdict(const struct npuplan_pack *run)
 	uint64_t capacity = run->problem->capacity;
 
 	if (run->infeasible || (capacity && run->lower_bound > capacity))
-		return NPUPLAN_PACK_INFEASIBLE;
+		return NPUMEM_PLAN_STATUS_INFEASIBLE;
 	if (run->top == UINT64_MAX || (capacity && run->top > capacity))
-		return NPUPLAN_PACK_UNKNOWN;
-	return run->top <= run->lower_bound ? NPUPLAN_PACK_OPTIMAL : NPUPLAN_PACK_FEASIBLE;
+		return NPUMEM_PLAN_STATUS_UNKNOWN;
+	return run->top <= run->lower_bound ? NPUMEM_PLAN_STATUS_OPTIMAL :
+					      NPUMEM_PLAN_STATUS_FEASIBLE;
 }
 
 static int finish(struct npuplan_pack *run, uint64_t *offsets, struct npuplan_pack_result *result,

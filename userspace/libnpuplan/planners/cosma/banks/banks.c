@@ -146,10 +146,10 @@ static bool pack(struct dividing *d, uint8_t bank)
 		return true;
 	d->err = npuplan_pack_exactly(&problem, &options, d->places, &result, NULL);
 	d->work += result.work;
-	if (d->err || result.status == NPUPLAN_PACK_UNKNOWN)
+	if (d->err || result.status == NPUMEM_PLAN_STATUS_UNKNOWN)
 		d->unknown = true;
-	if (d->err || result.status == NPUPLAN_PACK_UNKNOWN ||
-	    result.status == NPUPLAN_PACK_INFEASIBLE)
+	if (d->err || result.status == NPUMEM_PLAN_STATUS_UNKNOWN ||
+	    result.status == NPUMEM_PLAN_STATUS_INFEASIBLE)
 		return false;
 	for (uint32_t k = 0; k < problem.item_count; k++)
 		d->offsets[d->items[k].tensor] = d->places[k];

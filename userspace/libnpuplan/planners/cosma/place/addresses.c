@@ -237,7 +237,7 @@ static int place(struct stay_packing *packing, struct npuplan_pack_result *resul
 	if (err)
 		return err;
 	if (packing->capacity && bound > packing->capacity) {
-		result->status = NPUPLAN_PACK_INFEASIBLE;
+		result->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
 		return 0;
 	}
 	err = pack_merged(packing, bound, result);
@@ -245,8 +245,8 @@ static int place(struct stay_packing *packing, struct npuplan_pack_result *resul
 		return err;
 	/* What is proved of merged items is not proved of others. */
 	if (packing->count > MAX_PERMITTED) {
-		result->status = cosma_is_placed(result->status) ? NPUPLAN_PACK_FEASIBLE :
-								   NPUPLAN_PACK_UNKNOWN;
+		result->status = cosma_is_placed(result->status) ? NPUMEM_PLAN_STATUS_FEASIBLE :
+								   NPUMEM_PLAN_STATUS_UNKNOWN;
 		return 0;
 	}
 	places = npuplan_pool_take(&packing->pool, packing->count, sizeof(*places));
@@ -261,8 +261,8 @@ static int place(struct stay_packing *packing, struct npuplan_pack_result *resul
 	}
 	if (cosma_is_placed(other.status))
 		result->lower_bound = other.lower_bound;
-	result->status = result->top <= result->lower_bound ? NPUPLAN_PACK_OPTIMAL :
-							      NPUPLAN_PACK_FEASIBLE;
+	result->status = result->top <= result->lower_bound ? NPUMEM_PLAN_STATUS_OPTIMAL :
+							      NPUMEM_PLAN_STATUS_FEASIBLE;
 	return 0;
 }
 

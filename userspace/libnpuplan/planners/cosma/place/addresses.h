@@ -14,7 +14,7 @@
  * @last_op: operator at @last, whose inputs may make room for its outputs although the stays keep
  *	them: then what is proved is so whatever follows. NPUMEM_NONE: nothing follows the stays
  * @work_limit: of the packing core
- * @status: out: enum npuplan_pack_status
+ * @status: out: enum npumem_plan_status
  *
  * Returns 0 or -ENOMEM; other errors are the packer's.
  */
@@ -22,10 +22,10 @@ int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model 
 		    struct cosma_stays *stays, uint64_t capacity, uint32_t first, uint32_t last,
 		    uint32_t last_op, uint64_t work_limit, struct cosma_run *run, uint32_t *status);
 
-/* Whether the packing core has given addresses; @status is its enum npuplan_pack_status. */
+/* Whether the packing core has given addresses; @status is its enum npumem_plan_status. */
 static inline bool cosma_is_placed(uint32_t status)
 {
-	return status == NPUPLAN_PACK_FEASIBLE || status == NPUPLAN_PACK_OPTIMAL;
+	return status == NPUMEM_PLAN_STATUS_FEASIBLE || status == NPUMEM_PLAN_STATUS_OPTIMAL;
 }
 
 /* cosma_steps() - write a schedule as positions, from stays with their addresses

@@ -69,7 +69,8 @@ static int measure(const struct working_set *set, uint32_t alignment, uint64_t *
 	 * fit.
 	 */
 	if (!err)
-		*bytes = result.status == NPUPLAN_PACK_OPTIMAL ? result.top : result.lower_bound;
+		*bytes = result.status == NPUMEM_PLAN_STATUS_OPTIMAL ? result.top :
+								       result.lower_bound;
 	return err;
 }
 

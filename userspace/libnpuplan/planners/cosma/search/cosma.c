@@ -56,7 +56,7 @@ static int solve_traffic(struct cosma_solver *solver, struct npuplan_cosma_plan 
 {
 	struct cosma_run *run = &solver->run;
 	struct cosma_schedule schedule;
-	uint32_t status = NPUPLAN_PACK_UNKNOWN;
+	uint32_t status = NPUMEM_PLAN_STATUS_UNKNOWN;
 	int err = cosma_schedule_init(&schedule, &solver->model), outcome = COSMA_STOPPED;
 	int64_t level = 0;
 

@@ -172,7 +172,7 @@ static int try_interval(struct exact *exact, struct schedule_part *interval, uin
 				  &status);
 
 	interval->fits = !err && cosma_is_placed(status);
-	interval->infeasible = !err && status == NPUPLAN_PACK_INFEASIBLE;
+	interval->infeasible = !err && status == NPUMEM_PLAN_STATUS_INFEASIBLE;
 	return err;
 }
 
@@ -296,7 +296,7 @@ static int try_schedule(struct exact *exact)
 	if (exact->found)
 		return 0;
 	err = cosma_stays_init(&stays, schedule, exact->solver->graph);
-	err = err ? err : learn(exact, &stays, status == NPUPLAN_PACK_INFEASIBLE);
+	err = err ? err : learn(exact, &stays, status == NPUMEM_PLAN_STATUS_INFEASIBLE);
 	cosma_stays_fini(&stays);
 	return err;
 }

@@ -20,7 +20,7 @@ static int find_conflict(struct cosma_solver *solver, const struct cosma_schedul
 			 uint32_t *instant)
 {
 	struct cosma_stays stays;
-	uint32_t status = NPUPLAN_PACK_UNKNOWN;
+	uint32_t status = NPUMEM_PLAN_STATUS_UNKNOWN;
 	int err = cosma_stays_init(&stays, schedule, solver->graph);
 
 	*instant = npuplan_bisect(

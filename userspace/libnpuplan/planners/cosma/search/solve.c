@@ -115,7 +115,7 @@ int cosma_solver_place(struct cosma_solver *solver, const struct cosma_schedule 
 	struct cosma_stays stays;
 	int err = cosma_stays_init(&stays, schedule, solver->graph);
 
-	*status = NPUPLAN_PACK_UNKNOWN;
+	*status = NPUMEM_PLAN_STATUS_UNKNOWN;
 	if (!err)
 		err = cosma_addresses(solver->graph, &solver->model, &stays,
 				      solver->options->common.arena_budget, 0, UINT32_MAX,

@@ -41,7 +41,7 @@ void cosma_solver_offer(struct cosma_solver *solver, const struct cosma_schedule
 			struct cosma_stays *stays);
 
 /* cosma_solver_place() - look for addresses of a schedule, and offer it if found
- * @status: out: enum npuplan_pack_status
+ * @status: out: enum npumem_plan_status
  */
 int cosma_solver_place(struct cosma_solver *solver, const struct cosma_schedule *schedule,
 		       uint64_t work_limit, uint32_t *status);
