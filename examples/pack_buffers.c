@@ -22,6 +22,8 @@ int main(void)
 
 	if (npuplan_pack(&problem, NULL, offsets, &result, &error))
 		errx(1, "%s", error.text);
+	if (result.top == UINT64_MAX)
+		errx(1, "no packing was found");
 	for (int i = 0; i < 3; i++)
 		printf("buffer %d: byte %" PRIu64 "\n", i, offsets[i]);
 	printf("arena: %" PRIu64 " bytes\n", result.top);

@@ -94,8 +94,9 @@ struct npuplan_pack_options {
 
 /**
  * struct npuplan_pack_result - what a packer found
- * @top: first byte above all items; 0 if no packing was found. May be above the
- *	capacity: the best found, though the status is unknown or infeasible
+ * @top: first byte above all items, 0 if there are no items; UINT64_MAX if no packing was
+ *	found. May be above the capacity: the best found, though the status is unknown or
+ *	infeasible
  * @lower_bound: proved; of all packings
  * @work: units of work that it took
  * @status: enum npumem_plan_status. A feasible or optimal packing is within the capacity, if
@@ -125,7 +126,7 @@ NPUPLAN_EXPORT int npuplan_pack_sized(const struct npuplan_pack_problem *problem
  * npuplan_pack() - place items
  * @problem: what is to be placed
  * @options: may be NULL
- * @offsets: out: per item, unless result->top is 0
+ * @offsets: out: per item, unless result->top is UINT64_MAX
  * @result: out: what was found
  * @error: filled in if the call fails; may be NULL
  *

@@ -58,7 +58,7 @@ static int pack(const struct npuplan_problem *problem, const struct npuplan_plan
 		const struct npuplan_options *options, struct npuplan_plan **plan,
 		struct npuplan_error *error)
 {
-	struct npuplan_packing packing = { .lower_bound = problem->lower_bound };
+	struct npuplan_packing packing = { .top = UINT64_MAX, .lower_bound = problem->lower_bound };
 	int err;
 
 	packing.offsets = calloc((size_t)problem->item_count + 1, sizeof(*packing.offsets));

@@ -114,6 +114,7 @@ TEST(statuses)
 	/* Two of three live at once, pairwise: 12 at once, but 13 are needed for 5, 4, 4... */
 	struct npuplan_item items[3] = { item(4, 0, 5), item(6, 4, 9), item(2, 0, 9) };
 	struct npuplan_pack_problem problem = { .items = items, .item_count = 3 };
+	const struct npuplan_pack_options short_of_memory = { .memory_limit = 1 };
 	struct npuplan_pack_result result;
 	uint64_t offsets[3];
 
@@ -133,10 +134,14 @@ TEST(statuses)
 	problem.capacity = 0;
 	result = pack(&problem, NULL, offsets);
 	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
-	assert_int_equal(result.top, 0);
+	assert_true(result.top == UINT64_MAX);
 	problem.item_count = 0;
 	result = pack(&problem, NULL, offsets);
 	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_OPTIMAL);
+	assert_int_equal(result.top, 0);
+	/* Even a packer that is ended before it begins has the addresses of no items. */
+	assert_int_equal(npuplan_pack(&problem, &short_of_memory, offsets, &result, NULL), 0);
+	assert_true(result.memory_ended);
 	assert_int_equal(result.top, 0);
 }
 
@@ -337,7 +342,7 @@ TEST(progress)
 	seen = (struct watch){ .top = UINT64_MAX, .cancel_at = 1 };
 	assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
 	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_UNKNOWN);
-	assert_int_equal(result.top, 0);
+	assert_true(result.top == UINT64_MAX);
 }
 
 /* More work never makes it worse, and the same work gives the same. */
@@ -463,11 +468,12 @@ static void check_memory(const struct npuplan_pack_problem *problem, const char 
 		assert_true(result.work <= free.work);
 		assert_true(result.status == NPUMEM_PLAN_STATUS_UNKNOWN ||
 			    result.status == NPUMEM_PLAN_STATUS_FEASIBLE);
-		assert_true((result.status == NPUMEM_PLAN_STATUS_UNKNOWN) == !result.top);
-		assert_true(steps++ || !result.top);
+		assert_true((result.status == NPUMEM_PLAN_STATUS_UNKNOWN) ==
+			    (result.top == UINT64_MAX));
+		assert_true(steps++ || result.top == UINT64_MAX);
 		/* With more memory the packer first does all that it did with less. */
-		assert_true(result.top ? result.top <= before : before == UINT64_MAX);
-		before = result.top ? result.top : before;
+		assert_true(result.top <= before);
+		before = result.top;
 	}
 	assert_true(steps > 2);
 	assert_int_equal(result.top, free.top);

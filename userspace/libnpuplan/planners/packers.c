@@ -126,7 +126,7 @@ int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,
 	if (err)
 		return err;
 	packing->work += result.work;
-	if (!result.top && problem->item_count) {
+	if (result.top == UINT64_MAX) {
 		if (result.status == NPUMEM_PLAN_STATUS_INFEASIBLE)
 			return name_clash(problem, packing, error);
 		if (quick && !problem->incumbent)
@@ -171,7 +171,7 @@ int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 	if (err)
 		return err;
 	packing->memory_ended = result.memory_ended;
-	if (!result.top && problem->item_count)
+	if (result.top == UINT64_MAX)
 		/*
 		 * Either fixed offsets collide, which the greedy planner says in a sentence, or
 		 * time is up.

@@ -7,7 +7,7 @@
 /**
  * struct npuplan_packing - an address for each item, and how good they are
  * @offsets: per item, its address in bytes
- * @top: first byte above all items
+ * @top: first byte above all items; UINT64_MAX if there is no packing yet
  * @lower_bound: bytes below which no packing is: the problem's bound, or more if the planner has
  *	proved more
  * @work: work units that finding it took; the same on every machine

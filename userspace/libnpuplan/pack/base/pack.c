@@ -117,6 +117,7 @@ static int finish(struct npuplan_pack *run, uint64_t *offsets, struct npuplan_pa
 	int err;
 
 	*result = (struct npuplan_pack_result){
+		.top = run->problem->item_count ? UINT64_MAX : 0,
 		.lower_bound = run->lower_bound,
 		.work = run->work,
 		.status = verdict(run),

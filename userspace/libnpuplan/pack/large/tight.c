@@ -98,7 +98,7 @@ static int pack_tight(struct tight_part *tight, unsigned int level)
 	if (err)
 		return err;
 	run->work += result.work;
-	return result.top && result.top < run->top;
+	return result.top < run->top;
 }
 
 /* Place the other items by first fit, in one order. */

@@ -77,7 +77,7 @@ static int pack_merged(struct npuplan_problem *problem, const struct npuplan_flo
 		       enum npuplan_web_merge merge, const struct npuplan_planner *planner,
 		       struct flow_packing *best, struct npuplan_error *error)
 {
-	struct flow_packing now = { 0 };
+	struct flow_packing now = { .packing.top = UINT64_MAX };
 	bool memory_ended = best->packing.memory_ended;
 	uint64_t work = best->packing.work;
 	int err;

@@ -51,9 +51,8 @@ int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
 		err = npuplan_pack_by(&strategies[i], &pack, &options, offsets, &result, error);
 		if (err)
 			break;
-		/* A strategy that was stopped has no packing. */
-		if (result.top || !problem->item_count)
-			npuplan_packing_keep(packing, offsets, result.top, problem->item_count);
+		/* A strategy that was stopped may have no packing, which is never the lowest. */
+		npuplan_packing_keep(packing, offsets, result.top, problem->item_count);
 		packing->work += result.work;
 		if (problem->effort && problem->effort->stopped)
 			break;

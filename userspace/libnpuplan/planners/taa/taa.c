@@ -135,12 +135,12 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 	if (!err && member.bounds && result.lower_bound > packing->lower_bound)
 		packing->lower_bound = result.lower_bound;
 	/* There is always one packing, however soon the call has to end. */
-	if (!err && !result.top && problem->item_count) {
+	if (!err && result.top == UINT64_MAX) {
 		err = npuplan_pack_in_order(NPUPLAN_BY_SIZE_DURATION, &pack, offsets, &result,
 					    error);
 		packing->work += err ? 0 : result.work;
 	}
-	if (!err && !result.top && problem->item_count)
+	if (!err && result.top == UINT64_MAX)
 		err = -EADDRINUSE;
 	else if (!err)
 		npuplan_packing_keep(packing, offsets, result.top, problem->item_count);

@@ -316,10 +316,10 @@ static int pack(struct tilesched_placing *placing, struct npuplan_error *error)
 
 	err = npuplan_pack_exactly(&pack, &options, placing->offsets, &placing->result, error);
 	/* There is always one packing, however soon the call has to end. */
-	if (!err && !placing->result.top && placing->item_count)
+	if (!err && placing->result.top == UINT64_MAX)
 		err = npuplan_pack_in_order(NPUPLAN_BY_SIZE_DURATION, &pack, placing->offsets,
 					    &placing->result, error);
-	if (!err && !placing->result.top && placing->item_count)
+	if (!err && placing->result.top == UINT64_MAX)
 		err = npuplan_fail(
 			error, -EINVAL,
 			"fixed offsets collide: two tensors of %s would share bytes that live at once",

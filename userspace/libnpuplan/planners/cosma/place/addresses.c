@@ -196,7 +196,7 @@ static int pack_merged(struct stay_packing *packing, uint64_t bound,
 		}
 	}
 	err = pack(packing, merged, count, NULL, bound, places, result);
-	for (uint32_t i = 0; i < packing->count && !err && result->top; i++)
+	for (uint32_t i = 0; i < packing->count && !err && result->top != UINT64_MAX; i++)
 		packing->places[i] = places[into[i]];
 	return err;
 }
@@ -281,7 +281,7 @@ int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model 
 		.last = last < model->op_count ? 2 * last : 2 * model->op_count,
 	};
 	struct npuplan_pool *pool = &packing.pool;
-	struct npuplan_pack_result result = { 0 };
+	struct npuplan_pack_result result = { .top = UINT64_MAX };
 	int err;
 
 	packing.items = npuplan_pool_take(pool, stays->count, sizeof(*packing.items));
@@ -300,7 +300,7 @@ int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model 
 		*status = result.status;
 		for (uint32_t i = 0; i < stays->count; i++)
 			stays->stay[i].offset = 0;
-		for (uint32_t i = 0; i < packing.count && result.top; i++)
+		for (uint32_t i = 0; i < packing.count && result.top != UINT64_MAX; i++)
 			stays->stay[packing.items[i].tensor].offset = packing.places[i];
 	}
 	npuplan_pool_free(pool);
