@@ -233,6 +233,7 @@ static int device_init(struct npu_device *dev)
 	if (err)
 		return err;
 	INIT_LIST_HEAD(&dev->dmas);
+	init_rwsem(&dev->dmas_unplug);
 	err = drmm_mutex_init(&dev->drm, &dev->users_lock);
 	if (err)
 		return err;

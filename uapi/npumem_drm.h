@@ -598,12 +598,12 @@ struct drm_npumem_run_create {
  * its writers only, if no step writes the tensor) and adds its own: implicit
  * synchronisation with whoever shares the buffer.
  *
- * While a dma-buf of another device is bound, SUBMIT announces the CPU's access to its
- * exporter, for reading only if no step writes the tensor. It waits itself, then, for
- * the buffer's fences and for its in-syncs, instead of leaving it to the engine. The
- * access ends after the last job; BO_WAIT of the BO waits for that. What the exporter says
- * if it refuses that is SUBMIT's errno, but EREMOTEIO for one that has another meaning
- * (EPERM, ENXIO, EIO, ESTALE), and EBUSY for EAGAIN.
+ * While a dma-buf of another device is bound, and engines are the CPU, SUBMIT announces its access
+ * to the exporter, for reading only if no step writes the tensor. It waits itself, then, for the
+ * buffer's fences and for its in-syncs, instead of leaving it to the engine. The access ends after
+ * the last job; BO_WAIT of the BO waits for that. What the exporter says if it refuses that is
+ * SUBMIT's errno, but EREMOTEIO for one that has another meaning (EPERM, ENXIO, EIO, ESTALE), and
+ * EBUSY for EAGAIN.
  *
  * EINVAL: the tensor is not EXTERNAL; it reaches beyond the BO; @offset is
  * misaligned; the BO is a run's arena, or this run's host BO; or the bytes overlap
@@ -614,7 +614,9 @@ struct drm_npumem_run_create {
  * others wrote there, or what others have read (RUN_RESET ends it; in a graph of several
  * blocks: of any tensor that steps write). EMFILE: the run has 1024 BOs bound.
  * EOPNOTSUPP: the engines cannot reach such a dma-buf, as it has no kernel mapping or
- * one of I/O memory.
+ * one of I/O memory, and engines are the CPU; or some are and some do DMA. With engines that
+ * do DMA, also what its exporter says if it refuses to map it, as SUBMIT tells it (see
+ * above), and EINVAL if it maps less than there is.
  */
 struct drm_npumem_run_bind {
 	__u32 run;

@@ -29,6 +29,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <drm/drm_device.h>
@@ -74,9 +75,11 @@ struct npu_requester;
  * @bank_count: number of @banks
  * @dma_banks: those of them that are mapped for the device
  * @addresses: bits of enum npu_address that its engines use
+ * @kernel_addresses: those of engines that are not a process
  * @engine_count: number of @engines
  * @dmas_lock: guards @dmas
  * @dmas: of struct npu_dma: BOs that are mapped for the device
+ * @dmas_unplug: held by who undoes one mapping, and alone by who undoes all
  * @runs_lock: guards @runs
  * @runs: of struct npu_run, for debugfs, under @runs_lock
  * @users_lock: guards @users
@@ -94,8 +97,10 @@ struct npu_device {
 	u32 engine_count;
 	u32 dma_banks;
 	u32 addresses;
+	u32 kernel_addresses;
 	struct mutex dmas_lock;
 	struct list_head dmas;
+	struct rw_semaphore dmas_unplug;
 	struct mutex runs_lock;
 	struct list_head runs;
 	struct mutex users_lock;

@@ -2,7 +2,8 @@
 /**
  * DOC: CPU access to imported buffers
  *
- * An engine that is a CPU reads and writes external tensors through kernel mappings. If
+ * An engine that is a CPU reads and writes external tensors through kernel mappings (one that
+ * does DMA has a mapping of the exporter's making, and needs nothing of this). If
  * such a tensor is in a dma-buf of another device, its exporter has to be told before
  * and after (dma_buf_begin_cpu_access(), dma_buf_end_cpu_access()): caches that are not
  * coherent are invalidated and written back then, bounce buffers copied. Tensors that
@@ -33,6 +34,7 @@
 
 #include "access.h"
 #include "base/compat.h"
+#include "base/engine.h"
 #include "base/fence.h"
 #include "base/work.h"
 #include "run.h"
@@ -181,7 +183,7 @@ static struct npu_cpu_access *access_collect(struct npu_run *run)
 	access->count = externals->imported;
 	for (i = 0; i < externals->count; i++) {
 		external = &externals->list[i];
-		if (!npumem_external_announced(external))
+		if (!npumem_external_imported(external))
 			continue;
 		drm_gem_object_get(&external->bo->shmem.base);
 		access->buffers[n++] = (struct access_buffer){
@@ -196,6 +198,12 @@ static struct npu_cpu_access *access_collect(struct npu_run *run)
 	return access;
 }
 
+bool npumem_cpu_access_needed(const struct npu_run *run)
+{
+	return READ_ONCE(run->externals->imported) &&
+	       run->dev->kernel_addresses & BIT(NPU_ADDRESS_CPU);
+}
+
 struct npu_cpu_access *npumem_cpu_access_begin(struct npu_run *run, u64 *generation)
 {
 	struct npu_cpu_access *access = NULL;
@@ -205,7 +213,7 @@ struct npu_cpu_access *npumem_cpu_access_begin(struct npu_run *run, u64 *generat
 	if (mutex_lock_killable(&run->lock))
 		return ERR_PTR(-EINTR);
 	*generation = run->externals->generation;
-	if (run->externals->imported)
+	if (npumem_cpu_access_needed(run))
 		access = access_collect(run);
 	mutex_unlock(&run->lock);
 	if (IS_ERR_OR_NULL(access))

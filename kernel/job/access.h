@@ -35,6 +35,9 @@ static inline int npumem_exporter_error(int err)
 	}
 }
 
+/* Whether the run's jobs access imported buffers by the CPU. */
+bool npumem_cpu_access_needed(const struct npu_run *run);
+
 /**
  * npumem_cpu_access_begin() - tell exporters that the CPU will access a run's imported buffers
  * @run: no lock of it is held

@@ -258,9 +258,9 @@ struct npu_external *npumem_external_find(struct npu_externals *externals, u32 t
 	return &externals->list[low];
 }
 
-bool npumem_external_announced(const struct npu_external *external)
+bool npumem_external_imported(const struct npu_external *external)
 {
-	return external->bo && imported(external->bo) && !iosys_map_is_null(&external->map);
+	return external->bo && imported(external->bo);
 }
 
 struct npu_external *npumem_external_of(struct npu_externals *externals,
@@ -360,7 +360,12 @@ static int map_dma(struct drm_device *drm, struct npu_client *client, struct npu
 	return 0;
 }
 
-/* For all engines that there are: which one a job will be for is not known yet. */
+/*
+ * For all engines that there are: which one a job will be for is not known yet. Engines in a
+ * process get nothing of an imported dma-buf. Others either do DMA or are the CPU: while it is
+ * announced to an exporter that the CPU writes, or until that is over, it may take what a device
+ * has written for old and overwrite it.
+ */
 static int binding_map(struct drm_device *drm, struct npu_client *client,
 		       struct npu_external *binding)
 {
@@ -370,6 +375,14 @@ static int binding_map(struct drm_device *drm, struct npu_client *client,
 	/* Banks are mapped. */
 	if (binding->bo->bank)
 		return 0;
+	if (imported(binding->bo)) {
+		addresses = to_npumem(drm)->kernel_addresses;
+		if (hweight32(addresses) > 1)
+			return npumem_refuse(
+				drm, -EOPNOTSUPP,
+				"RUN_BIND: tensor %u: some engines do DMA, some do not",
+				binding->tensor);
+	}
 	if (addresses & BIT(NPU_ADDRESS_CPU))
 		err = map_vaddr(drm, binding);
 	if (!err && addresses & BIT(NPU_ADDRESS_DMA))
@@ -510,12 +523,12 @@ static void bind_swap(struct npu_externals *externals, struct npu_external *exte
 		missing += external->accessed;
 		bytes -= external->size;
 	}
-	externals->imported -= npumem_external_announced(external);
+	externals->imported -= npumem_external_imported(external);
 	if (binding->bo) {
 		resv_add(externals, binding);
 		missing -= external->accessed;
 		bytes += external->size;
-		externals->imported += npumem_external_announced(binding);
+		externals->imported += npumem_external_imported(binding);
 	}
 	externals->generation++;
 	WRITE_ONCE(externals->missing, missing);

@@ -61,8 +61,7 @@ struct npu_resv {
  * @missing: number of those that steps access and that are bound to nothing
  * @bytes: bytes of all that are bound. This and @missing are also read without the lock, by
  *	callers that look again under it or need only a bound
- * @imported: number of those that are bound to dma-bufs of other devices, which the CPU
- *	accesses
+ * @imported: number of those that are bound to dma-bufs of other devices
  * @generation: grows with every change of a binding
  * @client: is charged for the bindings; referenced
  * @resv_count: reservation objects that every SUBMIT locks
@@ -116,8 +115,8 @@ struct npu_external *npumem_external_find(struct npu_externals *externals, u32 t
 struct npu_external *npumem_external_of(struct npu_externals *externals,
 					const struct npuv_graph *graph, u32 tensor);
 
-/* Whether it is in a dma-buf whose exporter is told of the CPU's access (access.c). */
-bool npumem_external_announced(const struct npu_external *external);
+/* Whether it is in a dma-buf of another device. */
+bool npumem_external_imported(const struct npu_external *external);
 
 /*
  * Kernel address of bytes [first, first + length) of a tensor that is bound;

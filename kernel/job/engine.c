@@ -404,6 +404,8 @@ int npumem_engine_add(struct npu_device *dev, const struct npu_engine_desc *desc
 		return err;
 	dev->engines[dev->engine_count++] = engine;
 	dev->addresses |= BIT(engine->addresses);
+	if (!(engine->flags & NPUMEM_ENGINE_PROCESS))
+		dev->kernel_addresses |= BIT(engine->addresses);
 	return 0;
 
 err_wq:

@@ -345,7 +345,7 @@ static int submit_begin_access(struct submit *submit)
 
 	npumem_cpu_access_end(submit->access);
 	submit->access = NULL;
-	if (READ_ONCE(submit->run->externals->imported))
+	if (npumem_cpu_access_needed(submit->run))
 		err = submit_wait_in(submit);
 	if (err)
 		return err;

@@ -276,6 +276,7 @@ struct drm_gem_object *npumem_gem_create_object(struct drm_device *drm, size_t s
 
 	if (!bo)
 		return ERR_PTR(-ENOMEM);
+	mutex_init(&bo->dma_lock);
 	bo->shmem.base.funcs = &system_funcs;
 	return &bo->shmem.base;
 }

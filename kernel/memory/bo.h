@@ -19,6 +19,7 @@
  * @client: of the file that created it, to know that file by; referenced. NULL if imported
  * @accesses: number of SUBMITs that access it by the CPU, if it is imported
  * @range: its bytes of @bank, if there is one
+ * @dma_lock: guards @dma; of system memory and imported dma-bufs only
  * @dma: mapping for a device that does DMA, as long as a run has it; see dma.c
  */
 struct npu_bo {
@@ -29,6 +30,7 @@ struct npu_bo {
 	struct npu_client *client;
 	atomic_t accesses;
 	struct npu_range range;
+	struct mutex dma_lock;
 	struct npu_dma *dma;
 };
 

@@ -18,11 +18,16 @@
  * Caches. Before a job begins, and when it has ended, what it may access in system memory
  * is handed over (npumem_dma_begin(), npumem_dma_end()); that costs something only
  * where the device is not coherent. An imported dma-buf is its exporter's affair: it
- * knows of the mapping, and looks after it when the CPU's access is announced (job/access.c).
+ * looks after caches when it maps, and when somebody's CPU access is announced to it. Ours is
+ * not: no engine of such a device is the CPU (job/bind.c, job/access.c).
  *
  * Unplug. A mapping must not outlive the device's binding to its driver, but BOs do. So
  * the device keeps a list of all mappings and undoes what is left of them when its engines
  * have stopped; who has one later finds it undone.
+ *
+ * Locks. To map an imported dma-buf and to unmap it is a call of its exporter, which may take
+ * as long as it likes. Only a lock of that BO is held meanwhile, besides what unplug waits for,
+ * so no other BO has to wait.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-direct.h>
@@ -51,7 +56,7 @@ struct npu_dma_piece {
  * struct npu_dma - mapping of a BO for its device
  * @node: in &npu_device.dmas, under its lock; empty once it is undone
  * @bo: that is mapped; its @dma is this
- * @users: runs' bindings and host BOs that have it, under the same lock
+ * @users: runs' bindings and host BOs that have it, under the BO's @dma_lock
  * @client: who is charged for @charged bytes; referenced
  * @charged: see @client
  * @table: of the pages; that of the exporter if the BO is imported
@@ -248,7 +253,7 @@ static enum dma_data_direction dma_direction(const struct npu_bo *bo)
 	return DMA_BIDIRECTIONAL;
 }
 
-/* Under the lock of the list, as what follows. */
+/* Under the BO's lock. */
 static struct npu_dma *dma_map(struct npu_device *dev, struct npu_bo *bo, struct npu_client *client)
 {
 	enum dma_data_direction direction = dma_direction(bo);
@@ -263,7 +268,9 @@ static struct npu_dma *dma_map(struct npu_device *dev, struct npu_bo *bo, struct
 		return dma;
 	}
 	dma->direction = direction;
+	mutex_lock(&dev->dmas_lock);
 	list_add_tail(&dma->node, &dev->dmas);
+	mutex_unlock(&dev->dmas_lock);
 	bo->dma = dma;
 	return dma;
 }
@@ -279,38 +286,51 @@ struct npu_dma *npumem_dma_map(struct npu_bo *bo, struct npu_client *client)
 	/* Or npumem_dma_unplug() would not see it. */
 	if (!drm_dev_enter(&dev->drm, &idx))
 		return ERR_PTR(-ENODEV);
-	mutex_lock(&dev->dmas_lock);
+	if (mutex_lock_killable(&bo->dma_lock)) {
+		dma = ERR_PTR(-EINTR);
+		goto exit;
+	}
 	dma = bo->dma ?: dma_map(dev, bo, client);
 	if (!IS_ERR(dma))
 		dma->users++;
-	mutex_unlock(&dev->dmas_lock);
+	mutex_unlock(&bo->dma_lock);
+exit:
 	drm_dev_exit(idx);
 	return dma;
 }
 
-static void dma_undo(struct npu_dma *dma)
+/* Under @dmas_unplug: nobody else undoes this one. */
+static void dma_undo(struct npu_device *dev, struct npu_dma *dma)
 {
 	if (list_empty(&dma->node))
 		return;
+	mutex_lock(&dev->dmas_lock);
 	list_del_init(&dma->node);
+	mutex_unlock(&dev->dmas_lock);
 	unmap_table(dma->bo, dma->table, dma->direction);
 }
 
 void npumem_dma_unmap(struct npu_dma *dma)
 {
 	struct npu_device *dev;
+	struct npu_bo *bo;
+	bool last;
 
 	if (!dma)
 		return;
-	dev = to_npumem(dma->bo->shmem.base.dev);
-	mutex_lock(&dev->dmas_lock);
-	if (--dma->users) {
-		mutex_unlock(&dev->dmas_lock);
-		return;
+	bo = dma->bo;
+	dev = to_npumem(bo->shmem.base.dev);
+	down_read(&dev->dmas_unplug);
+	mutex_lock(&bo->dma_lock);
+	last = !--dma->users;
+	if (last) {
+		dma_undo(dev, dma);
+		bo->dma = NULL;
 	}
-	dma_undo(dma);
-	dma->bo->dma = NULL;
-	mutex_unlock(&dev->dmas_lock);
+	mutex_unlock(&bo->dma_lock);
+	up_read(&dev->dmas_unplug);
+	if (!last)
+		return;
 	npumem_client_uncharge(dma->client, NPUMEM_RESOURCE_MEMORY, dma->charged);
 	npumem_client_put(dma->client);
 	kvfree(dma);
@@ -320,9 +340,9 @@ void npumem_dma_unplug(struct npu_device *dev)
 {
 	struct npu_dma *dma, *next;
 
-	guard(mutex)(&dev->dmas_lock);
+	guard(rwsem_write)(&dev->dmas_unplug);
 	list_for_each_entry_safe(dma, next, &dev->dmas, node)
-		dma_undo(dma);
+		dma_undo(dev, dma);
 }
 
 dma_addr_t npumem_dma_address(const struct npu_dma *dma, u64 offset, u64 *length)

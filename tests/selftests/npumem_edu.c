@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,62 +15,7 @@
 #include <xf86drm.h>
 
 #include "kselftest_harness.h"
-#include "npumem_edu.h"
-#include "npumem_world.h"
-
-#define MODULE	      "npumem_edu"
-#define DRIVER	      "/sys/bus/pci/drivers/npumem-edu/"
-#define ALL	      "dma_mask=0xffffffffffffffff"
-/* Its carveout ends at 0x65000000, and memory at 0x80000000. */
-#define CARVEOUT_ONLY "dma_mask=0x6fffffff"
-
-/* Its device; -1: there is none. */
-static int edu_open(const char *parameters)
-{
-	/* One that a test before has failed with. */
-	npu_module_unload(MODULE);
-	return npu_module_load_with(MODULE, parameters) ? -1 : npu_open_with(NPUMEM_EDU_NAME);
-}
-
-/* A job that copies what each step reads to what it writes; or does nothing with steps. */
-static struct drm_npumem_job edu_job(const struct world *w, uint32_t first, uint32_t count,
-				     bool copy)
-{
-	static const struct npumem_edu_command command = { .op = NPUMEM_EDU_STEPS };
-
-	return (struct drm_npumem_job){
-		.first_position = first,
-		.position_count = count,
-		.engine = w->engine,
-		.commands = copy ? NPU_BUFFER(command) : NPU_BYTES(NULL, 0),
-	};
-}
-
-static int edu_submit(struct world *w, uint32_t first, uint32_t count, bool copy)
-{
-	struct drm_npumem_job job = edu_job(w, first, count, copy);
-	struct drm_npumem_submit args;
-
-	return world_submit(w, &job, 1, &args);
-}
-
-static void fill(uint8_t *bytes, size_t size, unsigned int seed)
-{
-	size_t i;
-
-	for (i = 0; i < size; i++)
-		bytes[i] = (i * 11 + seed) ^ (i >> 8);
-}
-
-static bool same(const uint8_t *a, const uint8_t *b, size_t size)
-{
-	size_t i;
-
-	for (i = 0; i < size; i++)
-		if (a[i] != b[i])
-			printf("# byte %zu is %#x, not %#x\n", i, a[i], b[i]);
-	return !memcmp(a, b, size);
-}
+#include "npumem_edu_test.h"
 
 FIXTURE(edu)
 {
@@ -86,7 +30,7 @@ FIXTURE_VARIANT(edu)
 };
 
 FIXTURE_VARIANT_ADD(edu, device){
-	.parameters = ALL " timeout_ms=3000",
+	.parameters = EDU_ALL " timeout_ms=3000",
 };
 
 FIXTURE_SETUP(edu)
@@ -102,7 +46,7 @@ FIXTURE_TEARDOWN(edu)
 	world_close(&self->w);
 	model_free(&self->model);
 	close(self->fd);
-	EXPECT_EQ(0, npu_module_unload(MODULE));
+	EXPECT_EQ(0, npu_module_unload(EDU_MODULE));
 }
 
 TEST_F(edu, listed)
@@ -113,7 +57,7 @@ TEST_F(edu, listed)
 	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &query));
 	EXPECT_STREQ(NPUMEM_EDU_NAME, engines[0].name);
 	EXPECT_EQ(NPUMEM_EDU_VERSION, engines[0].version);
-	EXPECT_EQ(-EWOULDBLOCK, npu_module_unload(MODULE));
+	EXPECT_EQ(-EWOULDBLOCK, npu_module_unload(EDU_MODULE));
 }
 
 /* X to A to B to Y, one job each, two of which the engine has at a time. */
@@ -125,11 +69,11 @@ TEST_F(edu, chain)
 
 	for (i = 0; i < CHAIN_STEPS; i++)
 		jobs[i] = edu_job(&self->w, i, 1, true);
-	fill(self->w.arena, CHAIN_SIZE, 1);
+	edu_fill(self->w.arena, CHAIN_SIZE, 1);
 	ASSERT_EQ(0, world_submit(&self->w, jobs, CHAIN_STEPS, &args));
 	ASSERT_EQ(0, world_wait(&self->w));
 	for (i = 1; i < CHAIN_TENSORS; i++)
-		EXPECT_TRUE(same(self->w.arena + i * CHAIN_SIZE, self->w.arena, CHAIN_SIZE));
+		EXPECT_TRUE(edu_same(self->w.arena + i * CHAIN_SIZE, self->w.arena, CHAIN_SIZE));
 	EXPECT_EQ(0, world_reset(&self->w));
 }
 
@@ -153,8 +97,8 @@ TEST_F(edu, transfers)
 
 	ASSERT_EQ(0, world_open(&w, self->fd, &m));
 	memset(w.host, 0xee, w.host_size);
-	fill(w.host + spill_host[SPILL_X], SPILL_SIZE, 2);
-	fill(w.host + spill_host[SPILL_P], SPILL_SIZE, 3);
+	edu_fill(w.host + spill_host[SPILL_X], SPILL_SIZE, 2);
+	edu_fill(w.host + spill_host[SPILL_P], SPILL_SIZE, 3);
 	/* A is what X is, B and C what P is; Y has three inputs, so it is not copied. */
 	for (i = 0; i < SPILL_POSITIONS; i++)
 		ASSERT_EQ(0, edu_submit(&w, i, 1,
@@ -162,7 +106,8 @@ TEST_F(edu, transfers)
 	TH_LOG("position %u", i);
 	ASSERT_EQ(0, world_wait(&w));
 	/* A's copy was made of X by way of the arena. */
-	EXPECT_TRUE(same(w.host + spill_host[SPILL_A], w.host + spill_host[SPILL_X], SPILL_SIZE));
+	EXPECT_TRUE(
+		edu_same(w.host + spill_host[SPILL_A], w.host + spill_host[SPILL_X], SPILL_SIZE));
 	ASSERT_EQ(0, world_query(&w, &query));
 	EXPECT_EQ(2 * SPILL_SIZE, query.load_bytes);
 	EXPECT_EQ(SPILL_SIZE, query.spill_bytes);
@@ -174,40 +119,11 @@ TEST_F(edu, transfers)
 
 /* -------------------------------------------------------------- bound memory */
 
-/* A step with one input and one output, that are bound. */
-static struct model model_bound(void)
-{
-	struct model m = { 0 };
-
-	model_tensor(&m, NPUMEM_TENSOR_INPUT, EXTERNAL_SIZE);
-	model_tensor(&m, NPUMEM_TENSOR_OUTPUT, EXTERNAL_SIZE);
-	m.tensors[0].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
-	m.tensors[1].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
-	model_whole(&m, 0);
-	model_whole(&m, 1);
-	model_step_rw(&m, 0, 1);
-	model_schedule(&m);
-	m.info.arena_size = 256;
-	return m;
-}
-
-static int copy_bound(struct world *w, uint32_t from, uint64_t from_offset, uint32_t to,
-		      uint64_t to_offset)
-{
-	int err = world_bind(w, 0, from, from_offset);
-
-	if (!err)
-		err = world_bind(w, 1, to, to_offset);
-	if (!err)
-		err = edu_submit(w, 0, 1, true);
-	return err ?: npu_bo_wait(w->fd, to, npu_now() + NPU_PATIENCE_NS);
-}
-
 /* System memory, across the border of two pages, to the carveout, and back. */
 TEST_F(edu, bound_memory)
 {
 	const uint64_t cut = 4096 - 64;
-	struct model m = model_bound();
+	struct model m = edu_model_bound();
 	uint32_t system, carveout;
 	uint8_t *a, *b;
 	struct world w;
@@ -219,15 +135,15 @@ TEST_F(edu, bound_memory)
 	b = npu_bo_map(self->fd, carveout, 8192);
 	ASSERT_NE(NULL, a);
 	ASSERT_NE(NULL, b);
-	fill(a + cut, EXTERNAL_SIZE, 4);
-	ASSERT_EQ(0, copy_bound(&w, system, cut, carveout, 64));
-	EXPECT_TRUE(same(b + 64, a + cut, EXTERNAL_SIZE));
+	edu_fill(a + cut, EXTERNAL_SIZE, 4);
+	ASSERT_EQ(0, edu_copy_bound(&w, system, cut, carveout, 64));
+	EXPECT_TRUE(edu_same(b + 64, a + cut, EXTERNAL_SIZE));
 	EXPECT_TRUE(npu_all_bytes(b, 64, 0));
 	EXPECT_TRUE(npu_all_bytes(b + 64 + EXTERNAL_SIZE, 8192 - 64 - EXTERNAL_SIZE, 0));
 	ASSERT_EQ(0, world_reset(&w));
 	/* Both in one BO, and its mapping is one. */
-	ASSERT_EQ(0, copy_bound(&w, system, cut, system, 0));
-	EXPECT_TRUE(same(a, b + 64, EXTERNAL_SIZE));
+	ASSERT_EQ(0, edu_copy_bound(&w, system, cut, system, 0));
+	EXPECT_TRUE(edu_same(a, b + 64, EXTERNAL_SIZE));
 	munmap(a, 8192);
 	munmap(b, 8192);
 	npu_bo_close(self->fd, system);
@@ -239,7 +155,7 @@ TEST_F(edu, bound_memory)
 /* What another device exports: of the npumem device that is "sim". */
 TEST_F(edu, imported_memory)
 {
-	struct model m = model_bound();
+	struct model m = edu_model_bound();
 	uint32_t theirs, ours, imported;
 	int sim = npu_open_with(NPUMEM_SIM_NAME), dmabuf;
 	uint8_t *a, *b;
@@ -256,15 +172,15 @@ TEST_F(edu, imported_memory)
 	ASSERT_EQ(0, drmPrimeHandleToFD(sim, theirs, DRM_CLOEXEC | DRM_RDWR, &dmabuf));
 	ASSERT_EQ(0, drmPrimeFDToHandle(self->fd, dmabuf, &imported));
 	close(dmabuf);
-	fill(a, EXTERNAL_SIZE, 5);
-	ASSERT_EQ(0, copy_bound(&w, imported, 0, ours, 0));
-	EXPECT_TRUE(same(b, a, EXTERNAL_SIZE));
+	edu_fill(a, EXTERNAL_SIZE, 5);
+	ASSERT_EQ(0, edu_copy_bound(&w, imported, 0, ours, 0));
+	EXPECT_TRUE(edu_same(b, a, EXTERNAL_SIZE));
 	ASSERT_EQ(0, world_reset(&w));
 	memset(a, 0, EXTERNAL_SIZE);
 	/* Or what is written and what is read would be the same for a moment. */
 	ASSERT_EQ(0, world_bind(&w, 1, 0, 0));
-	ASSERT_EQ(0, copy_bound(&w, ours, 0, imported, 1024));
-	EXPECT_TRUE(same(a + 1024, b, EXTERNAL_SIZE));
+	ASSERT_EQ(0, edu_copy_bound(&w, ours, 0, imported, 1024));
+	EXPECT_TRUE(edu_same(a + 1024, b, EXTERNAL_SIZE));
 	munmap(a, 4096);
 	munmap(b, 4096);
 	npu_bo_close(self->fd, imported);
@@ -309,11 +225,11 @@ TEST_F(edu, relocations)
 {
 	uint8_t *x = self->w.arena, *a = x + CHAIN_SIZE;
 
-	fill(x, CHAIN_SIZE, 6);
+	edu_fill(x, CHAIN_SIZE, 6);
 	ASSERT_EQ(0, submit_copies(&self->w, &two_copies, two_relocations, 4));
 	ASSERT_EQ(0, world_wait(&self->w));
-	EXPECT_TRUE(same(a, x + 156, 100));
-	EXPECT_TRUE(same(a + 100, x, 156));
+	EXPECT_TRUE(edu_same(a, x + 156, 100));
+	EXPECT_TRUE(edu_same(a + 100, x, 156));
 	EXPECT_TRUE(npu_all_bytes(a + CHAIN_SIZE, 2 * CHAIN_SIZE, 0));
 }
 
@@ -385,7 +301,7 @@ TEST_F(edu, hang_costs_one_run)
 	struct world other;
 
 	ASSERT_EQ(0, world_open(&other, self->fd, &self->model));
-	fill(other.arena, CHAIN_SIZE, 7);
+	edu_fill(other.arena, CHAIN_SIZE, 7);
 	ASSERT_EQ(0, npu_knob_of(self->fd, "edu/hang_next", 1));
 	job = edu_job(&self->w, CHAIN_COPY, 1, true);
 	args = (struct drm_npumem_submit){ .run = self->w.run,
@@ -399,7 +315,7 @@ TEST_F(edu, hang_costs_one_run)
 	EXPECT_EQ(-ETIMEDOUT, npu_sync_status(self->fd, first));
 	EXPECT_EQ(0, npu_sync_wait(self->fd, second, 0));
 	EXPECT_EQ(1, npu_sync_status(self->fd, second));
-	EXPECT_TRUE(same(other.arena + CHAIN_SIZE, other.arena, CHAIN_SIZE));
+	EXPECT_TRUE(edu_same(other.arena + CHAIN_SIZE, other.arena, CHAIN_SIZE));
 	EXPECT_EQ(-EIO, edu_submit(&self->w, CHAIN_MIX, 1, true));
 	/* And on it goes. */
 	EXPECT_EQ(0, world_reset(&self->w));
@@ -450,23 +366,10 @@ TEST_F(edu, two_at_a_time_are_shared)
 }
 
 /* The file of a device in sysfs; the path is good until the next call. */
-static const char *device_file(const char *name)
-{
-	static char path[256];
-	glob_t found;
-
-	path[0] = '\0';
-	if (glob(DRIVER "0000:*", 0, NULL, &found))
-		return path;
-	snprintf(path, sizeof(path), "%s/%s", found.gl_pathv[0], name);
-	globfree(&found);
-	return path;
-}
-
 static bool power_is(const char *status)
 {
 	char text[32] = "";
-	int fd = open(device_file("power/runtime_status"), O_RDONLY | O_CLOEXEC);
+	int fd = open(edu_device_file("power/runtime_status"), O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return false;
@@ -488,14 +391,14 @@ TEST_F(edu, power)
 		while (!power_is("suspended") && npu_now() < end)
 			sched_yield();
 		ASSERT_TRUE(power_is("suspended"));
-		fill(self->w.arena, CHAIN_SIZE, 8 + i);
+		edu_fill(self->w.arena, CHAIN_SIZE, 8 + i);
 		ASSERT_EQ(0, edu_submit(&self->w, CHAIN_COPY, 1, true));
 		end = npu_now() + NPU_PATIENCE_NS;
 		while (!power_is("active") && npu_now() < end)
 			sched_yield();
 		EXPECT_TRUE(power_is("active"));
 		ASSERT_EQ(0, world_wait(&self->w));
-		EXPECT_TRUE(same(self->w.arena + CHAIN_SIZE, self->w.arena, CHAIN_SIZE));
+		EXPECT_TRUE(edu_same(self->w.arena + CHAIN_SIZE, self->w.arena, CHAIN_SIZE));
 		ASSERT_EQ(0, world_reset(&self->w));
 	}
 }
@@ -507,7 +410,6 @@ TEST_F(edu, device_goes)
 	struct drm_npumem_sync out = { .handle = sync };
 	struct drm_npumem_job jobs[CHAIN_STEPS];
 	struct drm_npumem_submit args;
-	char name[64];
 	uint32_t i;
 
 	for (i = 0; i < CHAIN_STEPS; i++)
@@ -516,11 +418,9 @@ TEST_F(edu, device_goes)
 					   .jobs = NPU_ARRAY(jobs, CHAIN_STEPS),
 					   .out_syncs = NPU_ARRAY(&out, 1) };
 	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_SUBMIT, &args));
-	ASSERT_LT(0, snprintf(name, sizeof(name), "%s", device_file("")));
-	snprintf(name, sizeof(name), "%.12s", device_file("") + strlen(DRIVER));
-	ASSERT_EQ(0, npu_write(DRIVER "unbind", name));
+	ASSERT_EQ(0, edu_unbind());
 	EXPECT_EQ(-ENODEV, edu_submit(&self->w, CHAIN_COPY, 1, true));
-	ASSERT_EQ(0, npu_write(DRIVER "bind", name));
+	ASSERT_EQ(0, edu_bind());
 }
 
 /* ------------------------------------------------------------- out of reach */
@@ -528,25 +428,25 @@ TEST_F(edu, device_goes)
 /* Nothing of this device: its carveout is beyond what it addresses. */
 TEST(carveout_out_of_reach)
 {
-	ASSERT_EQ(0, npu_module_load(MODULE));
+	ASSERT_EQ(0, npu_module_load(EDU_MODULE));
 	EXPECT_EQ(-1, npu_open_with(NPUMEM_EDU_NAME));
-	EXPECT_EQ(0, npu_module_unload(MODULE));
+	EXPECT_EQ(0, npu_module_unload(EDU_MODULE));
 }
 
 /* Its carveout, but not all memory: what is not in the carveout is refused when it is named. */
 TEST(memory_out_of_reach)
 {
-	struct model bound = model_bound(), spill = model_spill();
+	struct model bound = edu_model_bound(), spill = model_spill();
 	uint32_t system, carveout;
 	struct world w, s;
-	int fd = edu_open(CARVEOUT_ONLY);
+	int fd = edu_open(EDU_CARVEOUT_ONLY);
 
 	ASSERT_GE(fd, 0);
 	ASSERT_EQ(0, world_open(&w, fd, &bound));
 	ASSERT_EQ(0, npu_bo_create(fd, 4096, NPUMEM_BO_SYSTEM, &system));
 	ASSERT_EQ(0, npu_bo_create(fd, 4096, NPUMEM_BO_CARVEOUT, &carveout));
 	EXPECT_EQ(-EOPNOTSUPP, world_bind(&w, 0, system, 0));
-	EXPECT_EQ(0, copy_bound(&w, carveout, 0, carveout, 2048));
+	EXPECT_EQ(0, edu_copy_bound(&w, carveout, 0, carveout, 2048));
 	/* A host BO is in system memory. */
 	EXPECT_EQ(-EOPNOTSUPP, world_open(&s, fd, &spill));
 	world_close(&s);
@@ -554,7 +454,7 @@ TEST(memory_out_of_reach)
 	model_free(&bound);
 	model_free(&spill);
 	close(fd);
-	EXPECT_EQ(0, npu_module_unload(MODULE));
+	EXPECT_EQ(0, npu_module_unload(EDU_MODULE));
 }
 
 TEST_HARNESS_MAIN

@@ -11,13 +11,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <xf86drm.h>
+
 #include "kselftest_harness.h"
+#include "modules/npumem_test_exporter.h"
 #include "npumem_world.h"
 
 #define ENGINE	  "npumem_test_engine"
+#define EXPORTER  "npumem_test_exporter"
 #define TWIN	  "npumem_test_twin"
 #define OTHER	  "/sys/bus/platform/drivers/npumem-test-engine/"
 #define LINGER	  "/sys/module/" ENGINE "/parameters/linger"
@@ -205,6 +210,36 @@ TEST_F(engine, none_is_no_device)
 	EXPECT_EQ(0, engine_name(fd, self->text, sizeof(self->text)));
 	EXPECT_STREQ("other", self->text);
 	close(fd);
+}
+
+/* To its exporter, memory is written by the CPU or by a device, and not by both at will. */
+TEST_F(engine, both_kinds_have_no_foreign_memory)
+{
+	uint32_t flags = 0, own, bo = 0;
+	struct model m = model_external();
+	int fd, exporter;
+	struct world w;
+
+	ASSERT_EQ(0, npu_module_load(EXPORTER));
+	exporter = open("/dev/" EXPORTER, O_RDWR | O_CLOEXEC);
+	ASSERT_GE(exporter, 0);
+	ASSERT_EQ(0, npu_write(OTHER "unbind", "npumem-test-engine"));
+	ASSERT_EQ(0, npu_write(DESCRIBED, "2"));
+	ASSERT_EQ(0, npu_write(OTHER "bind", "npumem-test-engine"));
+	fd = npu_open();
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, world_open(&w, fd, &m));
+	ASSERT_EQ(0, npu_bo_create(fd, 4096, NPUMEM_BO_SYSTEM, &own));
+	EXPECT_EQ(0, world_bind(&w, EXTERNAL_X, own, 0));
+	ASSERT_EQ(0, ioctl(exporter, EXPORTER_CREATE, &flags));
+	ASSERT_EQ(0, drmPrimeFDToHandle(fd, (int)flags, &bo));
+	close((int)flags);
+	EXPECT_EQ(-EOPNOTSUPP, world_bind(&w, EXTERNAL_X, bo, 0));
+	world_close(&w);
+	close(fd);
+	close(exporter);
+	EXPECT_EQ(0, npu_module_unload(EXPORTER));
+	model_free(&m);
 }
 
 /* Loaded and gone with nobody looking, five times. */

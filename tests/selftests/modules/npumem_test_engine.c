@@ -24,9 +24,9 @@ static DECLARE_WAIT_QUEUE_HEAD(stopped);
 static bool linger;
 module_param(linger, bool, 0600);
 
-/* How many engines the next device has: none, which npumem refuses, or one. */
-static bool described = true;
-module_param(described, bool, 0600);
+/* How many engines the next device has: none, which npumem refuses, one, or one that does DMA, too. */
+static uint described = 1;
+module_param(described, uint, 0600);
 
 static int other_init(struct npu_engine *engine)
 {
@@ -76,18 +76,28 @@ static const struct npu_engine_ops other_ops = {
 	.stop = other_stop,
 };
 
-static const struct npu_engine_desc other_desc = {
-	.name = "other",
-	.owner = THIS_MODULE,
-	.ops = &other_ops,
-	.flags = NPUMEM_ENGINE_TRANSFERS,
-	.version = 1,
+static const struct npu_engine_desc other_descs[] = {
+	{
+		.name = "other",
+		.owner = THIS_MODULE,
+		.ops = &other_ops,
+		.flags = NPUMEM_ENGINE_TRANSFERS,
+		.version = 1,
+	},
+	{
+		.name = "other-dma",
+		.owner = THIS_MODULE,
+		.ops = &other_ops,
+		.addresses = NPU_ADDRESS_DMA,
+		.version = 1,
+	},
 };
 
 static int other_probe(struct platform_device *pdev)
 {
 	platform_set_drvdata(pdev, &own_data);
-	return npumem_device_probe(&pdev->dev, &other_desc, described ? 1 : 0);
+	return npumem_device_probe(&pdev->dev, other_descs,
+				   min_t(uint, described, ARRAY_SIZE(other_descs)));
 }
 
 static void other_remove(struct platform_device *pdev)

@@ -2,9 +2,10 @@
 /*
  * An exporter of dma-bufs that is as awkward as exporters may be: vmap is I/O memory, CPU
  * and device see different bytes until an access is announced, nothing but reading, or
- * nothing at all, is
- * allowed. It counts what importers do. And a file to be mapped whose pages never come.
+ * nothing at all, is allowed, DMA mappings are short or take their time. It counts what
+ * importers do. And a file to be mapped whose pages never come.
  */
+#include <linux/completion.h>
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/fs.h>
@@ -33,6 +34,7 @@
  * @cpu: bytes as the CPU sees them
  * @readers, @writers: accesses under way
  * @counts: see there
+ * @go: of EXPORTER_GO; not guarded
  */
 struct exporter {
 	struct kref ref;
@@ -44,6 +46,7 @@ struct exporter {
 	u8 *cpu;
 	int readers, writers;
 	struct exporter_counts counts;
+	struct completion go;
 };
 
 static void exporter_release(struct kref *ref)
@@ -57,17 +60,17 @@ static void exporter_release(struct kref *ref)
 
 static struct sg_table *exporter_table(const struct exporter *exporter)
 {
+	u32 size = exporter->flags & EXPORTER_SHORT ? PAGE_SIZE : EXPORTER_SIZE;
 	struct page *pages[DIV_ROUND_UP(EXPORTER_SIZE, PAGE_SIZE)];
 	struct sg_table *table = kzalloc(sizeof(*table), GFP_KERNEL);
-	unsigned int i;
+	unsigned int i, count = DIV_ROUND_UP(size, PAGE_SIZE);
 	int err;
 
 	if (!table)
 		return ERR_PTR(-ENOMEM);
-	for (i = 0; i < ARRAY_SIZE(pages); i++)
+	for (i = 0; i < count; i++)
 		pages[i] = vmalloc_to_page(exporter->device + i * PAGE_SIZE);
-	err = sg_alloc_table_from_pages(table, pages, ARRAY_SIZE(pages), 0, EXPORTER_SIZE,
-					GFP_KERNEL);
+	err = sg_alloc_table_from_pages(table, pages, count, 0, size, GFP_KERNEL);
 	if (!err)
 		return table;
 	kfree(table);
@@ -90,8 +93,12 @@ static struct sg_table *exporter_map(struct dma_buf_attachment *attach,
 	mutex_lock(&exporter->lock);
 	exporter->counts.maps++;
 	mutex_unlock(&exporter->lock);
+	if (exporter->flags & EXPORTER_NO_MAP)
+		return ERR_PTR(-(long)(exporter->flags / EXPORTER_ERRNO(1)));
 	if (direction != DMA_TO_DEVICE && exporter->flags & EXPORTER_READ_ONLY)
 		return ERR_PTR(-EACCES);
+	if (exporter->flags & EXPORTER_SLOW && wait_for_completion_killable(&exporter->go))
+		return ERR_PTR(-EINTR);
 	table = exporter_table(exporter);
 	if (IS_ERR(table))
 		return table;
@@ -105,6 +112,11 @@ static struct sg_table *exporter_map(struct dma_buf_attachment *attach,
 static void exporter_unmap(struct dma_buf_attachment *attach, struct sg_table *table,
 			   enum dma_data_direction direction)
 {
+	struct exporter *exporter = attach->dmabuf->priv;
+
+	mutex_lock(&exporter->lock);
+	exporter->counts.unmaps++;
+	mutex_unlock(&exporter->lock);
 	dma_unmap_sgtable(attach->dev, table, direction, 0);
 	exporter_table_free(table);
 }
@@ -238,6 +250,9 @@ static long exporter_ioctl(struct file *file, unsigned int cmd, unsigned long ar
 		return exporter_create(file->private_data, (u32 __user *)arg);
 	case EXPORTER_COUNTS:
 		return exporter_tell(file->private_data, (void __user *)arg);
+	case EXPORTER_GO:
+		complete_all(&((struct exporter *)file->private_data)->go);
+		return 0;
 	default:
 		return -ENOTTY;
 	}
@@ -288,6 +303,7 @@ static int exporter_open(struct inode *inode, struct file *file)
 		return -ENOMEM;
 	kref_init(&exporter->ref);
 	mutex_init(&exporter->lock);
+	init_completion(&exporter->go);
 	exporter->device = vzalloc(EXPORTER_SIZE);
 	exporter->cpu = vzalloc(EXPORTER_SIZE);
 	file->private_data = exporter;

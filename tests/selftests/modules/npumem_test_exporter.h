@@ -17,6 +17,12 @@
 #define EXPORTER_VMAPPED   (1u << 2)
 /* CPU access fails with an errno: EXPORTER_ERRNO(that). */
 #define EXPORTER_NO_ACCESS (1u << 3)
+/* DMA mappings fail with an errno, likewise. */
+#define EXPORTER_NO_MAP	   (1u << 4)
+/* DMA mappings have but the first page. */
+#define EXPORTER_SHORT	   (1u << 5)
+/* DMA mappings take until EXPORTER_GO. */
+#define EXPORTER_SLOW	   (1u << 6)
 #define EXPORTER_ERRNO(e)  ((unsigned int)(e) << 16)
 
 enum { EXPORTER_SIZE = 16384 };
@@ -24,6 +30,7 @@ enum { EXPORTER_SIZE = 16384 };
 /*
  * struct exporter_counts - calls of the dma-buf's operations
  * @maps: DMA mappings that were refused or not
+ * @unmaps: of those that were not
  * @vmaps, @vunmaps: of the exporter's operation: the first and the last of many
  * @vmapping_counter: of the dma-buf, now
  * @begin_read, @begin_write: CPU accesses for reading, and for anything else
@@ -33,6 +40,7 @@ enum { EXPORTER_SIZE = 16384 };
  */
 struct exporter_counts {
 	__u32 maps;
+	__u32 unmaps;
 	__u32 vmaps;
 	__u32 vunmaps;
 	__u32 vmapping_counter;
@@ -47,5 +55,7 @@ struct exporter_counts {
 /* Make the dma-buf, once: flags in, its descriptor out. */
 #define EXPORTER_CREATE _IOWR('N', 1, __u32)
 #define EXPORTER_COUNTS _IOR('N', 2, struct exporter_counts)
+/* Those who wait for EXPORTER_GO go on, and nobody waits any more. */
+#define EXPORTER_GO	_IO('N', 3)
 
 #endif /* NPUMEM_TEST_EXPORTER_H */
