@@ -11,8 +11,6 @@
 #include <linux/sync_file.h>
 #include <poll.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -48,27 +46,6 @@ static int pause_engine(const char *value)
 static int slow_engine(const char *bytes_per_second)
 {
 	return set_engine("bytes_per_second", bytes_per_second);
-}
-
-static sigjmp_buf bus_error;
-
-static void on_bus_error(int signal)
-{
-	siglongjmp(bus_error, 1);
-}
-
-static bool read_faults(const volatile uint8_t *byte)
-{
-	struct sigaction action = { .sa_handler = on_bus_error }, old;
-	bool faults = true;
-
-	sigaction(SIGBUS, &action, &old);
-	if (!sigsetjmp(bus_error, 1)) {
-		(void)*byte;
-		faults = false;
-	}
-	sigaction(SIGBUS, &old, NULL);
-	return faults;
 }
 
 FIXTURE(unbind)
@@ -137,8 +114,8 @@ TEST_F(unbind, with_everything_in_flight)
 	ASSERT_EQ(0, npu_bo_create(self->fd, 4096, NPUMEM_BO_SYSTEM, &handle));
 	system = npu_bo_map(self->fd, handle, 4096);
 	ASSERT_NE(NULL, system);
-	EXPECT_FALSE(read_faults(system));
-	EXPECT_FALSE(read_faults(self->w.arena));
+	EXPECT_FALSE(npu_read_faults(system));
+	EXPECT_FALSE(npu_read_faults(self->w.arena));
 
 	/* One job in the engine's hands, one behind it. */
 	ASSERT_EQ(0, pause_engine("1\n"));
@@ -154,8 +131,8 @@ TEST_F(unbind, with_everything_in_flight)
 	EXPECT_EQ(-ENODEV, npu_info(self->fd, &info));
 	EXPECT_EQ(-ENODEV, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_SUBMIT, &args));
 	EXPECT_EQ(-ENODEV, npu_bo_create(self->fd, 4096, NPUMEM_BO_CARVEOUT, &handle));
-	EXPECT_TRUE(read_faults(self->w.arena));
-	EXPECT_TRUE(read_faults(system));
+	EXPECT_TRUE(npu_read_faults(self->w.arena));
+	EXPECT_TRUE(npu_read_faults(system));
 	/* The request has ended: there is nobody left to be told. */
 	EXPECT_EQ(-ENOENT, fake_done(&self->daemon, accepted.id, ENOSPC, NULL, NULL));
 	close(accepted.fd);
@@ -190,7 +167,7 @@ TEST_F(unbind, with_tensors_bound)
 	ASSERT_EQ(0, npu_write(NPU_DRIVER "unbind", self->name));
 
 	EXPECT_EQ(-ENODEV, world_bind(&w, EXTERNAL_Y, 0, 0));
-	EXPECT_TRUE(read_faults(mapped));
+	EXPECT_TRUE(npu_read_faults(mapped));
 	munmap(mapped, 8192);
 	munmap(w.arena, w.arena_size);
 	model_free(&m);
@@ -206,7 +183,7 @@ TEST_F(unbind, with_copies_in_flight)
 	struct world w;
 
 	ASSERT_EQ(0, world_open(&w, self->fd, &m));
-	EXPECT_FALSE(read_faults(w.host));
+	EXPECT_FALSE(npu_read_faults(w.host));
 	jobs[0] = world_job(&w, 0, NPUMEM_SIM_MIX, 1);
 	jobs[0].position_count = SPILL_AT_FILL_A;
 	jobs[1] = world_job(&w, SPILL_AT_FILL_A, NPUMEM_SIM_MIX, 1);
@@ -219,7 +196,7 @@ TEST_F(unbind, with_copies_in_flight)
 	ASSERT_EQ(0, npu_write(NPU_DRIVER "unbind", self->name));
 
 	EXPECT_EQ(-ENODEV, world_query(&w, &query));
-	EXPECT_TRUE(read_faults(w.host));
+	EXPECT_TRUE(npu_read_faults(w.host));
 	munmap(w.host, w.host_size);
 	munmap(w.arena, w.arena_size);
 	model_free(&m);
@@ -328,7 +305,7 @@ TEST_F(unbind, with_an_engine_in_a_process)
 	EXPECT_EQ(-ENODEV, attach_commit(&engine, task.task, 0));
 	EXPECT_EQ(-ENODEV, attach_next(&shared, &next));
 	EXPECT_EQ(-ENODEV, attach_alive(&engine, task.task));
-	EXPECT_TRUE(read_faults(engine.window));
+	EXPECT_TRUE(npu_read_faults(engine.window));
 	munmap(engine.window, engine.size);
 	munmap(shared.window, shared.size);
 	/* What is left of them goes with their descriptors. */

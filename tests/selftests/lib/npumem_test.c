@@ -8,6 +8,8 @@
 #include <limits.h>
 #include <linux/sync_file.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +174,40 @@ int npu_bo_wait(int fd, uint32_t handle, int64_t deadline_ns)
 	struct drm_npumem_bo_wait args = { .handle = handle, .deadline_ns = deadline_ns };
 
 	return npu_ioctl(fd, DRM_IOCTL_NPUMEM_BO_WAIT, &args);
+}
+
+static sigjmp_buf bus_error;
+
+static void on_bus_error(int signal)
+{
+	siglongjmp(bus_error, 1);
+}
+
+static bool faults(volatile uint8_t *byte, const uint8_t *value)
+{
+	struct sigaction action = { .sa_handler = on_bus_error }, old;
+	bool faults = true;
+
+	sigaction(SIGBUS, &action, &old);
+	if (!sigsetjmp(bus_error, 1)) {
+		if (value)
+			*byte = *value;
+		else
+			(void)*byte;
+		faults = false;
+	}
+	sigaction(SIGBUS, &old, NULL);
+	return faults;
+}
+
+bool npu_read_faults(const volatile uint8_t *byte)
+{
+	return faults((volatile uint8_t *)byte, NULL);
+}
+
+bool npu_write_faults(volatile uint8_t *byte, uint8_t value)
+{
+	return faults(byte, &value);
 }
 
 bool npu_all_bytes(const void *mem, size_t size, uint8_t value)

@@ -48,6 +48,10 @@ int npu_bo_close(int fd, uint32_t handle);
 void *npu_bo_map(int fd, uint32_t handle, size_t size);
 int npu_bo_wait(int fd, uint32_t handle, int64_t deadline_ns);
 
+/* Whether reading a byte is a SIGBUS. One thread of a process at a time. */
+bool npu_read_faults(const volatile uint8_t *byte);
+/* The same for writing one. */
+bool npu_write_faults(volatile uint8_t *byte, uint8_t value);
 /* True if all bytes have that value; prints the first that has not. */
 bool npu_all_bytes(const void *mem, size_t size, uint8_t value);
 
