@@ -35,6 +35,7 @@
 #include "job/job.h"
 #include "object/plan.h"
 #include "job/run.h"
+#include "job/turn.h"
 #include "process/process.h"
 #include "upcall/upcall.h"
 
@@ -165,6 +166,7 @@ static const struct drm_ioctl_desc npumem_ioctls[] = {
 	NPUMEM_IOCTL(SUBMIT, submit),
 	NPUMEM_IOCTL(RUN_QUERY, run_query),
 	NPUMEM_IOCTL(ENGINE_ATTACH, engine_attach),
+	NPUMEM_IOCTL(RUN_TURN, run_turn),
 #undef NPUMEM_IOCTL
 };
 

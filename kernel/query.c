@@ -234,6 +234,17 @@ static bool run_busy(struct npu_run *run)
 	return busy;
 }
 
+static u32 run_flags(struct npu_run *run)
+{
+	u32 flags = run_busy(run) ? NPUMEM_RUN_BUSY : 0;
+
+	if (run->arena->shared)
+		flags |= NPUMEM_RUN_SHARED;
+	if (READ_ONCE(run->in_turn))
+		flags |= NPUMEM_RUN_IN_TURN;
+	return flags;
+}
+
 /* Nothing is waited for: the numbers are of this moment, each by itself. */
 static int answer_run(struct answer *answer, struct npu_file *file, struct npu_run *run, u64 index)
 {
@@ -244,10 +255,10 @@ static int answer_run(struct answer *answer, struct npu_file *file, struct npu_r
 		.plan = handle_of(&file->plans, plan, plan->handle),
 		.graph = handle_of(&file->graphs, plan->graph, plan->graph->handle),
 		.bank = run->arena->bank->index,
-		.flags = run_busy(run) ? NPUMEM_RUN_BUSY : 0,
+		.flags = run_flags(run),
 		.error = -npumem_run_error(run),
 		.created_ns = run->created_ns,
-		.arena_size = run->arena->shmem.base.size,
+		.arena_size = run->arena->shared ? 0 : run->arena->shmem.base.size,
 		.submitted = READ_ONCE(run->submitted),
 		.load_bytes = npumem_transfers_bytes(t, NPUMEM_POSITION_LOAD),
 		.spill_bytes = npumem_transfers_bytes(t, NPUMEM_POSITION_SPILL),

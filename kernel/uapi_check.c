@@ -42,6 +42,7 @@ CHECK_SIZE(drm_npumem_relocation, 24);
 CHECK_SIZE(drm_npumem_submit, 80);
 CHECK_SIZE(drm_npumem_run_query, 56);
 CHECK_SIZE(drm_npumem_engine_attach, 56);
+CHECK_SIZE(drm_npumem_run_turn, 16);
 
 CHECK_SIZE(npumem_engine_access, 24);
 CHECK_SIZE(npumem_engine_next, 64);

@@ -20,9 +20,9 @@
  * ENODEV the device is gone; EOPNOTSUPP not supported (yet); ETIMEDOUT the
  * deadline passed; ENOTCONN no daemon is there; ECANCELED the request was given
  * up; ECONNRESET the daemon went away with it; EBUSY in use; EMFILE too many
- * handles of one kind, or BOs bound; EACCES of RUN_BIND, RUN_CREATE, DEV_QUERY and
- * mmap(), EPERM, ENXIO and EIO of SUBMIT as said there. Never EAGAIN: libdrm's
- * drmIoctl() would spin on it.
+ * handles of one kind, or BOs bound; ENOLCK it is not the run's turn; EACCES of RUN_BIND,
+ * RUN_CREATE, DEV_QUERY and mmap(), EPERM, ENXIO and EIO of SUBMIT, EALREADY of RUN_TURN as
+ * said there. Never EAGAIN: libdrm's drmIoctl() would spin on it.
  *
  * Structs are copied back, and verdicts and logs written, on failure too.
  *
@@ -67,6 +67,7 @@ enum drm_npumem_ioctl {
 	DRM_NPUMEM_SUBMIT = 0x0e,
 	DRM_NPUMEM_RUN_QUERY = 0x0f,
 	DRM_NPUMEM_ENGINE_ATTACH = 0x10,
+	DRM_NPUMEM_RUN_TURN = 0x11,
 };
 
 /**
@@ -249,7 +250,11 @@ struct drm_npumem_plan_record {
 };
 
 /* Jobs of the run have been submitted and have not ended, or a call is at work on it. */
-#define NPUMEM_RUN_BUSY (1u << 0)
+#define NPUMEM_RUN_BUSY	   (1u << 0)
+/* Its arena is a shared one. */
+#define NPUMEM_RUN_SHARED  (1u << 1)
+/* It has the turn. */
+#define NPUMEM_RUN_IN_TURN (1u << 2)
 
 /**
  * struct drm_npumem_run_record - a run of this file
@@ -260,7 +265,8 @@ struct drm_npumem_plan_record {
  * @flags: NPUMEM_RUN_*
  * @error: positive errno that the run was lost with, or zero
  * @created_ns: when it was made
- * @arena_size: bytes that it takes of the bank
+ * @arena_size: bytes that it takes of the bank: none with NPUMEM_RUN_SHARED, as the shared
+ *	arena has taken them, once for all its runs
  * @submitted: positions submitted since RUN_CREATE or the last RUN_RESET
  * @load_bytes: bytes of the transfers of each kind carried out since then
  * @spill_bytes: see @load_bytes
@@ -316,17 +322,25 @@ struct drm_npumem_holder {
 
 #define NPUMEM_BO_CARVEOUT (1u << 0) /* in carveout bank @bank */
 #define NPUMEM_BO_SYSTEM   (1u << 1) /* in system memory */
+#define NPUMEM_BO_SHARED   (1u << 2) /* in carveout bank @bank, for runs that take turns with it */
 
 /**
  * struct drm_npumem_bo_create - DRM_IOCTL_NPUMEM_BO_CREATE
  * @size: bytes, > 0; out: rounded up to whole pages
  * @flags: exactly one of NPUMEM_BO_*
- * @bank: index if NPUMEM_BO_CARVEOUT, else zero
+ * @bank: index if NPUMEM_BO_CARVEOUT or NPUMEM_BO_SHARED, else zero
  * @handle: out: GEM handle, closed with DRM_IOCTL_GEM_CLOSE
  * @pad: zero
  *
  * The bytes are zero. ENOSPC: the bank has no such contiguous range free, or the user's
  * or cgroup's share of it has not so much left.
+ *
+ * NPUMEM_BO_SHARED makes a shared arena. Runs of this file, and of those that import its
+ * dma-buf, have it as their arena, one at a time (NPUMEM_RUN_CREATE_SHARED,
+ * RUN_TURN): models that the carveout cannot hold together. It is charged to this file, once.
+ * It may be mapped at any time, but to touch it is a SIGBUS unless a run of the
+ * mapping's file has the turn. It is nothing else: to be host BO, window or bound to a tensor
+ * is EINVAL.
  */
 struct drm_npumem_bo_create {
 	__u64 size;
@@ -404,7 +418,8 @@ struct drm_npumem_graph_create {
  * @pad: zero
  *
  * Plans keep their graph and runs their plan; handles can go in any order.
- * RUN_RESET: next inference. The run is at plan block 0 again, every tile EMPTY,
+ * RUN_RESET: next inference. ENOLCK: the arena is shared, and it is not the run's turn. The
+ * run is at plan block 0 again, every tile EMPTY,
  * inputs LIVE; what is bound stays bound; RUN_QUERY counts from zero. Bytes of arena
  * and host BO stay as they are. EBUSY while jobs are in flight. Only fatal signals interrupt
  * it; if one does, the run is lost, as by a SUBMIT that is killed.
@@ -546,13 +561,17 @@ enum drm_npumem_priority {
 	NPUMEM_PRIORITY_HIGH = 2,
 };
 
+/* The arena is a shared one: @arena_bo is its GEM handle, and nothing is taken of the bank. */
+#define NPUMEM_RUN_CREATE_SHARED (1u << 0)
+
 /**
  * struct drm_npumem_run_create - DRM_IOCTL_NPUMEM_RUN_CREATE
  * @plan: handle of a READY plan (EBUSY while pending, ENOEXEC if failed)
- * @bank: carveout bank to take the arena from
- * @flags: none defined, zero
+ * @bank: carveout bank to take the arena from, or that it is in
+ * @flags: NPUMEM_RUN_CREATE_SHARED or zero
  * @handle: out: run handle
- * @arena_bo: out: GEM handle of the arena, for mmap (inputs, outputs)
+ * @arena_bo: out: GEM handle of the arena, for mmap (inputs, outputs); with
+ *	NPUMEM_RUN_CREATE_SHARED in: of an NPUMEM_BO_SHARED of at least the plan's arena_size
  * @host_bo: in: GEM handle of a system BO of at least the plan's host_size, or
  *	zero if that is zero
  * @priority: enum drm_npumem_priority
@@ -571,6 +590,11 @@ enum drm_npumem_priority {
  * from another device; or a BO for a plan without transfers. EACCES: it is shared with
  * this file for reading only. EBUSY: it is the host
  * BO of another run, which would overwrite the copies.
+ *
+ * With NPUMEM_RUN_CREATE_SHARED, of @arena_bo: EINVAL: not a shared arena, in another bank, or
+ * too small. EACCES: it is shared with this file for reading only. EOPNOTSUPP: the graph
+ * has state that is not external: it would have to outlive the turns of others. The run keeps
+ * the arena while it lives, whether or not the handle is closed, and takes jobs in its turn only.
  */
 struct drm_npumem_run_create {
 	__u32 plan;
@@ -606,7 +630,7 @@ struct drm_npumem_run_create {
  * EBUSY for EAGAIN.
  *
  * EINVAL: the tensor is not EXTERNAL; it reaches beyond the BO; @offset is
- * misaligned; the BO is a run's arena, or this run's host BO; or the bytes overlap
+ * misaligned; the BO is an arena, or this run's host BO; or the bytes overlap
  * those of another tensor of the run and steps write one of the two. EACCES:
  * steps write the tensor, and the BO is shared with this file for reading only: it was
  * imported from a dma-buf that was exported without DRM_RDWR. EBUSY: jobs of the run are
@@ -715,8 +739,8 @@ struct drm_npumem_job {
  * access, or the run is not in the job's block (the verdict says which). ENXIO: a
  * job accesses an external tensor that is bound to nothing: @failed_job and the
  * verdict (NPUMEM_RULE_ENFORCE_BIND) say which. EIO: an earlier job of the run
- * failed. @out_syncs of a SUBMIT of edges alone are signalled when @in_syncs and
- * all earlier jobs of the run are.
+ * failed. ENOLCK: the arena is shared, and it is not the run's turn. @out_syncs of a SUBMIT of
+ * edges alone are signalled when @in_syncs and all earlier jobs of the run are.
  *
  * E2BIG: the jobs are more work for the driver than max_submit_work, and @failed_job
  * is the first one that is beyond it: submit fewer at a time, down to a job of one
@@ -787,6 +811,40 @@ struct drm_npumem_run_query {
 	__u64 fill_bytes;
 };
 
+#define NPUMEM_TURN_BEGIN (1u << 0) /* wait for the turn */
+#define NPUMEM_TURN_END	  (1u << 1) /* give the arena to the next one */
+
+/**
+ * struct drm_npumem_run_turn - DRM_IOCTL_NPUMEM_RUN_TURN
+ * @run: handle, of a run with a shared arena (EINVAL for others)
+ * @flags: exactly one of NPUMEM_TURN_*
+ * @deadline_ns: absolute, a past time polls; zero with NPUMEM_TURN_END
+ *
+ * NPUMEM_TURN_BEGIN waits until no other run has the arena, first come first served. Then the
+ * run has it, and is as RUN_RESET leaves it: inputs and parameters are to be written
+ * anew. The arena is zeroed if another client (open file) had the last turn. If it
+ * was a run of this one, what that left is still there, but no tile is LIVE by it.
+ * ETIMEDOUT: the deadline passed. EALREADY: the run has the turn. EBUSY: another
+ * call waits for it. ECANCELED: the run has been destroyed meanwhile. Only who is killed loses
+ * his place: a call that another signal has interrupted leaves the run its place in the
+ * line until the call's deadline, and those behind it go first until it is made again.
+ *
+ * NPUMEM_TURN_END takes away the pages of all mappings of the arena, and the next in the line has
+ * it. EBUSY: jobs of the run are in flight. ENOLCK: it is not the run's turn. A run that is
+ * lost has the turn until it ends it. The turn also ends when the run is destroyed, or
+ * its file closed, after its last job. Nobody else can end it: who shares an arena has to trust
+ * the others for the time that they take, though not for bytes.
+ *
+ * The client is the open file: a process that has inherited it, or was passed it, sees what it
+ * sees, in its turns. A page of the arena is in no process when the turn has ended, and cannot
+ * be pinned.
+ */
+struct drm_npumem_run_turn {
+	__u32 run;
+	__u32 flags;
+	__s64 deadline_ns;
+};
+
 /* ------------------------------------------------------ engines in a process */
 
 /* It serves the runs of all open files, not of this one alone. */
@@ -845,6 +903,7 @@ struct drm_npumem_engine_attach {
 #define DRM_IOCTL_NPUMEM_SUBMIT	       NPUMEM_IOWR(SUBMIT, struct drm_npumem_submit)
 #define DRM_IOCTL_NPUMEM_RUN_QUERY     NPUMEM_IOWR(RUN_QUERY, struct drm_npumem_run_query)
 #define DRM_IOCTL_NPUMEM_ENGINE_ATTACH NPUMEM_IOWR(ENGINE_ATTACH, struct drm_npumem_engine_attach)
+#define DRM_IOCTL_NPUMEM_RUN_TURN      NPUMEM_IOWR(RUN_TURN, struct drm_npumem_run_turn)
 
 #if defined(__cplusplus)
 }

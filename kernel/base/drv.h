@@ -4,17 +4,19 @@
  *
  * Files stand in folders, each of which uses those named before it. base/: client.c
  * (shares), fair.c (shares of engine time), fence.c, uarray.c (arrays and blobs of user
- * memory), engine.h, compat.h, tracepoints. memory/: carveout.c (banks), bo.c, dma.c. object/:
- * graph.c, plan.c. upcall/: upcall.c (requests), queue.c, fd.c, netlink.c. job/: run.c,
- * bind.c (external tensors), access.c (CPU access to imported ones), transfer.c (the host
- * BO and what goes there and back), job.c, order.c (which job waits for which), range.c (what
- * jobs access), submit.c, gate.c (others' fences), engine.c, fairq.c (whose turn it is), fault.c.
- * process/: engines in a process. Then drv.c (probe, ioctl table), query.c, plan_ioctl.c,
- * debugfs.c, uapi_check.c; sim/; and module.c. edu/ is a module of its own.
+ * memory), engine.h, compat.h, tracepoints. memory/: carveout.c (banks), bo.c, dma.c, shared.c
+ * (arenas that runs take turns with). object/: graph.c, plan.c. upcall/: upcall.c (requests),
+ * queue.c, fd.c, netlink.c. job/: run.c, turn.c (of runs with a shared arena), bind.c (external
+ * tensors), access.c (CPU access to imported ones), transfer.c (the host BO and what goes there
+ * and back), job.c, order.c (which job waits for which), range.c (what jobs access), submit.c,
+ * gate.c (others' fences), engine.c, fairq.c (whose turn it is), fault.c. process/: engines in a
+ * process. Then drv.c (probe, ioctl table), query.c, plan_ioctl.c, debugfs.c, uapi_check.c; sim/;
+ * and module.c. edu/ is a module of its own.
  *
  * Locking. Objects are reference counted; handles live in the file's xarrays,
  * and a lookup takes a reference under the xarray's lock. A run's states and
  * bindings are under run->lock. Lock order: run->lock, then dma_resv, then upcall's lock.
+ * The lock of a shared arena is taken under mmap_lock or runs_lock, and under no other.
  *
  * Lifetimes. A run in flight keeps the DRM device; the DRM device keeps banks
  * and engines (drmm); the platform device keeps what maps the carveout (devm),

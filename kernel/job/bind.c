@@ -426,7 +426,8 @@ static u32 reads_left(const struct npu_run *run, u32 cell)
 /*
  * Whether the inference under way relies on the bytes of a tensor: steps wrote bytes that
  * are still to be read, or have read a part of the bytes that the client put there. Outputs
- * that no step reads belong to the client once they are written.
+ * that no step reads belong to the client once they are written. With its turn a run's inference
+ * has ended, too.
  */
 static bool is_live(const struct npu_run *run, const struct npu_external *external)
 {
@@ -435,7 +436,7 @@ static bool is_live(const struct npu_run *run, const struct npu_external *extern
 	const struct npuv_graph *graph = plan->graph;
 	u32 block, c;
 
-	if (!run->submitted || states->block == NPUMEM_NONE)
+	if (!run->submitted || states->block == NPUMEM_NONE || !npumem_run_has_arena(run))
 		return false;
 	/*
 	 * Other blocks may have written bytes that pass through this one, which counts

@@ -3,7 +3,8 @@
  * DOC: runs
  *
  * Jobs are submitted to a run. It is a verified plan, an arena to run it in, and one state
- * per cell. Runs share nothing with each other, and no locks either.
+ * per cell. Runs share nothing with each other, and no locks either, but for those that take
+ * turns with a shared arena (memory/shared.c).
  *
  * Failure. A job that fails leaves bytes that nobody can vouch for. The run is lost: its
  * queued jobs are cancelled, and SUBMIT says EIO until RUN_RESET begins the next inference.
@@ -14,7 +15,8 @@
  * of runs destroyed before. These end at once, neither when the engine would get to them
  * nor when the fences signal that they wait for: hours of work may be queued, a fence may
  * never signal, and a process that died shall not keep engine and arenas. In both cases the
- * arena goes back to its bank only after the last job has dropped its reference. Ordinarily
+ * arena goes back to its bank, and a shared one to the next in the line, only after the last job
+ * has dropped its reference. Ordinarily
  * no job is in flight; then the call itself cleans up, so that the arena is free when it
  * returns. The scheduler's callbacks must not destroy the scheduler, so a reference dropped
  * from there leaves the rest to a work item.
@@ -59,6 +61,8 @@ static void run_release_work(struct work_struct *work)
 	npuv_states_destroy(run->states);
 	npumem_externals_destroy(run->externals);
 	npumem_transfers_release(&run->transfers);
+	if (run->arena->shared)
+		npumem_shared_end(run->arena->shared, &run->place);
 	npumem_bo_put(run->arena);
 	npumem_plan_put(run->plan);
 	npumem_client_uncharge(run->client, NPUMEM_RESOURCE_MEMORY, run->charged);
@@ -107,13 +111,22 @@ void npumem_run_fail(struct npu_run *run, int error)
 	npumem_gates_cancel(run);
 }
 
+/* Who waits for the run's turn shall not. */
+static void run_cancel_place(struct npu_run *run, int error)
+{
+	if (run->arena->shared)
+		npumem_shared_cancel(run->arena->shared, &run->place, error);
+}
+
 void npumem_runs_unplug(struct npu_device *dev)
 {
 	struct npu_run *run;
 
 	guard(mutex)(&dev->runs_lock);
-	list_for_each_entry(run, &dev->runs, node)
+	list_for_each_entry(run, &dev->runs, node) {
 		npumem_gates_cancel(run);
+		run_cancel_place(run, -ENODEV);
+	}
 }
 
 bool npumem_run_busy(struct npu_run *run)
@@ -129,6 +142,7 @@ static void run_drop(struct npu_run *run)
 {
 	bool busy;
 
+	run_cancel_place(run, -ECANCELED);
 	mutex_lock(&run->lock);
 	busy = npumem_run_busy(run);
 	mutex_unlock(&run->lock);
@@ -280,10 +294,87 @@ static int run_charge(struct npu_run *run, struct npu_client *client)
 	return 0;
 }
 
-/* Make a run. If that succeeds, the run has taken over the plan's reference and the host BO. */
+/*
+ * What a shared arena has is gone after each turn, so it cannot be the place of a state tensor,
+ * whose bytes are to be there when the next inference begins.
+ */
+static bool keeps_state(const struct npuv_graph *graph)
+{
+	const struct npumem_tensor *t;
+	u32 i;
+
+	for (i = 0; i < graph->tensors.count; i++) {
+		t = npuv_tensor(graph, i);
+		if (t->kind == NPUMEM_TENSOR_STATE &&
+		    !(npuv_tensor(graph, npuv_alias_base(graph, i))->flags &
+		      NPUMEM_TENSOR_FLAG_EXTERNAL))
+			return true;
+	}
+	return false;
+}
+
+static int shared_check(struct drm_device *drm, struct drm_file *file, const struct npu_plan *plan,
+			const struct npu_bank *bank, struct npu_bo *bo)
+{
+	u64 size = bo->shmem.base.size, need = plan->v->info->arena_size;
+
+	if (!bo->shared || bo->bank != bank || size < need)
+		return npumem_refuse(
+			drm, -EINVAL,
+			"RUN_CREATE: arena of %llu bytes, not a shared one of %llu in bank %u",
+			size, need, bank->index);
+	if (npumem_bo_read_only(bo, file->driver_priv))
+		return npumem_refuse(drm, -EACCES, "RUN_CREATE: the arena is shared read-only");
+	if (keeps_state(npumem_plan_graph(plan)->v))
+		return npumem_refuse(drm, -EOPNOTSUPP, "RUN_CREATE: state in a shared arena");
+	return 0;
+}
+
+/* The shared arena that the caller names, referenced, NULL if it wants one of its own, ERR_PTR. */
+static struct npu_bo *shared_lookup(struct drm_device *drm, struct drm_file *file,
+				    const struct npu_plan *plan, const struct npu_bank *bank,
+				    const struct drm_npumem_run_create *args)
+{
+	struct drm_gem_object *obj;
+	int err;
+
+	if (!(args->flags & NPUMEM_RUN_CREATE_SHARED))
+		return NULL;
+	obj = drm_gem_object_lookup(file, args->arena_bo);
+	if (!obj)
+		return ERR_PTR(npumem_refuse(drm, -ENOENT, "RUN_CREATE: no BO %u", args->arena_bo));
+	err = shared_check(drm, file, plan, bank, to_npumem_bo(obj));
+	if (!err)
+		return to_npumem_bo(obj);
+	drm_gem_object_put(obj);
+	return ERR_PTR(err);
+}
+
+static int run_take_arena(struct npu_run *run, struct npu_bank *bank, struct npu_bo *shared,
+			  struct npu_client *client)
+{
+	struct npu_bo *bo;
+
+	if (shared) {
+		drm_gem_object_get(&shared->shmem.base);
+		run->arena = shared;
+		return 0;
+	}
+	bo = npumem_bo_create_carveout(bank, run->plan->v->info->arena_size, client);
+	if (IS_ERR(bo))
+		return PTR_ERR(bo);
+	bo->arena = true;
+	run->arena = bo;
+	return 0;
+}
+
+/*
+ * Make a run, with a shared arena unless that is NULL. If that succeeds, the run has taken over
+ * the plan's reference and the host BO.
+ */
 static struct npu_run *run_create(struct npu_file *file, struct npu_plan *plan,
-				  struct npu_bank *bank, const struct npu_transfers *transfers,
-				  enum npu_level level)
+				  struct npu_bank *bank, struct npu_bo *shared,
+				  const struct npu_transfers *transfers, enum npu_level level)
 {
 	struct npu_device *dev = file->dev;
 	struct npu_run *run;
@@ -297,6 +388,7 @@ static struct npu_run *run_create(struct npu_file *file, struct npu_plan *plan,
 	spin_lock_init(&run->gates_lock);
 	INIT_LIST_HEAD(&run->gates);
 	INIT_WORK(&run->release, run_release_work);
+	npumem_place_init(&run->place);
 	run->file = file;
 	run->dev = dev;
 	run->plan = plan;
@@ -316,12 +408,9 @@ static struct npu_run *run_create(struct npu_file *file, struct npu_plan *plan,
 	err = npuv_states_create(plan->v, &run->states);
 	if (err)
 		goto err_order;
-	run->arena = npumem_bo_create_carveout(bank, plan->v->info->arena_size, file->client);
-	if (IS_ERR(run->arena)) {
-		err = PTR_ERR(run->arena);
+	err = run_take_arena(run, bank, shared, file->client);
+	if (err)
 		goto err_states;
-	}
-	run->arena->arena = true;
 	run->externals = npumem_externals_create(npumem_plan_graph(plan)->v, file->client,
 						 run->arena, transfers->bo);
 	if (IS_ERR(run->externals)) {
@@ -368,7 +457,9 @@ static int run_publish(struct npu_run *run, struct drm_file *drm_file,
 	err = npumem_handle_alloc(&file->runs, NULL, &args->handle);
 	if (err)
 		return err;
-	err = drm_gem_handle_create(drm_file, &run->arena->shmem.base, &args->arena_bo);
+	/* Of a shared arena the client has a handle. */
+	if (!run->arena->shared)
+		err = drm_gem_handle_create(drm_file, &run->arena->shmem.base, &args->arena_bo);
 	if (err) {
 		xa_erase(&file->runs, args->handle);
 		return err;
@@ -391,12 +482,15 @@ int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file 
 	struct npu_transfers transfers;
 	struct npu_bank *bank;
 	struct npu_plan *plan;
+	struct npu_bo *shared;
 	struct npu_run *run;
 	int err;
 
 	args->handle = 0;
-	args->arena_bo = 0;
-	if (args->flags || args->pad || args->priority >= ARRAY_SIZE(levels))
+	if (!(args->flags & NPUMEM_RUN_CREATE_SHARED))
+		args->arena_bo = 0;
+	if (args->flags & ~NPUMEM_RUN_CREATE_SHARED || args->pad ||
+	    args->priority >= ARRAY_SIZE(levels))
 		return npumem_refuse(drm, -EINVAL, "RUN_CREATE: flags %#x, pad %u, priority %u",
 				     args->flags, args->pad, args->priority);
 	if (args->priority == NPUMEM_PRIORITY_HIGH && !capable(CAP_SYS_NICE))
@@ -412,15 +506,21 @@ int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file 
 		err = npumem_refuse(drm, err, "RUN_CREATE: plan %u is not ready", args->plan);
 		goto err_plan;
 	}
+	shared = shared_lookup(drm, file, plan, bank, args);
+	if (IS_ERR(shared)) {
+		err = PTR_ERR(shared);
+		goto err_plan;
+	}
 	err = npumem_transfers_init(&transfers, drm, file, args->host_bo, plan->v->info->host_size);
 	if (err)
-		goto err_plan;
-	run = run_create(file->driver_priv, plan, bank, &transfers,
+		goto err_shared;
+	run = run_create(file->driver_priv, plan, bank, shared, &transfers,
 			 levels[array_index_nospec(args->priority, ARRAY_SIZE(levels))]);
 	if (IS_ERR(run)) {
 		err = PTR_ERR(run);
 		goto err_host;
 	}
+	npumem_bo_put(shared);
 	err = run_publish(run, file, args);
 	if (err) {
 		args->handle = 0;
@@ -430,6 +530,8 @@ int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file 
 
 err_host:
 	npumem_transfers_release(&transfers);
+err_shared:
+	npumem_bo_put(shared);
 err_plan:
 	npumem_plan_put(plan);
 	return err;
@@ -437,8 +539,7 @@ err_plan:
 
 /* ---------------------------------------------------------- reset, destroy */
 
-/* Begin the next inference. Under run->lock. */
-static int run_reset(struct npu_run *run)
+int npumem_run_restart(struct npu_run *run)
 {
 	int err;
 
@@ -475,7 +576,11 @@ int npumem_ioctl_run_reset(struct drm_device *drm, void *data, struct drm_file *
 		return npumem_refuse(drm, -ENOENT, "RUN_RESET: no run %u", args->handle);
 	if (mutex_lock_killable(&run->lock))
 		return -EINTR;
-	err = run_reset(run);
+	if (npumem_run_has_arena(run))
+		err = npumem_run_restart(run);
+	else
+		err = npumem_refuse(drm, -ENOLCK, "RUN_RESET: not the turn of run %u",
+				    args->handle);
 	mutex_unlock(&run->lock);
 	return err;
 }
@@ -512,11 +617,11 @@ static void run_show(struct npu_run *run, struct seq_file *m)
 	}
 	seq_printf(
 		m,
-		"run=%llu pid=%d bank=%u arena=%#llx size=%zu block=%d cells=%u empty=%u live=%u retired=%u external=%u unbound=%u submitted=%llu host=%llu load=%lld spill=%lld store=%lld fill=%lld busy=%d error=%d\n",
+		"run=%llu pid=%d bank=%u arena=%#llx size=%zu shared=%d turn=%d block=%d cells=%u empty=%u live=%u retired=%u external=%u unbound=%u submitted=%llu host=%llu load=%lld spill=%lld store=%lld fill=%lld busy=%d error=%d\n",
 		run->id, run->pid, run->arena->bank->index, run->arena->range.node.start,
-		run->arena->shmem.base.size, instance, cells, empty, cells - empty - retired,
-		retired, run->externals->count, run->externals->missing, run->submitted,
-		run->plan->v->info->host_size,
+		run->arena->shmem.base.size, !!run->arena->shared, run->in_turn, instance, cells,
+		empty, cells - empty - retired, retired, run->externals->count,
+		run->externals->missing, run->submitted, run->plan->v->info->host_size,
 		npumem_transfers_bytes(&run->transfers, NPUMEM_POSITION_LOAD),
 		npumem_transfers_bytes(&run->transfers, NPUMEM_POSITION_SPILL),
 		npumem_transfers_bytes(&run->transfers, NPUMEM_POSITION_STORE),

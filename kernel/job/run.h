@@ -10,6 +10,7 @@
 #include "base/fair.h"
 #include "bind.h"
 #include "memory/bo.h"
+#include "memory/shared.h"
 #include "object/plan.h"
 #include "order.h"
 #include "transfer.h"
@@ -43,11 +44,13 @@ struct npu_bounce {
  * @charged: bytes of memory that it is charged for, without those of @bounces
  * @dev: device that it belongs to; referenced
  * @plan: its plan, which is READY; referenced
- * @arena: carveout BO of the plan's arena_size
+ * @arena: carveout BO of the plan's arena_size, or a shared one that is at least so large
+ * @place: place in the line for a shared arena
+ * @in_turn: a shared arena is the run's now, and the run takes jobs
  * @transfers: host BO, and what went there and back
  * @externals: external tensors of the graph and the BOs that they are bound to
- * @lock: guards @states, @submitted, @externals, @order, @gate, @bounces, @ends and the
- *	order of jobs in @entities
+ * @lock: guards @in_turn, @states, @submitted, @externals, @order, @gate, @bounces, @ends and
+ *	the order of jobs in @entities
  * @states: states of the plan's cells
  * @submitted: number of positions submitted since the inference began
  * @error: negative errno once the run is lost, else zero; see npumem_run_fail()
@@ -82,6 +85,8 @@ struct npu_run {
 	struct npu_device *dev;
 	struct npu_plan *plan;
 	struct npu_bo *arena;
+	struct npu_place place;
+	bool in_turn;
 	struct npu_transfers transfers;
 	struct npu_externals *externals;
 	struct mutex lock;
@@ -120,6 +125,18 @@ void npumem_run_put_async(struct npu_run *run);
 /* Whether a job is in flight. If not, none can be as long as the caller holds run->lock. */
 bool npumem_run_busy(struct npu_run *run);
 
+/* Whether the arena is the run's own, or it is its turn. Under run->lock. */
+static inline bool npumem_run_has_arena(const struct npu_run *run)
+{
+	return !run->arena->shared || run->in_turn;
+}
+
+/*
+ * The next inference begins. -EBUSY: jobs are in flight; -EINTR: the caller was killed, and the
+ * run is lost. Under run->lock.
+ */
+int npumem_run_restart(struct npu_run *run);
+
 /* Number of bytes that steps can reach: those of the arena and of the bound tensors. */
 static inline u64 npumem_run_bytes(const struct npu_run *run)
 {
@@ -148,7 +165,7 @@ static inline int npumem_run_error(const struct npu_run *run)
 /* A file is closed: cancel all of its jobs that have not started. */
 void npumem_run_release_file(struct npu_file *file);
 
-/* Engines are stopped: end all jobs that wait for others' fences. */
+/* Engines are stopped: end all jobs that wait for others' fences, and all who wait for turns. */
 void npumem_runs_unplug(struct npu_device *dev);
 
 void npumem_runs_show(struct npu_device *dev, struct seq_file *m);

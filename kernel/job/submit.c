@@ -586,6 +586,9 @@ static int submit_locked(struct submit *submit)
 {
 	int err;
 
+	if (!npumem_run_has_arena(submit->run))
+		return npumem_refuse(submit->drm, -ENOLCK, "SUBMIT: not the turn of run %u",
+				     submit->args->run);
 	/* Another buffer was bound since access began, and its exporter knows nothing yet. */
 	if (submit->generation != submit->run->externals->generation)
 		return -ESTALE;

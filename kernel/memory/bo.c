@@ -3,8 +3,8 @@
  * DOC: buffer objects
  *
  * There are two kinds of BO behind one GEM type. BOs in the carveout are ranges of a bank;
- * arenas are such BOs. BOs in system memory are those of the shmem helper, as are imported
- * dma-bufs.
+ * arenas are such BOs, and shared ones (shared.c) can be mapped by those whose turn it is. BOs
+ * in system memory are those of the shmem helper, as are imported dma-bufs.
  *
  * Mappings. User space maps BOs through the device file only, so that unplug
  * can find and zap every mapping there is; a fault after that is a SIGBUS.
@@ -43,6 +43,7 @@
 #include "base/client.h"
 #include "base/compat.h"
 #include "base/drv.h"
+#include "shared.h"
 
 static DECLARE_WAIT_QUEUE_HEAD(access_ended);
 
@@ -114,14 +115,30 @@ static bool is_device_file(const struct drm_gem_object *obj, const struct vm_are
 
 /* --------------------------------------------------------------- carveout */
 
+static vm_fault_t shared_fault(struct npu_bo *bo, u64 offset, struct vm_fault *vmf)
+{
+	/* The mapping keeps its file open. */
+	const struct drm_file *drm_file = vmf->vma->vm_file->private_data;
+	const struct npu_file *file = drm_file->driver_priv;
+
+	/* The page is inserted before the turn, if it is theirs now, can end. */
+	guard(mutex)(&bo->shared->lock);
+	if (bo->shared->open != file->client)
+		return VM_FAULT_SIGBUS;
+	return npumem_bank_fault(bo->bank, offset, vmf);
+}
+
 static vm_fault_t carveout_fault(struct vm_fault *vmf)
 {
 	struct npu_bo *bo = to_npumem_bo(vmf->vma->vm_private_data);
 	pgoff_t page = fault_page(vmf, &bo->shmem.base);
+	u64 offset = bo->range.node.start + ((u64)page << PAGE_SHIFT);
 
 	if (page >= bo->shmem.base.size >> PAGE_SHIFT)
 		return VM_FAULT_SIGBUS;
-	return npumem_bank_fault(bo->bank, bo->range.node.start + ((u64)page << PAGE_SHIFT), vmf);
+	if (bo->shared)
+		return shared_fault(bo, offset, vmf);
+	return npumem_bank_fault(bo->bank, offset, vmf);
 }
 
 static const struct vm_operations_struct carveout_vm_ops = {
@@ -154,6 +171,7 @@ static void carveout_free(struct drm_gem_object *obj)
 {
 	struct npu_bo *bo = to_npumem_bo(obj);
 
+	npumem_shared_destroy(bo->shared);
 	npumem_bank_free(bo->bank, &bo->range);
 	drm_gem_object_release(obj);
 	npumem_client_put(bo->client);
@@ -188,6 +206,23 @@ struct npu_bo *npumem_bo_create_carveout(struct npu_bank *bank, u64 size, struct
 	bo->client = npumem_client_get(client);
 	bo->shmem.base.funcs = &carveout_funcs;
 	drm_gem_private_object_init(&bank->dev->drm, &bo->shmem.base, size);
+	return bo;
+}
+
+struct npu_bo *npumem_bo_create_shared(struct npu_bank *bank, u64 size, struct npu_client *client)
+{
+	struct npu_bo *bo = npumem_bo_create_carveout(bank, size, client);
+	struct npu_shared *shared;
+
+	if (IS_ERR(bo))
+		return bo;
+	shared = npumem_shared_create(bo);
+	if (IS_ERR(shared)) {
+		npumem_bo_put(bo);
+		return ERR_CAST(shared);
+	}
+	bo->shared = shared;
+	bo->arena = true;
 	return bo;
 }
 
@@ -322,12 +357,25 @@ static struct npu_bo *bo_create_system(struct npu_device *dev, u64 size, struct 
 
 /* ----------------------------------------------------------------- ioctls */
 
+static struct npu_bo *bo_create_in_bank(struct npu_device *dev,
+					const struct drm_npumem_bo_create *args,
+					struct npu_client *client)
+{
+	struct npu_bank *bank = npumem_bank_lookup(dev, args->bank);
+
+	if (!bank)
+		return ERR_PTR(
+			npumem_refuse(&dev->drm, -EINVAL, "BO_CREATE: no bank %u", args->bank));
+	if (args->flags == NPUMEM_BO_SHARED)
+		return npumem_bo_create_shared(bank, args->size, client);
+	return npumem_bo_create_carveout(bank, args->size, client);
+}
+
 int npumem_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct npu_device *dev = to_npumem(drm);
 	struct npu_file *priv = file->driver_priv;
 	struct drm_npumem_bo_create *args = data;
-	struct npu_bank *bank;
 	struct npu_bo *bo;
 	int err;
 
@@ -336,10 +384,8 @@ int npumem_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *
 				     args->pad);
 	switch (args->flags) {
 	case NPUMEM_BO_CARVEOUT:
-		bank = npumem_bank_lookup(dev, args->bank);
-		if (!bank)
-			return npumem_refuse(drm, -EINVAL, "BO_CREATE: no bank %u", args->bank);
-		bo = npumem_bo_create_carveout(bank, args->size, priv->client);
+	case NPUMEM_BO_SHARED:
+		bo = bo_create_in_bank(dev, args, priv->client);
 		break;
 	case NPUMEM_BO_SYSTEM:
 		if (args->bank)

@@ -14,7 +14,8 @@
  * struct npu_bo - buffer object
  * @shmem: base. For a BO in the carveout only its GEM object is used
  * @bank: bank of a carveout BO, NULL for system memory and imported dma-bufs
- * @arena: it was made as the arena of a run, and stays one
+ * @arena: it was made as an arena, and stays one
+ * @shared: line for a shared arena, else NULL
  * @host: 1 while it is a run's host BO, or the window of an engine in a process
  * @client: of the file that created it, to know that file by; referenced. NULL if imported
  * @accesses: number of SUBMITs that access it by the CPU, if it is imported
@@ -26,6 +27,7 @@ struct npu_bo {
 	struct drm_gem_shmem_object shmem;
 	struct npu_bank *bank;
 	bool arena;
+	struct npu_shared *shared;
 	atomic_t host;
 	struct npu_client *client;
 	atomic_t accesses;
@@ -47,6 +49,8 @@ void npumem_bo_init(void); /* at module init */
  */
 struct npu_bo *npumem_bo_create_carveout(struct npu_bank *bank, u64 size,
 					 struct npu_client *client);
+/* The same for an arena that runs take turns with. */
+struct npu_bo *npumem_bo_create_shared(struct npu_bank *bank, u64 size, struct npu_client *client);
 
 static inline void npumem_bo_put(struct npu_bo *bo)
 {

@@ -163,10 +163,10 @@ struct npu_bank *npumem_bank_lookup(struct npu_device *dev, u32 index)
 	return dev->banks[array_index_nospec(index, dev->bank_count)];
 }
 
-/* Fill with zeroes in pieces: a bank may have gigabytes, and unbind waits for each piece. */
-static int bank_scrub(struct npu_bank *bank, u64 start, u64 size)
+/* In pieces: a bank may have gigabytes, and unbind waits for each piece. */
+int npumem_bank_scrub(struct npu_bank *bank, const struct npu_range *range)
 {
-	u64 done, step;
+	u64 done, step, start = range->node.start, size = range->node.size;
 	int idx;
 
 	for (done = 0; done < size; done += step) {
@@ -251,7 +251,7 @@ int npumem_bank_alloc(struct npu_bank *bank, struct npu_range *range, u64 size,
 	}
 	if (err)
 		return err;
-	err = bank_scrub(bank, range->node.start, size);
+	err = npumem_bank_scrub(bank, range);
 	if (err)
 		npumem_bank_free(bank, range);
 	return err;

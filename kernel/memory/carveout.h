@@ -79,6 +79,8 @@ struct npu_bank *npumem_bank_lookup(struct npu_device *dev, u32 index);
 int npumem_bank_alloc(struct npu_bank *bank, struct npu_range *range, u64 size,
 		      struct npu_client *client);
 void npumem_bank_free(struct npu_bank *bank, struct npu_range *range);
+/* Fill a range with zeroes. -ENODEV: the device is gone; -EINTR: a fatal signal came. */
+int npumem_bank_scrub(struct npu_bank *bank, const struct npu_range *range);
 
 /* Map one page of the bank into a VM_PFNMAP vma; offset is in bytes. */
 vm_fault_t npumem_bank_fault(struct npu_bank *bank, u64 offset, struct vm_fault *vmf);

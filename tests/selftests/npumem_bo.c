@@ -148,6 +148,8 @@ TEST_F(bo, create_bad_arguments)
 		{ "pad", { .size = 1, .pad = 1 } },
 		{ "unknown flag", { .size = 1, .flags = 1u << 31 } },
 		{ "both kinds", { .size = 1, .flags = NPUMEM_BO_CARVEOUT | NPUMEM_BO_SYSTEM } },
+		{ "carveout and shared",
+		  { .size = 1, .flags = NPUMEM_BO_CARVEOUT | NPUMEM_BO_SHARED } },
 		{ "no such bank", { .size = 1, .bank = 0xfffffff0 } },
 	};
 	struct drm_npumem_bo_create args;

@@ -104,7 +104,7 @@ TEST_F(run, create_bad_arguments)
 	} cases[] = {
 		{ "plan", { .plan = 0x7fffffff }, -ENOENT },
 		{ "bank", { .bank = 0x7fffffff }, -EINVAL },
-		{ "flags", { .flags = 1 }, -EINVAL },
+		{ "flags", { .flags = NPUMEM_RUN_CREATE_SHARED << 1 }, -EINVAL },
 		{ "pad", { .pad = 1 }, -EINVAL },
 		{ "priority", { .priority = 3 }, -EINVAL },
 		{ "host_bo", { .host_bo = 0x7fffffff }, -EINVAL },

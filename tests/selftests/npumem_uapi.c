@@ -108,7 +108,7 @@ TEST_F(uapi, arguments_in_memory_that_is_not_mapped)
 		DRM_IOCTL_NPUMEM_RUN_CREATE,	 DRM_IOCTL_NPUMEM_RUN_BIND,
 		DRM_IOCTL_NPUMEM_RUN_RESET,	 DRM_IOCTL_NPUMEM_RUN_DESTROY,
 		DRM_IOCTL_NPUMEM_SUBMIT,	 DRM_IOCTL_NPUMEM_RUN_QUERY,
-		DRM_IOCTL_NPUMEM_ENGINE_ATTACH,
+		DRM_IOCTL_NPUMEM_ENGINE_ATTACH,	 DRM_IOCTL_NPUMEM_RUN_TURN,
 	};
 	unsigned int i;
 
@@ -125,7 +125,7 @@ TEST_F(uapi, ioctl_numbers_that_do_not_exist)
 	uint64_t args[32] = { 0 };
 	unsigned int nr;
 
-	for (nr = DRM_NPUMEM_ENGINE_ATTACH + 1; nr < DRM_COMMAND_END - DRM_COMMAND_BASE; nr++)
+	for (nr = DRM_NPUMEM_RUN_TURN + 1; nr < DRM_COMMAND_END - DRM_COMMAND_BASE; nr++)
 		EXPECT_EQ(-EINVAL, npu_ioctl(self->fd,
 					     _IOC(_IOC_READ | _IOC_WRITE, DRM_IOCTL_BASE,
 						  DRM_COMMAND_BASE + nr, 64),

@@ -62,7 +62,10 @@ static int find_engine(int fd, uint32_t *engine)
 /* Make what a world consists of, in order; what has been made stands in it, also on failure. */
 static int world_make(struct world *w, const struct model *m)
 {
-	struct drm_npumem_run_create run = { 0 };
+	struct drm_npumem_run_create run = {
+		.flags = w->shared ? NPUMEM_RUN_CREATE_SHARED : 0,
+		.arena_bo = w->arena_bo,
+	};
 	struct blob graph = model_graph(m), plan = model_plan(m);
 	int err;
 
@@ -105,6 +108,40 @@ int world_open(struct world *w, int fd, const struct model *m)
 	return err;
 }
 
+int world_open_shared(struct world *w, int fd, const struct model *m, uint32_t bo)
+{
+	int err;
+
+	*w = (struct world){ .fd = fd, .arena_size = m->info.arena_size };
+	w->shared = true;
+	w->arena_bo = bo;
+	err = world_make(w, m);
+	if (err)
+		world_close(w);
+	return err;
+}
+
+static int turn(const struct world *w, uint32_t flags, int64_t deadline_ns)
+{
+	struct drm_npumem_run_turn args = {
+		.run = w->run,
+		.flags = flags,
+		.deadline_ns = deadline_ns,
+	};
+
+	return npu_ioctl(w->fd, DRM_IOCTL_NPUMEM_RUN_TURN, &args);
+}
+
+int world_begin(const struct world *w, int64_t deadline_ns)
+{
+	return turn(w, NPUMEM_TURN_BEGIN, deadline_ns);
+}
+
+int world_end(const struct world *w)
+{
+	return turn(w, NPUMEM_TURN_END, 0);
+}
+
 int world_destroy(int fd, unsigned long request, uint32_t handle)
 {
 	struct drm_npumem_handle args = { .handle = handle };
@@ -116,7 +153,7 @@ void world_close(struct world *w)
 {
 	if (w->arena)
 		munmap(w->arena, w->arena_size);
-	if (w->arena_bo)
+	if (w->arena_bo && !w->shared)
 		npu_bo_close(w->fd, w->arena_bo);
 	if (w->host)
 		munmap(w->host, w->host_size);

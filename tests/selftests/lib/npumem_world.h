@@ -11,6 +11,7 @@
 /*
  * struct world - graph, plan and run of one model, on one open file
  * @arena: mapped, @arena_size bytes
+ * @shared: @arena_bo is a shared arena, whose handle is the caller's
  * @host: mapped, @host_size bytes of @host_bo; NULL and 0 if the plan has no transfers
  * @engine: index of an engine that carries out transfers: "sim", if nothing else is there
  */
@@ -22,6 +23,7 @@ struct world {
 	uint32_t arena_bo;
 	uint8_t *arena;
 	size_t arena_size;
+	bool shared;
 	uint32_t host_bo;
 	uint8_t *host;
 	size_t host_size;
@@ -33,6 +35,11 @@ int world_graph(int fd, const struct blob *blob, uint32_t *handle);
 int world_plan(int fd, uint32_t graph, const struct blob *blob, uint32_t *handle);
 /* Likewise; what has been made is given back if something fails, and nothing is to be closed. */
 int world_open(struct world *w, int fd, const struct model *m);
+/* The same with a shared arena, which is mapped, though its bytes are there in a turn only. */
+int world_open_shared(struct world *w, int fd, const struct model *m, uint32_t bo);
+/* RUN_TURN: waits for it until a deadline; ends it. */
+int world_begin(const struct world *w, int64_t deadline_ns);
+int world_end(const struct world *w);
 /* Gives back everything but the file. */
 void world_close(struct world *w);
 
