@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "pack/base/run.h"
+#include "pack/base/call.h"
 
 /*
  * Makes quick packings, unless there is an incumbent, and then runs the search that suits the

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "pack/base/run.h"
+#include "pack/base/call.h"
 
 /*
  * struct npuplan_planner - one named algorithm: a planner, a packer, or both

@@ -2,7 +2,7 @@
 /* Checks that a packing is valid. This knows nothing of how packings are found. */
 #include <string.h>
 
-#include "run.h"
+#include "call.h"
 #include "sections.h"
 #include "sized.h"
 

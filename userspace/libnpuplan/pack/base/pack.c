@@ -2,7 +2,7 @@
 /* npuplan_pack_by(): checks the problem, runs a packer, and checks the packing that it found. */
 #include <string.h>
 
-#include "run.h"
+#include "call.h"
 #include "sections.h"
 
 #define MAX_BYTES (1ull << 62)

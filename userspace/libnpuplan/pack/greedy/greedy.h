@@ -2,7 +2,7 @@
 /* Packers that place one item after another and move none again. */
 #pragma once
 
-#include "pack/base/run.h"
+#include "pack/base/call.h"
 
 /* First fit in one order (enum npuplan_order), best fit, and the best of them all (greedy.c). */
 int npuplan_pack_first_fit(struct npuplan_pack *run, int order);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "alive.h"
-#include "pack/base/units.h"
+#include "pack/base/granules.h"
 
 /* Pack many items with conflicts by overlap; @exact packs a few of them (large.c). */
 int npuplan_pack_large(struct npuplan_pack *run, npuplan_pack_fn *exact);

@@ -2,7 +2,7 @@
 /* The published packer Shared Objects of Pisarchyk & Lee (arXiv 2001.03288). */
 #pragma once
 
-#include "pack/base/run.h"
+#include "pack/base/call.h"
 
 /** enum npuplan_objects_rule - Pisarchyk & Lee's strategies for Shared Objects */
 enum npuplan_objects_rule {

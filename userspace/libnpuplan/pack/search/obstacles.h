@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "pack/base/units.h"
+#include "pack/base/granules.h"
 
 /*
  * struct npuplan_obstacle - units [low, high) that are taken; @above: units taken by it and all

@@ -18,7 +18,7 @@
  */
 #pragma once
 
-#include "pack/base/units.h"
+#include "pack/base/granules.h"
 
 /*
  * enum npuplan_section_rule - at which section to branch: the one where the number named here is

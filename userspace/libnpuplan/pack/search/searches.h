@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "pack/base/run.h"
+#include "pack/base/call.h"
 
 /*
  * The valley packer in one mode, or the best of all modes if @mode is NPUPLAN_VALLEY_MODES; it

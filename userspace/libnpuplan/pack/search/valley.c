@@ -6,7 +6,7 @@
  * of thousands of them. On layered networks it is near perfect.
  */
 #include "base/queue.h"
-#include "pack/base/units.h"
+#include "pack/base/granules.h"
 #include "searches.h"
 
 #define NONE	  UINT32_MAX

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "runs.h"
+#include "staircases.h"
 
 /* struct npuplan_intervals - a list of intervals that grows */
 struct npuplan_intervals {

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "segments.h"
+#include "fusions.h"
 
 /* Bytes of weights that stay on chip while a segment runs, if the user does not say how many. */
 #define NPUPLAN_TILESCHED_RESIDENT  262144ull

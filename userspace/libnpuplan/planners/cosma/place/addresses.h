@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "planners/cosma/model/run.h"
+#include "planners/cosma/model/call.h"
 #include "planners/cosma/model/stays.h"
 
 /* cosma_addresses() - place stays

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "planners/cosma/model/run.h"
+#include "planners/cosma/model/call.h"
 #include "planners/cosma/model/stays.h"
 
 /** enum cosma_outcome - how a search ended */

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "planners/cosma/bound/bounds.h"
-#include "planners/cosma/model/run.h"
+#include "planners/cosma/model/call.h"
 #include "planners/cosma/model/stays.h"
 
 /*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runs.h"
+#include "staircases.h"
 
 #include <stdlib.h>
 

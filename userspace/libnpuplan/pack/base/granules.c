@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "units.h"
+#include "granules.h"
 
 /* Find the unit (see the header), and set the sizes, rounded up but not yet divided. */
 static void find_unit(struct npuplan_units *units, const struct npuplan_pack *run)

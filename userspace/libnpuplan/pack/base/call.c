@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The run of a packer, which offers it the packings that it finds and asks it whether to go on. */
-#include "run.h"
+#include "call.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "segments.h"
+#include "fusions.h"
 
 #include <stdlib.h>
 #include <string.h>

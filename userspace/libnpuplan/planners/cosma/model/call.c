@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The limits of one call, and what its caller is told. */
-#include "run.h"
+#include "call.h"
 
 void cosma_run_start(struct cosma_run *run, const struct cosma_settings *options)
 {

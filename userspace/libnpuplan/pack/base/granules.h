@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "run.h"
+#include "call.h"
 #include "sections.h"
 
 /*
