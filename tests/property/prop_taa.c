@@ -157,14 +157,14 @@ static void check_displacements(uint64_t *intervals)
 	struct npuplan_intervals list = { 0 };
 	size_t listed;
 	struct bytes tensors[2];
-	struct npuplan_runs runs;
+	struct npuplan_staircases staircases;
 
 	for (uint32_t i = 0; i < 2; i++) {
 		draw(0, 1) ? random_layout(&tensors[i]) : random_versions(&tensors[i]);
 		add_atoms(&live, i, &tensors[i]);
 	}
-	if (npuplan_runs_init(&runs, &live, items, 2) ||
-	    npuplan_displacements(&runs, 0, 1, &list, &listed))
+	if (npuplan_staircases_init(&staircases, &live, items, 2) ||
+	    npuplan_displacements(&staircases, 0, 1, &list, &listed))
 		fail("out of memory");
 	for (int64_t d = -(int64_t)tensors[1].size - 1; d <= (int64_t)tensors[0].size + 1; d++) {
 		bool forbidden = false;
@@ -179,7 +179,7 @@ static void check_displacements(uint64_t *intervals)
 			fail("intervals %zu and %zu overlap", k - 1, k);
 	*intervals += list.count;
 	free(list.at);
-	npuplan_runs_fini(&runs);
+	npuplan_staircases_fini(&staircases);
 }
 
 /* --------------------------------------------------------- random tiled chains */

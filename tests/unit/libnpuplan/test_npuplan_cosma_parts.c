@@ -389,13 +389,13 @@ TEST(windows)
 	struct cosma_query query = { .budget = 24, .upper = INT64_MAX / 2, .beam_width = 4 };
 	struct cosma_path path;
 	struct cosma_model model;
-	struct cosma_run run;
+	struct cosma_call call;
 	int64_t least, bound, unused;
 
 	model_of(&model, graph);
-	cosma_run_start(&run, &options);
+	cosma_call_start(&call, &options);
 	query.model = &model;
-	assert_int_equal(cosma_search(&query, &run, &path, &bound), COSMA_SOLVED);
+	assert_int_equal(cosma_search(&query, &call, &path, &bound), COSMA_SOLVED);
 	least = path.cost;
 	assert_int_equal(bound, least);
 	/* In each block but the first, whose t has a host copy, t is away while b is made. */
@@ -413,19 +413,19 @@ TEST(windows)
 			assert_true(size[w] <= 2 * low && (size[w] >= low || w + 1 == count));
 		query.window = window;
 		query.state_limit = 1000;
-		assert_int_equal(cosma_windows_bound(&query, count, &run, &bound), 0);
+		assert_int_equal(cosma_windows_bound(&query, count, &call, &bound), 0);
 		assert_true(bound <= least);
 		query.state_limit = 0;
-		assert_int_equal(cosma_search(&query, &run, &path, &unused), COSMA_FOUND);
+		assert_int_equal(cosma_search(&query, &call, &path, &unused), COSMA_FOUND);
 		assert_true(path.cost >= least);
 		cosma_path_fini(&path);
 	}
 	/* One window is the whole. */
 	memset(window, 0, sizeof(window));
-	assert_int_equal(cosma_windows_bound(&query, 1, &run, &bound), 0);
+	assert_int_equal(cosma_windows_bound(&query, 1, &call, &bound), 0);
 	assert_int_equal(bound, least);
 	cosma_model_fini(&model);
-	cosma_run_end(&run);
+	cosma_call_end(&call);
 }
 
 /* With room enough residual blocks run at once, all of them; else nothing does. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Forbidden displacements of live ranges by hand: runs, repetitions, versions, limits. */
+/* Forbidden displacements of live ranges by hand: staircases, repetitions, versions, limits. */
 #include "npuplan_build.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@ struct fixture {
 	struct npuplan_atom atoms[MAX_ATOMS];
 	struct npuplan_liveness live;
 	struct npuplan_item items[2];
-	struct npuplan_runs runs;
+	struct npuplan_staircases staircases;
 };
 
 static void put(struct fixture *f, uint32_t tensor, uint64_t first, uint64_t length, uint32_t start,
@@ -35,7 +35,7 @@ static void cut(struct fixture *f)
 		item->start = atom->start < item->start ? atom->start : item->start;
 		item->end = atom->end > item->end ? atom->end : item->end;
 	}
-	assert_int_equal(npuplan_runs_init(&f->runs, &f->live, f->items, 2), 0);
+	assert_int_equal(npuplan_staircases_init(&f->staircases, &f->live, f->items, 2), 0);
 }
 
 /* Check that F(0, 1) is @expected, which are pairs of low and high. */
@@ -44,14 +44,14 @@ static void forbids(struct fixture *f, const int64_t *expected, size_t count)
 	struct npuplan_intervals list = { 0 };
 	size_t listed;
 
-	assert_int_equal(npuplan_displacements(&f->runs, 0, 1, &list, &listed), 0);
+	assert_int_equal(npuplan_displacements(&f->staircases, 0, 1, &list, &listed), 0);
 	assert_int_equal(list.count, count);
 	for (size_t i = 0; i < count; i++) {
 		assert_int_equal(list.at[i].low, expected[2 * i]);
 		assert_int_equal(list.at[i].high, expected[2 * i + 1]);
 	}
 	free(list.at);
-	npuplan_runs_fini(&f->runs);
+	npuplan_staircases_fini(&f->staircases);
 }
 
 TEST(whole)
@@ -78,7 +78,7 @@ TEST(rows)
 	for (uint32_t k = 0; k < 4; k++)
 		put(&f, 1, 4 * k, 4, 2 * k + 2, 9);
 	cut(&f);
-	assert_int_equal(f.runs.run_count, 2);
+	assert_int_equal(f.staircases.staircase_count, 2);
 	/* d = 0 is free, and so is all below it. */
 	forbids(&f, (int64_t[]){ 0, 16 }, 1);
 }
@@ -98,7 +98,7 @@ TEST(gap)
 }
 
 /*
- * Three channels of two rows each (NCHW): one run, three times; and with another
+ * Three channels of two rows each (NCHW): one staircase, three times; and with another
  * distance on the other side nine displacements, of which some are the same.
  */
 TEST(repeated)
@@ -114,9 +114,9 @@ TEST(repeated)
 		put(&same, 1, 10 * c + 1, 9, 4, 9);
 	}
 	cut(&same);
-	assert_int_equal(same.runs.run_count, 2);
-	assert_int_equal(same.runs.runs[0].repeat, 3);
-	assert_int_equal(same.runs.runs[0].stride, 10);
+	assert_int_equal(same.staircases.staircase_count, 2);
+	assert_int_equal(same.staircases.staircases[0].repeat, 3);
+	assert_int_equal(same.staircases.staircases[0].stride, 10);
 	/* Once (0, 10); five distances apart: 10 itself is free, as are its like. */
 	forbids(&same, (int64_t[]){ -20, -10, -10, 0, 0, 10, 10, 20, 20, 30 }, 5);
 
@@ -125,11 +125,11 @@ TEST(repeated)
 	for (uint32_t c = 0; c < 2; c++)
 		put(&other, 1, 7 * c, 1, 0, 1);
 	cut(&other);
-	assert_int_equal(other.runs.run_count, 2);
+	assert_int_equal(other.staircases.staircase_count, 2);
 	forbids(&other, (int64_t[]){ -8, -6, -1, 1, 2, 4, 9, 11 }, 4);
 }
 
-/* Versions of the same bytes, cut differently, each with a run of its own. */
+/* Versions of the same bytes, cut differently, each with a staircase of its own. */
 TEST(versions)
 {
 	struct fixture f = { 0 };
@@ -140,7 +140,7 @@ TEST(versions)
 	put(&f, 1, 0, 4, 1, 2);
 	put(&f, 1, 4, 4, 6, 7);
 	cut(&f);
-	assert_int_equal(f.runs.run_start[1], 2);
+	assert_int_equal(f.staircases.staircase_start[1], 2);
 	forbids(&f, (int64_t[]){ -4, 4 }, 1);
 }
 
@@ -148,13 +148,13 @@ TEST(too_many)
 {
 	/* 3000 times 3000 repetitions at distances without a common measure. */
 	struct npuplan_atom atoms[] = { { 0, 1, 0, 0, 1 }, { 0, 1, 1, 0, 1 } };
-	struct npuplan_run run[] = { { 0, 1, 3000, 1000003 }, { 1, 1, 3000, 1000033 } };
+	struct npuplan_staircase staircase[] = { { 0, 1, 3000, 1000003 }, { 1, 1, 3000, 1000033 } };
 	uint32_t start[] = { 0, 1, 2 };
-	struct npuplan_runs runs = { atoms, run, start, 2, 2 };
+	struct npuplan_staircases staircases = { atoms, staircase, start, 2, 2 };
 	struct npuplan_intervals list = { 0 };
 	size_t listed;
 
-	assert_int_equal(npuplan_displacements(&runs, 0, 1, &list, &listed), -E2BIG);
+	assert_int_equal(npuplan_displacements(&staircases, 0, 1, &list, &listed), -E2BIG);
 	free(list.at);
 }
 
@@ -201,7 +201,7 @@ TEST(conflicts)
 	assert_int_equal(conflicts_of(&f, &conflicts), 0);
 	assert_int_equal(conflicts.peer_start[2], 0);
 	npuplan_conflicts_fini(&conflicts);
-	npuplan_runs_fini(&f.runs);
+	npuplan_staircases_fini(&f.staircases);
 }
 
 /* More intervals than are listed: the pair is taken as whole tensors. */

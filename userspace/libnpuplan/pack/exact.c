@@ -14,31 +14,31 @@
 /* Rounds of squeaky wheel optimisation before the search, if conflicts are listed. */
 #define SQUEAKY_ROUNDS 16
 
-int npuplan_pack_exact(struct npuplan_pack *run, int unused)
+int npuplan_pack_exact(struct npuplan_pack *call, int unused)
 {
-	bool large = run->problem->item_count > LARGE;
+	bool large = call->problem->item_count > LARGE;
 	int err = 0;
 
 	/*
 	 * With many items, one quick packing of each kind comes first, and then what improves
 	 * these.
 	 */
-	if (run->problem->conflicts)
-		err = npuplan_pack_clique_bound(run);
-	else if (!npuplan_any_fixed(run->problem->items, run->problem->item_count))
-		err = npuplan_pack_valley(run, large ? NPUPLAN_VALLEY_AREA : NPUPLAN_VALLEY_MODES);
-	if (large && !err && !npuplan_pack_over(run))
-		err = npuplan_pack_first_fit(run, NPUPLAN_BY_SIZE_DURATION);
-	if (large && !run->problem->conflicts && !err && !npuplan_pack_over(run))
-		return npuplan_pack_large(run, npuplan_pack_exact);
-	if (!err && !npuplan_pack_over(run))
-		err = npuplan_pack_best_greedy(run, 0);
-	if (err || npuplan_pack_over(run))
+	if (call->problem->conflicts)
+		err = npuplan_pack_clique_bound(call);
+	else if (!npuplan_any_fixed(call->problem->items, call->problem->item_count))
+		err = npuplan_pack_valley(call, large ? NPUPLAN_VALLEY_AREA : NPUPLAN_VALLEY_MODES);
+	if (large && !err && !npuplan_pack_over(call))
+		err = npuplan_pack_first_fit(call, NPUPLAN_BY_SIZE_DURATION);
+	if (large && !call->problem->conflicts && !err && !npuplan_pack_over(call))
+		return npuplan_pack_large(call, npuplan_pack_exact);
+	if (!err && !npuplan_pack_over(call))
+		err = npuplan_pack_best_greedy(call, 0);
+	if (err || npuplan_pack_over(call))
 		return err;
-	if (!run->problem->conflicts)
-		return npuplan_pack_portfolio(run);
-	err = npuplan_pack_squeaky(run, SQUEAKY_ROUNDS);
-	return err || npuplan_pack_over(run) ? err : npuplan_pack_disjunctive(run);
+	if (!call->problem->conflicts)
+		return npuplan_pack_portfolio(call);
+	err = npuplan_pack_squeaky(call, SQUEAKY_ROUNDS);
+	return err || npuplan_pack_over(call) ? err : npuplan_pack_disjunctive(call);
 }
 
 int npuplan_pack_exactly(const struct npuplan_pack_problem *problem,

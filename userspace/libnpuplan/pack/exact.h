@@ -11,7 +11,7 @@
  * Makes quick packings, unless there is an incumbent, and then runs the search that suits the
  * conflicts. Its type is npuplan_pack_fn.
  */
-int npuplan_pack_exact(struct npuplan_pack *run, int unused);
+int npuplan_pack_exact(struct npuplan_pack *call, int unused);
 
 /* npuplan_pack() with this packer, whatever options->packer says. */
 int npuplan_pack_exactly(const struct npuplan_pack_problem *problem,

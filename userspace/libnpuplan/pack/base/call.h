@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A run of the packing core is one call of npuplan_pack(). The packer is given the run, offers it
- * each packing that it finds, and raises its lower bound as it proves more. The run keeps the best
+ * A call of the packing core is one of npuplan_pack(). The packer is given the call, offers it
+ * each packing that it finds, and raises its lower bound as it proves more. The call keeps the best
  * packing and knows when to stop.
  */
 #pragma once
@@ -10,7 +10,7 @@
 #include "base/internal.h"
 
 struct npuplan_pack;
-typedef int npuplan_pack_fn(struct npuplan_pack *run, int argument);
+typedef int npuplan_pack_fn(struct npuplan_pack *call, int argument);
 
 /**
  * struct npuplan_packer - an algorithm that places items, with what it begins with
@@ -37,9 +37,9 @@ struct npuplan_packer {
  * @top: top of the best packing; UINT64_MAX: there is none yet
  * @lower_bound: bytes below which no packing is, as proved so far
  * @infeasible: it is proved that the fixed offsets cannot be kept
- * @effort: limit of work, deadline and the caller, who may end the run
- * @memory_ended: the limit of memory has ended the run
- * @packer: the packer that is run
+ * @effort: limit of work, deadline and the caller, who may end the call
+ * @memory_ended: the limit of memory has ended the call
+ * @packer: the packer that is called
  */
 struct npuplan_pack {
 	const struct npuplan_pack_problem *problem;
@@ -68,16 +68,16 @@ int npuplan_pack_by(const struct npuplan_packer *packer, const struct npuplan_pa
 		    struct npuplan_pack_result *result, struct npuplan_error *error);
 
 /* Keep a packing if it is lower than the best one so far. */
-void npuplan_pack_offer(struct npuplan_pack *run, const uint64_t *offsets);
+void npuplan_pack_offer(struct npuplan_pack *call, const uint64_t *offsets);
 /* Note that no packing is lower than @bound. */
-void npuplan_pack_prove(struct npuplan_pack *run, uint64_t bound);
+void npuplan_pack_prove(struct npuplan_pack *call, uint64_t bound);
 /*
  * Whether the packer is to end, since it has reached the bound or the capacity, or since it may not
  * go on. This looks at the clock.
  */
-bool npuplan_pack_over(struct npuplan_pack *run);
+bool npuplan_pack_over(struct npuplan_pack *call);
 /*
  * Whether the packer may not go on: by its limit of work, the deadline or the caller. This looks at
  * the clock.
  */
-bool npuplan_pack_stopped(struct npuplan_pack *run);
+bool npuplan_pack_stopped(struct npuplan_pack *call);

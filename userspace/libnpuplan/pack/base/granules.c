@@ -2,15 +2,15 @@
 #include "granules.h"
 
 /* Find the unit (see the header), and set the sizes, rounded up but not yet divided. */
-static void find_unit(struct npuplan_units *units, const struct npuplan_pack *run)
+static void find_unit(struct npuplan_units *units, const struct npuplan_pack *call)
 {
 	const struct npuplan_item *items = units->problem->items;
 	uint32_t n = units->problem->item_count;
 	uint64_t least = UINT32_MAX, most = 1;
 
 	for (uint32_t i = 0; i < n; i++) {
-		least = run->alignments[i] < least ? run->alignments[i] : least;
-		most = run->alignments[i] > most ? run->alignments[i] : most;
+		least = call->alignments[i] < least ? call->alignments[i] : least;
+		most = call->alignments[i] > most ? call->alignments[i] : most;
 	}
 	units->unit = 0;
 	for (uint32_t i = 0; i < n; i++) {
@@ -32,9 +32,9 @@ static void find_unit(struct npuplan_units *units, const struct npuplan_pack *ru
 		units->unit = 1;
 }
 
-int npuplan_units_init(struct npuplan_units *units, const struct npuplan_pack *run)
+int npuplan_units_init(struct npuplan_units *units, const struct npuplan_pack *call)
 {
-	const struct npuplan_pack_problem *problem = run->problem;
+	const struct npuplan_pack_problem *problem = call->problem;
 	size_t n = problem->item_count;
 
 	*units = (struct npuplan_units){ .problem = problem };
@@ -48,10 +48,10 @@ int npuplan_units_init(struct npuplan_units *units, const struct npuplan_pack *r
 		npuplan_units_fini(units);
 		return -ENOMEM;
 	}
-	find_unit(units, run);
+	find_unit(units, call);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct npuplan_item *item = &problem->items[i];
-		uint64_t align = run->alignments[i];
+		uint64_t align = call->alignments[i];
 
 		units->size[i] /= (int64_t)units->unit;
 		units->align[i] = units->unit % align ? (int64_t)(align / units->unit) : 1;
@@ -107,10 +107,10 @@ uint64_t npuplan_units_top_to(const struct npuplan_units *units, uint64_t top)
 	return base - units->unit + units->residues[units->residue_count - 1];
 }
 
-void npuplan_units_offer(const struct npuplan_units *units, struct npuplan_pack *run,
+void npuplan_units_offer(const struct npuplan_units *units, struct npuplan_pack *call,
 			 const int64_t *at)
 {
 	for (uint32_t i = 0; i < units->problem->item_count; i++)
 		units->offsets[i] = (uint64_t)at[i] * units->unit;
-	npuplan_pack_offer(run, units->offsets);
+	npuplan_pack_offer(call, units->offsets);
 }

@@ -38,8 +38,8 @@ struct npuplan_units {
 	struct npuplan_pool pool;
 };
 
-/* Convert the problem of a run. The caller calls npuplan_units_fini() in any case. -ENOMEM. */
-int npuplan_units_init(struct npuplan_units *units, const struct npuplan_pack *run);
+/* Convert the problem of a call. The caller calls npuplan_units_fini() in any case. -ENOMEM. */
+int npuplan_units_init(struct npuplan_units *units, const struct npuplan_pack *call);
 void npuplan_units_fini(struct npuplan_units *units);
 
 /** npuplan_units_bound() - find the most units that live in one section, as a top in bytes */
@@ -52,6 +52,6 @@ int npuplan_units_bound(const struct npuplan_units *units, uint64_t *top);
 uint64_t npuplan_units_top_from(const struct npuplan_units *units, uint64_t top);
 uint64_t npuplan_units_top_to(const struct npuplan_units *units, uint64_t top);
 
-/* Offer a packing in units to a run. */
-void npuplan_units_offer(const struct npuplan_units *units, struct npuplan_pack *run,
+/* Offer a packing in units to a call. */
+void npuplan_units_offer(const struct npuplan_units *units, struct npuplan_pack *call,
 			 const int64_t *at);

@@ -44,19 +44,19 @@ static int check_problem(const struct npuplan_pack_problem *problem, struct npup
  * The lower bound to begin with: the most bytes that live at once, the largest item, and the
  * highest end of a fixed one.
  */
-static int first_bound(struct npuplan_pack *run)
+static int first_bound(struct npuplan_pack *call)
 {
-	const struct npuplan_pack_problem *problem = run->problem;
+	const struct npuplan_pack_problem *problem = call->problem;
 	uint64_t most, *breadths;
 	int err;
 
-	run->lower_bound = problem->lower_bound;
+	call->lower_bound = problem->lower_bound;
 	for (uint32_t i = 0; i < problem->item_count; i++) {
 		const struct npuplan_item *item = &problem->items[i];
 		uint64_t end = item->size + (item->fixed ? item->fixed_offset : 0);
 
-		if (end > run->lower_bound)
-			run->lower_bound = end;
+		if (end > call->lower_bound)
+			call->lower_bound = end;
 	}
 	/*
 	 * Listed conflicts may let items share bytes though they live together, so the bytes that
@@ -67,49 +67,49 @@ static int first_bound(struct npuplan_pack *run)
 	breadths = npuplan_malloc(problem->item_count * sizeof(*breadths) + 1);
 	err = breadths ? npuplan_breadths(problem->items, problem->item_count, breadths, &most) :
 			 -ENOMEM;
-	if (!err && most > run->lower_bound)
-		run->lower_bound = most;
+	if (!err && most > call->lower_bound)
+		call->lower_bound = most;
 	npuplan_free(breadths);
 	return err;
 }
 
-static int start(struct npuplan_pack *run)
+static int start(struct npuplan_pack *call)
 {
-	const struct npuplan_pack_problem *problem = run->problem;
+	const struct npuplan_pack_problem *problem = call->problem;
 	size_t n = problem->item_count;
 
-	run->offsets = npuplan_pool_take(&run->pool, n, sizeof(*run->offsets));
-	run->alignments = npuplan_pool_take(&run->pool, n, sizeof(*run->alignments));
-	if (run->pool.failed)
+	call->offsets = npuplan_pool_take(&call->pool, n, sizeof(*call->offsets));
+	call->alignments = npuplan_pool_take(&call->pool, n, sizeof(*call->alignments));
+	if (call->pool.failed)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		run->alignments[i] = problem->items[i].align > problem->alignment ?
-					     problem->items[i].align :
-					     problem->alignment;
+		call->alignments[i] = problem->items[i].align > problem->alignment ?
+					      problem->items[i].align :
+					      problem->alignment;
 	if (problem->conflicts)
-		run->conflicts = *problem->conflicts;
+		call->conflicts = *problem->conflicts;
 	else
-		npuplan_conflicts_overlap(&run->conflicts, problem->items, problem->item_count);
-	if (run->packer->incumbent) {
-		run->top = run->packer->incumbent->top;
-		memcpy(run->offsets, run->packer->incumbent->offsets, n * sizeof(*run->offsets));
+		npuplan_conflicts_overlap(&call->conflicts, problem->items, problem->item_count);
+	if (call->packer->incumbent) {
+		call->top = call->packer->incumbent->top;
+		memcpy(call->offsets, call->packer->incumbent->offsets, n * sizeof(*call->offsets));
 	}
-	return first_bound(run);
+	return first_bound(call);
 }
 
-static uint32_t verdict(const struct npuplan_pack *run)
+static uint32_t verdict(const struct npuplan_pack *call)
 {
-	uint64_t capacity = run->problem->capacity;
+	uint64_t capacity = call->problem->capacity;
 
-	if (run->infeasible || (capacity && run->lower_bound > capacity))
+	if (call->infeasible || (capacity && call->lower_bound > capacity))
 		return NPUMEM_PLAN_STATUS_INFEASIBLE;
-	if (run->top == UINT64_MAX || (capacity && run->top > capacity))
+	if (call->top == UINT64_MAX || (capacity && call->top > capacity))
 		return NPUMEM_PLAN_STATUS_UNKNOWN;
-	return run->top <= run->lower_bound ? NPUMEM_PLAN_STATUS_OPTIMAL :
-					      NPUMEM_PLAN_STATUS_FEASIBLE;
+	return call->top <= call->lower_bound ? NPUMEM_PLAN_STATUS_OPTIMAL :
+						NPUMEM_PLAN_STATUS_FEASIBLE;
 }
 
-static int finish(struct npuplan_pack *run, uint64_t *offsets, struct npuplan_pack_result *result,
+static int finish(struct npuplan_pack *call, uint64_t *offsets, struct npuplan_pack_result *result,
 		  struct npuplan_error *error)
 {
 	struct npuplan_error wrong;
@@ -117,22 +117,22 @@ static int finish(struct npuplan_pack *run, uint64_t *offsets, struct npuplan_pa
 	int err;
 
 	*result = (struct npuplan_pack_result){
-		.top = run->problem->item_count ? UINT64_MAX : 0,
-		.lower_bound = run->lower_bound,
-		.work = run->work,
-		.status = verdict(run),
-		.memory_ended = run->memory_ended,
-		.seconds = npuplan_effort_seconds(&run->effort),
+		.top = call->problem->item_count ? UINT64_MAX : 0,
+		.lower_bound = call->lower_bound,
+		.work = call->work,
+		.status = verdict(call),
+		.memory_ended = call->memory_ended,
+		.seconds = npuplan_effort_seconds(&call->effort),
 	};
-	if (run->top == UINT64_MAX)
+	if (call->top == UINT64_MAX)
 		return 0;
-	memcpy(offsets, run->offsets, run->problem->item_count * sizeof(*offsets));
-	err = npuplan_pack_check(run->problem, offsets, &top, &wrong);
-	if (err || top != run->top || top < run->lower_bound)
+	memcpy(offsets, call->offsets, call->problem->item_count * sizeof(*offsets));
+	err = npuplan_pack_check(call->problem, offsets, &top, &wrong);
+	if (err || top != call->top || top < call->lower_bound)
 		return npuplan_fail(error, -ENOTRECOVERABLE,
 				    "defect of the packer: top %llu of %llu, lower bound %llu%s%s",
-				    (unsigned long long)run->top, (unsigned long long)top,
-				    (unsigned long long)run->lower_bound, err ? "; " : "",
+				    (unsigned long long)call->top, (unsigned long long)top,
+				    (unsigned long long)call->lower_bound, err ? "; " : "",
 				    err ? wrong.text : "");
 	result->top = top;
 	return 0;
@@ -142,7 +142,7 @@ int npuplan_pack_by(const struct npuplan_packer *packer, const struct npuplan_pa
 		    const struct npuplan_pack_options *options, uint64_t *offsets,
 		    struct npuplan_pack_result *result, struct npuplan_error *error)
 {
-	struct npuplan_pack run = {
+	struct npuplan_pack call = {
 		.problem = problem,
 		.options = options,
 		.packer = packer,
@@ -153,21 +153,21 @@ int npuplan_pack_by(const struct npuplan_packer *packer, const struct npuplan_pa
 
 	if (err)
 		return err;
-	run.effort =
+	call.effort =
 		npuplan_effort_begin(options->work_limit ? options->work_limit : NPUPLAN_PACK_WORK,
 				     options->deadline_seconds > 0 ? options->deadline_seconds : 0,
 				     options->progress, options->context);
 	if (options->memory_limit)
 		outer = npuplan_heap_use(&heap);
-	err = start(&run);
+	err = start(&call);
 	if (!err)
-		err = packer->pack(&run, packer->argument);
+		err = packer->pack(&call, packer->argument);
 	/*
 	 * The limit of memory ends the packer as the caller would: its best packing remains.
 	 * Checking it takes less memory, and is not limited.
 	 */
 	if (err == -ENOMEM && heap.refused) {
-		run.memory_ended = true;
+		call.memory_ended = true;
 		err = 0;
 	}
 	heap.limit = UINT64_MAX;
@@ -178,8 +178,8 @@ int npuplan_pack_by(const struct npuplan_packer *packer, const struct npuplan_pa
 	else if (err)
 		npuplan_fail(error, err, "packer '%s': %s", packer->name, strerror(-err));
 	else
-		err = finish(&run, offsets, result, error);
-	npuplan_pool_free(&run.pool);
+		err = finish(&call, offsets, result, error);
+	npuplan_pool_free(&call.pool);
 	if (options->memory_limit)
 		npuplan_heap_use(outer);
 	return err;

@@ -26,7 +26,7 @@
 #define MOST_PART    7
 
 /*
- * struct large - one run of the packer
+ * struct large - one call of the packer
  * @exact: the packer for the tight items, if they are few
  * @breadths: per item, its breadth; @most: the greatest of them
  * @part: the next aim is (gap >> part) below the best packing
@@ -34,7 +34,7 @@
  * @at: scratch array for a packing
  */
 struct large {
-	struct npuplan_pack *run;
+	struct npuplan_pack *call;
 	npuplan_pack_fn *exact;
 	struct npuplan_pool pool;
 	struct npuplan_units units;
@@ -49,10 +49,10 @@ struct large {
 
 static uint64_t aim(const struct large *large)
 {
-	const struct npuplan_pack *run = large->run;
-	uint64_t best = npuplan_units_top_to(&large->units, run->top - 1);
-	uint64_t capacity = run->problem->capacity;
-	uint64_t least = capacity > run->lower_bound ? capacity : run->lower_bound;
+	const struct npuplan_pack *call = large->call;
+	uint64_t best = npuplan_units_top_to(&large->units, call->top - 1);
+	uint64_t capacity = call->problem->capacity;
+	uint64_t least = capacity > call->lower_bound ? capacity : call->lower_bound;
 
 	if (best <= least)
 		return best;
@@ -65,26 +65,26 @@ static uint64_t aim(const struct large *large)
  */
 static int improve(struct large *large, bool windows, uint64_t work)
 {
-	struct npuplan_pack *run = large->run;
-	uint64_t end = run->work + work;
+	struct npuplan_pack *call = large->call;
+	uint64_t end = call->work + work;
 	int err = 0;
 
-	while (!npuplan_pack_over(run) && run->work < end) {
-		uint64_t top = aim(large), before = run->top;
+	while (!npuplan_pack_over(call) && call->work < end) {
+		uint64_t top = aim(large), before = call->top;
 
-		for (uint32_t i = 0; i < run->problem->item_count; i++)
-			large->at[i] = (int64_t)(run->offsets[i] / large->units.unit);
+		for (uint32_t i = 0; i < call->problem->item_count; i++)
+			large->at[i] = (int64_t)(call->offsets[i] / large->units.unit);
 		if (windows)
-			err = npuplan_refit_run(large->refit, large->at, top, work / 2, run);
+			err = npuplan_refit_run(large->refit, large->at, top, work / 2, call);
 		else
-			err = npuplan_repair_run(large->repair, large->at, top, work / 2, run);
+			err = npuplan_repair_run(large->repair, large->at, top, work / 2, call);
 		if (err == -ENOMEM)
 			return err;
 		/* Even if the aim was not reached, the packing may be lower than before. */
-		npuplan_units_offer(&large->units, run, large->at);
+		npuplan_units_offer(&large->units, call, large->at);
 		if (err == 1 && large->part > LEAST_PART)
 			large->part--;
-		else if (err != 1 && run->top == before)
+		else if (err != 1 && call->top == before)
 			large->part = large->part < MOST_PART ? large->part + 1 : LEAST_PART + 1;
 	}
 	return 0;
@@ -92,21 +92,21 @@ static int improve(struct large *large, bool windows, uint64_t work)
 
 static int rounds(struct large *large)
 {
-	struct npuplan_pack *run = large->run;
-	uint64_t work = ROUND_WORK * (uint64_t)run->problem->item_count;
-	unsigned int levels = npuplan_any_fixed(run->problem->items, run->problem->item_count) ?
+	struct npuplan_pack *call = large->call;
+	uint64_t work = ROUND_WORK * (uint64_t)call->problem->item_count;
+	unsigned int levels = npuplan_any_fixed(call->problem->items, call->problem->item_count) ?
 				      0 :
 				      npuplan_pack_tight_levels();
 	int err = 0;
 
-	for (unsigned int round = 0; !err && !npuplan_pack_over(run); round++) {
+	for (unsigned int round = 0; !err && !npuplan_pack_over(call); round++) {
 		if (round < levels)
-			err = npuplan_pack_tight_first(run, large->exact, large->breadths, round);
-		if (!err && round < NPUPLAN_ORDER_COUNT && !run->packer->incumbent &&
-		    !npuplan_pack_over(run))
-			err = npuplan_pack_first_fit(run, (int)round);
+			err = npuplan_pack_tight_first(call, large->exact, large->breadths, round);
+		if (!err && round < NPUPLAN_ORDER_COUNT && !call->packer->incumbent &&
+		    !npuplan_pack_over(call))
+			err = npuplan_pack_first_fit(call, (int)round);
 		/* If there is no packing yet, there is nothing to improve. */
-		if (err || run->top == UINT64_MAX)
+		if (err || call->top == UINT64_MAX)
 			continue;
 		err = improve(large, false, work / 4);
 		if (!err)
@@ -116,20 +116,20 @@ static int rounds(struct large *large)
 	return err;
 }
 
-int npuplan_pack_large(struct npuplan_pack *run, npuplan_pack_fn *exact)
+int npuplan_pack_large(struct npuplan_pack *call, npuplan_pack_fn *exact)
 {
-	size_t n = run->problem->item_count;
-	struct large large = { .run = run, .exact = exact, .part = LEAST_PART + 2 };
-	int err = npuplan_units_init(&large.units, run);
+	size_t n = call->problem->item_count;
+	struct large large = { .call = call, .exact = exact, .part = LEAST_PART + 2 };
+	int err = npuplan_units_init(&large.units, call);
 
-	if (!run->options->work_limit)
-		run->effort.work_limit = LARGE_WORK;
+	if (!call->options->work_limit)
+		call->effort.work_limit = LARGE_WORK;
 	large.at = npuplan_pool_take(&large.pool, n, sizeof(*large.at));
 	large.breadths = npuplan_pool_take(&large.pool, n, sizeof(*large.breadths));
 	if (!err && large.pool.failed)
 		err = -ENOMEM;
 	if (!err)
-		err = npuplan_breadths(run->problem->items, n, large.breadths, &large.most);
+		err = npuplan_breadths(call->problem->items, n, large.breadths, &large.most);
 	if (!err)
 		err = npuplan_alive_init(&large.alive, &large.units.sections, n, &large.pool);
 	if (!err)

@@ -6,12 +6,12 @@
 #include "pack/base/granules.h"
 
 /* Pack many items with conflicts by overlap; @exact packs a few of them (large.c). */
-int npuplan_pack_large(struct npuplan_pack *run, npuplan_pack_fn *exact);
+int npuplan_pack_large(struct npuplan_pack *call, npuplan_pack_fn *exact);
 /*
  * Make some packings with conflicts by overlap and without fixed offsets, the tight items of the
  * @k-th level first (tight.c).
  */
-int npuplan_pack_tight_first(struct npuplan_pack *run, npuplan_pack_fn *exact,
+int npuplan_pack_tight_first(struct npuplan_pack *call, npuplan_pack_fn *exact,
 			     const uint64_t *breadths, unsigned int k);
 unsigned int npuplan_pack_tight_levels(void);
 
@@ -34,12 +34,12 @@ int npuplan_repair_new(struct npuplan_repair **repair, const struct npuplan_unit
 /* npuplan_refit_run() - look for a packing of at most @top bytes, starting from another
  * @at: in and out: a packing, per item in units; it does not become higher, except up to @top
  * @work: work units after which to give up
- * @run: the run, to which work is added, and which is asked now and then whether to stop
+ * @call: the call, to which work is added, and which is asked now and then whether to stop
  *
  * Returns 1: found; -EAGAIN: given up; -ENOMEM. npuplan_repair_run() does the same by
  * neighbourhoods.
  */
 int npuplan_refit_run(struct npuplan_refit *refit, int64_t *at, uint64_t top, uint64_t work,
-		      struct npuplan_pack *run);
+		      struct npuplan_pack *call);
 int npuplan_repair_run(struct npuplan_repair *repair, int64_t *at, uint64_t top, uint64_t work,
-		       struct npuplan_pack *run);
+		       struct npuplan_pack *call);

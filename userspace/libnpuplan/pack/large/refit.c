@@ -21,7 +21,7 @@
 #define ASK_EVERY 20000
 
 /*
- * struct npuplan_refit - arrays for packing windows anew, which are kept for many runs
+ * struct npuplan_refit - arrays for packing windows anew, which are kept for many searches
  * @breadths, @most: per item, its breadth; the greatest of them
  * @high: items above the top aimed at
  * @in: items of the window; those to place anew come first
@@ -161,10 +161,10 @@ static void draw_order(struct npuplan_refit *refit, uint32_t count)
 
 /*
  * Place the items by first fit in the order of @turns; @excess: out: the units above the top aimed
- * at, in all. -EINTR: the run is over; -ENOMEM.
+ * at, in all. -EINTR: the call is over; -ENOMEM.
  */
 static int place(struct npuplan_refit *refit, const int64_t *at, uint32_t count, uint32_t total,
-		 uint64_t *excess, struct npuplan_pack *run)
+		 uint64_t *excess, struct npuplan_pack *call)
 {
 	struct npuplan_occupancy occupancy;
 	int err = npuplan_occupancy_init(&occupancy, refit->small, total);
@@ -181,9 +181,9 @@ static int place(struct npuplan_refit *refit, const int64_t *at, uint32_t count,
 		uint64_t low;
 
 		if (refit->work >= ASK_EVERY) {
-			run->work += refit->work;
+			call->work += refit->work;
 			refit->work = 0;
-			if (npuplan_pack_stopped(run)) {
+			if (npuplan_pack_stopped(call)) {
 				err = -EINTR;
 				break;
 			}
@@ -201,7 +201,7 @@ static int place(struct npuplan_refit *refit, const int64_t *at, uint32_t count,
 }
 
 /* Pack one window, which is drawn at random, anew. */
-static int attempt(struct npuplan_refit *refit, int64_t *at, struct npuplan_pack *run)
+static int attempt(struct npuplan_refit *refit, int64_t *at, struct npuplan_pack *call)
 {
 	uint32_t item = refit->high.items[next_random(refit) % refit->high.count];
 	uint32_t total, count;
@@ -218,7 +218,7 @@ static int attempt(struct npuplan_refit *refit, int64_t *at, struct npuplan_pack
 	draw_order(refit, count);
 	for (int round = 0; round < ROUNDS; round++) {
 		npuplan_sort_keyed(refit->turns, count);
-		err = place(refit, at, count, total, &excess, run);
+		err = place(refit, at, count, total, &excess, call);
 		if (err)
 			return err;
 		if (excess <= before) {
@@ -240,21 +240,21 @@ static int attempt(struct npuplan_refit *refit, int64_t *at, struct npuplan_pack
 }
 
 int npuplan_refit_run(struct npuplan_refit *refit, int64_t *at, uint64_t top, uint64_t work,
-		      struct npuplan_pack *run)
+		      struct npuplan_pack *call)
 {
 	uint32_t n = refit->units->problem->item_count;
-	uint64_t end = run->work + work;
+	uint64_t end = call->work + work;
 	int err = 0;
 
 	refit->capacity = (int64_t)((top + refit->units->padding) / refit->units->unit);
 	for (uint32_t i = 0; i < n; i++)
 		npuplan_high_set(&refit->high, i, above(refit, i, at[i]));
-	run->work += n;
+	call->work += n;
 	while (refit->high.count && !err) {
-		if (run->work >= end || npuplan_pack_over(run))
+		if (call->work >= end || npuplan_pack_over(call))
 			return -EAGAIN;
-		err = attempt(refit, at, run);
-		run->work += refit->work;
+		err = attempt(refit, at, call);
+		call->work += refit->work;
 		refit->work = 0;
 	}
 	if (err == -EINTR)

@@ -18,7 +18,7 @@
 #define MOST_FREE 1024
 
 /*
- * struct npuplan_repair - arrays for packing neighbourhoods anew, which are kept for many runs
+ * struct npuplan_repair - arrays for packing neighbourhoods anew, which are kept for many searches
  * @high: items above the top aimed at
  * @found: scratch array
  * @about: items of a window: first the @inside ones that live within it, then those that stick out
@@ -239,7 +239,7 @@ static struct npuplan_strategy pick(struct npuplan_repair *repair, uint64_t *nod
 }
 
 /* Try one neighbourhood. Returns 1 if it was packed anew, 0 or -EAGAIN if not; -ENOMEM. */
-static int attempt(struct npuplan_repair *repair, int64_t *at, struct npuplan_pack *run)
+static int attempt(struct npuplan_repair *repair, int64_t *at, struct npuplan_pack *call)
 {
 	uint32_t item = repair->high.items[next_random(repair) % repair->high.count];
 	uint32_t wanted = 8u << next_random(repair) % 8;
@@ -259,7 +259,7 @@ static int attempt(struct npuplan_repair *repair, int64_t *at, struct npuplan_pa
 		return result == -ENOMEM ? result : -EAGAIN;
 	strategy = pick(repair, &nodes);
 	result = npuplan_search_run(search, &strategy, repair->top, NULL, nodes, repair->small_at,
-				    run);
+				    call);
 	npuplan_search_free(search);
 	for (uint32_t f = 0; f < repair->free_count && result == 1; f++) {
 		uint32_t moved = repair->free[f];
@@ -271,23 +271,23 @@ static int attempt(struct npuplan_repair *repair, int64_t *at, struct npuplan_pa
 }
 
 int npuplan_repair_run(struct npuplan_repair *repair, int64_t *at, uint64_t top, uint64_t work,
-		       struct npuplan_pack *run)
+		       struct npuplan_pack *call)
 {
 	uint32_t n = repair->units->problem->item_count;
-	uint64_t end = run->work + work;
+	uint64_t end = call->work + work;
 	int result = 0;
 
 	repair->top = top;
 	for (uint32_t i = 0; i < n; i++)
 		npuplan_high_set(&repair->high, i, is_high(repair, at, i));
-	run->work += n;
+	call->work += n;
 	while (repair->high.count) {
 		if (result == -ENOMEM)
 			return result;
-		if (run->work >= end || npuplan_pack_over(run))
+		if (call->work >= end || npuplan_pack_over(call))
 			return -EAGAIN;
-		result = attempt(repair, at, run);
-		run->work += repair->work;
+		result = attempt(repair, at, call);
+		call->work += repair->work;
 		repair->work = 0;
 	}
 	return result == -ENOMEM ? result : 1;

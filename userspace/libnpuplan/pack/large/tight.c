@@ -38,7 +38,7 @@ static const uint8_t orders[TIGHT_ORDERS][2] = { { 2, 3 }, { 1, 4 }, { 2, 4 }, {
  * @offsets: addresses of all items
  */
 struct tight_part {
-	struct npuplan_pack *run;
+	struct npuplan_pack *call;
 	npuplan_pack_fn *exact;
 	const uint64_t *breadths;
 	struct npuplan_item *items;
@@ -60,16 +60,16 @@ static int on_progress(void *context, const struct npuplan_pack_progress *progre
  */
 static int pack_tight(struct tight_part *tight, unsigned int level)
 {
-	struct npuplan_pack *run = tight->run;
-	uint64_t limit = run->lower_bound / 100 * level + run->lower_bound % 100 * level / 100;
+	struct npuplan_pack *call = tight->call;
+	uint64_t limit = call->lower_bound / 100 * level + call->lower_bound % 100 * level / 100;
 	struct npuplan_pack_problem problem = {
 		.items = tight->items,
-		.alignment = run->problem->alignment,
+		.alignment = call->problem->alignment,
 	};
 	struct npuplan_pack_options options = {
-		.work_limit = TIGHT_WORK * (uint64_t)run->problem->item_count,
+		.work_limit = TIGHT_WORK * (uint64_t)call->problem->item_count,
 		.progress = on_progress,
-		.context = run,
+		.context = call,
 	};
 	struct npuplan_packer packer = {
 		.name = "valley",
@@ -81,10 +81,10 @@ static int pack_tight(struct tight_part *tight, unsigned int level)
 	int err;
 
 	tight->count = 0;
-	for (uint32_t i = 0; i < run->problem->item_count; i++) {
+	for (uint32_t i = 0; i < call->problem->item_count; i++) {
 		if (tight->breadths[i] <= limit)
 			continue;
-		tight->items[tight->count] = run->problem->items[i];
+		tight->items[tight->count] = call->problem->items[i];
 		tight->numbers[tight->count++] = i;
 	}
 	if (!tight->count)
@@ -92,24 +92,24 @@ static int pack_tight(struct tight_part *tight, unsigned int level)
 	problem.item_count = tight->count;
 	if (tight->count <= TIGHT_ITEMS)
 		packer = (struct npuplan_packer){ .name = "exact", .pack = tight->exact };
-	if (run->effort.work_limit - run->work < options.work_limit)
-		options.work_limit = run->effort.work_limit - run->work + 1;
+	if (call->effort.work_limit - call->work < options.work_limit)
+		options.work_limit = call->effort.work_limit - call->work + 1;
 	err = npuplan_pack_by(&packer, &problem, &options, tight->at, &result, &error);
 	if (err)
 		return err;
-	run->work += result.work;
-	return result.top < run->top;
+	call->work += result.work;
+	return result.top < call->top;
 }
 
 /* Place the other items by first fit, in one order. */
 static int place_others(struct tight_part *tight, unsigned int roots, unsigned int squares)
 {
-	struct npuplan_pack *run = tight->run;
-	const struct npuplan_item *items = run->problem->items;
-	uint32_t n = run->problem->item_count, others = 0;
-	uint64_t top = 0, asked = run->work;
+	struct npuplan_pack *call = tight->call;
+	const struct npuplan_item *items = call->problem->items;
+	uint32_t n = call->problem->item_count, others = 0;
+	uint64_t top = 0, asked = call->work;
 	struct npuplan_fit *fit;
-	int err = npuplan_fit_new(&fit, &run->conflicts, tight->offsets);
+	int err = npuplan_fit_new(&fit, &call->conflicts, tight->offsets);
 
 	if (err)
 		return err;
@@ -128,40 +128,40 @@ static int place_others(struct tight_part *tight, unsigned int roots, unsigned i
 		tight->turns[others++] = (struct npuplan_keyed){
 			.key = ~npuplan_tight_key(
 				items[i].size, (uint64_t)items[i].end - items[i].start + 1, roots,
-				tight->breadths[i], run->lower_bound, squares),
+				tight->breadths[i], call->lower_bound, squares),
 			.item = i,
 		};
 	}
 	npuplan_sort_keyed(tight->turns, others);
 	/* A packing that is no lower than the best so far is of no use. */
-	for (uint32_t k = 0; k < others && !err && top < run->top; k++) {
+	for (uint32_t k = 0; k < others && !err && top < call->top; k++) {
 		uint32_t i = tight->turns[k].item;
 		uint64_t address;
 
-		err = npuplan_fit_lowest(fit, i, run->alignments[i], 0, &address, &run->work);
+		err = npuplan_fit_lowest(fit, i, call->alignments[i], 0, &address, &call->work);
 		if (!err)
 			err = npuplan_fit_put(fit, i, address);
 		if (!err && top < address + items[i].size)
 			top = address + items[i].size;
-		if (run->work - asked >= ASK_EVERY) {
-			asked = run->work;
-			if (npuplan_pack_stopped(run))
+		if (call->work - asked >= ASK_EVERY) {
+			asked = call->work;
+			if (npuplan_pack_stopped(call))
 				break;
 		}
 	}
-	if (!err && !run->effort.stopped && top < run->top)
-		npuplan_pack_offer(run, tight->offsets);
+	if (!err && !call->effort.stopped && top < call->top)
+		npuplan_pack_offer(call, tight->offsets);
 	npuplan_fit_free(fit);
 	return err;
 }
 
-int npuplan_pack_tight_first(struct npuplan_pack *run, npuplan_pack_fn *exact,
+int npuplan_pack_tight_first(struct npuplan_pack *call, npuplan_pack_fn *exact,
 			     const uint64_t *breadths, unsigned int k)
 {
-	size_t n = run->problem->item_count;
+	size_t n = call->problem->item_count;
 	AUTO_POOL struct npuplan_pool pool = { 0 };
 	struct tight_part tight = {
-		.run = run,
+		.call = call,
 		.exact = exact,
 		.breadths = breadths,
 		.items = npuplan_pool_take(&pool, n, sizeof(*tight.items)),
@@ -172,7 +172,7 @@ int npuplan_pack_tight_first(struct npuplan_pack *run, npuplan_pack_fn *exact,
 	};
 	int err = pool.failed ? -ENOMEM : pack_tight(&tight, levels[k]);
 
-	for (unsigned int o = 0; o < TIGHT_ORDERS && err == 1 && !npuplan_pack_over(run); o++) {
+	for (unsigned int o = 0; o < TIGHT_ORDERS && err == 1 && !npuplan_pack_over(call); o++) {
 		int placed = place_others(&tight, orders[o][0], orders[o][1]);
 
 		if (placed)

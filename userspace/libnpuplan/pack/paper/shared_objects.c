@@ -26,7 +26,7 @@ struct sharing {
 	const struct npuplan_item *items;
 	struct object *objects;
 	uint32_t object_count;
-	struct npuplan_pack *run;
+	struct npuplan_pack *call;
 	uint64_t asked;
 	uint64_t work;
 };
@@ -71,9 +71,9 @@ static int assign(struct sharing *sharing, uint32_t object, uint32_t item)
 	uint32_t at;
 
 	if (sharing->work - sharing->asked >= ASK_EVERY) {
-		sharing->run->work += sharing->work - sharing->asked;
+		sharing->call->work += sharing->work - sharing->asked;
 		sharing->asked = sharing->work;
-		if (npuplan_pack_stopped(sharing->run))
+		if (npuplan_pack_stopped(sharing->call))
 			return -EINTR;
 	}
 	if (object == NONE) {
@@ -225,12 +225,12 @@ static int positional_maxima(const struct npuplan_item *items, uint32_t count, u
 	return 0;
 }
 
-static void stack(struct npuplan_pack *run, const struct sharing *sharing, uint64_t *offsets)
+static void stack(struct npuplan_pack *call, const struct sharing *sharing, uint64_t *offsets)
 {
 	uint64_t address = 0, align = 1;
 
-	for (uint32_t i = 0; i < run->problem->item_count; i++)
-		align = run->alignments[i] > align ? run->alignments[i] : align;
+	for (uint32_t i = 0; i < call->problem->item_count; i++)
+		align = call->alignments[i] > align ? call->alignments[i] : align;
 	for (uint32_t o = 0; o < sharing->object_count; o++) {
 		const struct object *object = &sharing->objects[o];
 
@@ -238,14 +238,14 @@ static void stack(struct npuplan_pack *run, const struct sharing *sharing, uint6
 			offsets[object->items[i]] = address;
 		address = (address + object->size + align - 1) & -align;
 	}
-	npuplan_pack_offer(run, offsets);
+	npuplan_pack_offer(call, offsets);
 }
 
-int npuplan_pack_shared_objects(struct npuplan_pack *run, int strategy)
+int npuplan_pack_shared_objects(struct npuplan_pack *call, int strategy)
 {
-	const struct npuplan_pack_problem *problem = run->problem;
+	const struct npuplan_pack_problem *problem = call->problem;
 	size_t n = problem->item_count;
-	struct sharing sharing = { .items = problem->items, .run = run };
+	struct sharing sharing = { .items = problem->items, .call = call };
 	AUTO_POOL struct npuplan_pool pool = { 0 };
 	uint32_t *order = npuplan_pool_take(&pool, n, sizeof(*order)), maximum_count = 0;
 	uint64_t *offsets = npuplan_pool_take(&pool, n, sizeof(*offsets));
@@ -255,7 +255,7 @@ int npuplan_pack_shared_objects(struct npuplan_pack *run, int strategy)
 	if (problem->conflicts || npuplan_any_fixed(problem->items, problem->item_count))
 		return -EOPNOTSUPP;
 	if (!err)
-		err = npuplan_order_items(&run->conflicts,
+		err = npuplan_order_items(&call->conflicts,
 					  strategy == NPUPLAN_OBJECTS_BY_BREADTH ?
 						  NPUPLAN_BY_BREADTH :
 						  NPUPLAN_BY_SIZE,
@@ -267,8 +267,8 @@ int npuplan_pack_shared_objects(struct npuplan_pack *run, int strategy)
 		err = stages ? by_stages(&sharing, order, n, offsets, maximum_count) :
 			       one_by_one(&sharing, order, n);
 	if (!err)
-		stack(run, &sharing, offsets);
-	run->work += sharing.work - sharing.asked;
+		stack(call, &sharing, offsets);
+	call->work += sharing.work - sharing.asked;
 	for (uint32_t o = 0; o < sharing.object_count; o++)
 		npuplan_free(sharing.objects[o].items);
 	npuplan_free(sharing.objects);

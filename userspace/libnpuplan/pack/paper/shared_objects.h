@@ -15,4 +15,4 @@ enum npuplan_objects_rule {
  * Pack by a strategy (enum npuplan_objects_rule). -EOPNOTSUPP: an item has a fixed offset, or
  * conflicts are listed.
  */
-int npuplan_pack_shared_objects(struct npuplan_pack *run, int sharing);
+int npuplan_pack_shared_objects(struct npuplan_pack *call, int sharing);

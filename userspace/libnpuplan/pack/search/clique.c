@@ -11,8 +11,8 @@
 /* The limit of work is so many times the entries of the lists of peers. */
 #define PASSES	      64
 /*
- * The bound takes at most this fraction (one in so many) of the run's limit, since a bound alone is
- * no packing.
+ * The bound takes at most this fraction (one in so many) of the call's limit, since a bound alone
+ * is no packing.
  */
 #define LIMIT_DIVISOR 4
 
@@ -24,7 +24,7 @@
  * @budget: work units that may still be used
  */
 struct clique {
-	struct npuplan_pack *run;
+	struct npuplan_pack *call;
 	struct npuplan_keyed *candidates;
 	uint32_t *met;
 	uint64_t budget;
@@ -56,7 +56,7 @@ static bool is_whole(const struct npuplan_conflicts *c, uint32_t item,
  */
 static void join(struct clique *clique, uint32_t item, uint32_t count)
 {
-	const struct npuplan_conflicts *c = &clique->run->conflicts;
+	const struct npuplan_conflicts *c = &clique->call->conflicts;
 
 	for (size_t p = c->peer_start[item]; p < c->peer_start[item + 1]; p++)
 		if (clique->met[c->peers[p].item] == count && is_whole(c, item, &c->peers[p]))
@@ -70,7 +70,7 @@ static void join(struct clique *clique, uint32_t item, uint32_t count)
  */
 static uint64_t grow_from(struct clique *clique, uint32_t seed)
 {
-	const struct npuplan_conflicts *c = &clique->run->conflicts;
+	const struct npuplan_conflicts *c = &clique->call->conflicts;
 	uint32_t count = 0, size = 0;
 	uint64_t bytes = c->items[seed].size;
 
@@ -102,14 +102,14 @@ static uint64_t grow_from(struct clique *clique, uint32_t seed)
 	return bytes;
 }
 
-int npuplan_pack_clique_bound(struct npuplan_pack *run)
+int npuplan_pack_clique_bound(struct npuplan_pack *call)
 {
-	const struct npuplan_conflicts *c = &run->conflicts;
+	const struct npuplan_conflicts *c = &call->conflicts;
 	size_t n = c->item_count, total = c->peer_start[n];
 	AUTO_POOL struct npuplan_pool pool = { 0 };
 	uint32_t *order = npuplan_pool_take(&pool, n, sizeof(*order));
 	struct clique clique = {
-		.run = run,
+		.call = call,
 		.candidates = npuplan_pool_take(&pool, n, sizeof(*clique.candidates)),
 		.met = npuplan_pool_take(&pool, n, sizeof(*clique.met)),
 		.budget = PASSES * (total + n),
@@ -117,13 +117,13 @@ int npuplan_pack_clique_bound(struct npuplan_pack *run)
 	uint64_t reported = 0;
 	int err = pool.failed ? -ENOMEM : npuplan_order_items(c, NPUPLAN_BY_CONFLICTS, order);
 
-	if (clique.budget > run->effort.work_limit / LIMIT_DIVISOR)
-		clique.budget = run->effort.work_limit / LIMIT_DIVISOR;
+	if (clique.budget > call->effort.work_limit / LIMIT_DIVISOR)
+		clique.budget = call->effort.work_limit / LIMIT_DIVISOR;
 	for (size_t i = 0; i < n && !err && clique.work < clique.budget; i++) {
-		npuplan_pack_prove(run, grow_from(&clique, order[i]));
-		run->work += clique.work - reported;
+		npuplan_pack_prove(call, grow_from(&clique, order[i]));
+		call->work += clique.work - reported;
 		reported = clique.work;
-		if (npuplan_pack_stopped(run))
+		if (npuplan_pack_stopped(call))
 			break;
 	}
 	return err;

@@ -48,10 +48,10 @@ struct decision {
  * @head: per item, index of its last bound, from which the others are chained by next; NONE: it has
  *	none
  * @queue: items whose bounds are to be looked at; a ring buffer with room for all items
- * @asked: the run's work when the clock was last looked at
+ * @asked: the call's work when the clock was last looked at
  */
 struct disjunctive {
-	struct npuplan_pack *run;
+	struct npuplan_pack *call;
 	const struct npuplan_conflicts *conflicts;
 	int64_t *low;
 	int64_t *limit;
@@ -77,7 +77,7 @@ static int64_t aligned(int64_t address, int64_t align)
 /* Raise the least address of an item. Returns 1; 0: it is above the item's limit; -ENOMEM. */
 static int raise(struct disjunctive *search, uint32_t item, int64_t low)
 {
-	low = aligned(low, search->run->alignments[item]);
+	low = aligned(low, search->call->alignments[item]);
 	if (low <= search->low[item])
 		return 1;
 	if (low > search->limit[item])
@@ -106,7 +106,7 @@ static uint32_t take_queued(struct disjunctive *search)
 }
 
 /*
- * Raise all items that the raised ones push up. Returns 1; 0: one does not fit; -EAGAIN: the run
+ * Raise all items that the raised ones push up. Returns 1; 0: one does not fit; -EAGAIN: the call
  * was stopped; -ENOMEM.
  */
 static int propagate(struct disjunctive *search)
@@ -121,15 +121,15 @@ static int propagate(struct disjunctive *search)
 			const struct bound *bound = &search->bounds[b];
 
 			result = raise(search, bound->to, search->low[item] + bound->distance);
-			search->run->work++;
+			search->call->work++;
 		}
 		/*
 		 * Bounds in a circle raise each other step by step up to the limit, which may take
 		 * long.
 		 */
-		if (search->run->work - search->asked >= ASK_EVERY) {
-			search->asked = search->run->work;
-			if (npuplan_pack_stopped(search->run))
+		if (search->call->work - search->asked >= ASK_EVERY) {
+			search->asked = search->call->work;
+			if (npuplan_pack_stopped(search->call))
 				result = -EAGAIN;
 		}
 	}
@@ -199,14 +199,14 @@ static bool find_clash(struct disjunctive *search, struct bound *first, struct b
 					(struct bound){ -forbidden[k].low, i, peer, NONE };
 				break;
 			}
-			search->run->work += count;
+			search->call->work += count;
 		}
 	}
 	return most >= 0;
 }
 
 /*
- * Run the search. Returns 1: found; 0: there is no packing; -EAGAIN: the run was stopped; -ENOMEM.
+ * Run the search. Returns 1: found; 0: there is no packing; -EAGAIN: the call was stopped; -ENOMEM.
  */
 static int explore(struct disjunctive *search)
 {
@@ -217,7 +217,7 @@ static int explore(struct disjunctive *search)
 		struct bound first, second;
 
 		if (result == 1) {
-			if (npuplan_pack_over(search->run))
+			if (npuplan_pack_over(search->call))
 				return -EAGAIN;
 			if (!find_clash(search, &first, &second))
 				return 1;
@@ -248,14 +248,14 @@ static int explore(struct disjunctive *search)
 
 static int search_top(struct disjunctive *search, uint64_t top)
 {
-	const struct npuplan_pack_problem *problem = search->run->problem;
+	const struct npuplan_pack_problem *problem = search->call->problem;
 
 	search->bound_count = 0;
 	search->raised_count = 0;
 	search->decision_count = 0;
 	for (uint32_t i = 0; i < problem->item_count; i++) {
 		const struct npuplan_item *item = &problem->items[i];
-		int64_t align = search->run->alignments[i];
+		int64_t align = search->call->alignments[i];
 
 		search->head[i] = NONE;
 		search->low[i] = 0;
@@ -273,34 +273,34 @@ static int search_top(struct disjunctive *search, uint64_t top)
 
 static int descend(struct disjunctive *search, uint64_t *offsets)
 {
-	struct npuplan_pack *run = search->run;
+	struct npuplan_pack *call = search->call;
 	int err = 0;
 
-	while (!err && !npuplan_pack_over(run)) {
-		uint64_t capacity = run->problem->capacity;
-		uint64_t target = capacity ? capacity : run->top - 1;
+	while (!err && !npuplan_pack_over(call)) {
+		uint64_t capacity = call->problem->capacity;
+		uint64_t target = capacity ? capacity : call->top - 1;
 		int result = search_top(search, target);
 
 		if (result < 0) {
 			err = result;
 		} else if (result == 0) {
-			npuplan_pack_prove(run, target + 1);
+			npuplan_pack_prove(call, target + 1);
 		} else {
-			for (uint32_t i = 0; i < run->problem->item_count; i++)
+			for (uint32_t i = 0; i < call->problem->item_count; i++)
 				offsets[i] = (uint64_t)search->low[i];
-			npuplan_pack_offer(run, offsets);
+			npuplan_pack_offer(call, offsets);
 		}
 	}
 	return err == -EAGAIN ? 0 : err;
 }
 
-int npuplan_pack_disjunctive(struct npuplan_pack *run)
+int npuplan_pack_disjunctive(struct npuplan_pack *call)
 {
-	size_t n = run->problem->item_count;
+	size_t n = call->problem->item_count;
 	AUTO_POOL struct npuplan_pool pool = { 0 };
 	struct disjunctive search = {
-		.run = run,
-		.conflicts = &run->conflicts,
+		.call = call,
+		.conflicts = &call->conflicts,
 		.low = npuplan_pool_take(&pool, n, sizeof(*search.low)),
 		.limit = npuplan_pool_take(&pool, n, sizeof(*search.limit)),
 		.head = npuplan_pool_take(&pool, n, sizeof(*search.head)),

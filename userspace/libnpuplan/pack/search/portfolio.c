@@ -39,7 +39,7 @@ static const uint8_t strategies[][3] = {
 #define STRATEGY_COUNT (sizeof(strategies) / sizeof(strategies[0]))
 
 /*
- * struct search_portfolio - one run of the packer
+ * struct search_portfolio - one call of the packer
  * @tick: number of slices so far
  * @random: state of the random numbers of the restarts
  * @restarts: number of restarts since the best packing had top @top
@@ -47,7 +47,7 @@ static const uint8_t strategies[][3] = {
  * @at: scratch array for a packing
  */
 struct search_portfolio {
-	struct npuplan_pack *run;
+	struct npuplan_pack *call;
 	struct npuplan_units units;
 	struct npuplan_search *search;
 	uint64_t tick;
@@ -61,9 +61,9 @@ struct search_portfolio {
 /* The top to aim at: @part / @of of the way from the lower bound to the best packing. */
 static uint64_t aim(const struct search_portfolio *portfolio, unsigned int part, unsigned int of)
 {
-	const struct npuplan_pack *run = portfolio->run;
-	uint64_t best = npuplan_units_top_to(&portfolio->units, run->top - 1);
-	uint64_t least = run->lower_bound, capacity = run->problem->capacity;
+	const struct npuplan_pack *call = portfolio->call;
+	uint64_t best = npuplan_units_top_to(&portfolio->units, call->top - 1);
+	uint64_t least = call->lower_bound, capacity = call->problem->capacity;
 
 	/* If the caller asks for a capacity, nothing below it is of use. */
 	if (capacity > least)
@@ -90,7 +90,7 @@ static struct npuplan_strategy pick(const struct search_portfolio *portfolio, ui
 		strategy.rank_rule = NPUPLAN_RANK_INCUMBENT;
 		strategy.section_rule = (tick * 7 + round) % NPUPLAN_SECTION_BLEND;
 		strategy.value_rule = (tick / 4 + round) % 3;
-		strategy.noise = (double)portfolio->run->top * noises[tick / 3 % 4];
+		strategy.noise = (double)portfolio->call->top * noises[tick / 3 % 4];
 	}
 	return strategy;
 }
@@ -98,14 +98,14 @@ static struct npuplan_strategy pick(const struct search_portfolio *portfolio, ui
 static int slice(struct search_portfolio *portfolio, const struct npuplan_strategy *strategy,
 		 uint64_t target, uint64_t nodes)
 {
-	struct npuplan_pack *run = portfolio->run;
-	int found = npuplan_search_run(portfolio->search, strategy, target, run->offsets, nodes,
-				       portfolio->at, run);
+	struct npuplan_pack *call = portfolio->call;
+	int found = npuplan_search_run(portfolio->search, strategy, target, call->offsets, nodes,
+				       portfolio->at, call);
 
 	if (found == 1)
-		npuplan_units_offer(&portfolio->units, run, portfolio->at);
+		npuplan_units_offer(&portfolio->units, call, portfolio->at);
 	else if (found == 0)
-		npuplan_pack_prove(run, npuplan_units_top_from(&portfolio->units, target + 1));
+		npuplan_pack_prove(call, npuplan_units_top_from(&portfolio->units, target + 1));
 	return found < 0 && found != -EAGAIN ? found : 0;
 }
 
@@ -127,7 +127,7 @@ static struct npuplan_strategy pick_restart(struct search_portfolio *portfolio, 
 	};
 
 	/* A restart has two to eight times as many nodes as there are items. */
-	*nodes = (2 * (uint64_t)portfolio->run->problem->item_count) << random / 96 % 3;
+	*nodes = (2 * (uint64_t)portfolio->call->problem->item_count) << random / 96 % 3;
 	return strategy;
 }
 
@@ -137,9 +137,9 @@ static struct npuplan_strategy pick_restart(struct search_portfolio *portfolio, 
  */
 static uint64_t aim_restart(struct search_portfolio *portfolio)
 {
-	if (portfolio->top != portfolio->run->top)
+	if (portfolio->top != portfolio->call->top)
 		portfolio->restarts = 0;
-	portfolio->top = portfolio->run->top;
+	portfolio->top = portfolio->call->top;
 	if (portfolio->restarts++ < PATIENCE)
 		return aim(portfolio, 1, 2);
 	switch (portfolio->restarts % 4) {
@@ -158,38 +158,38 @@ static uint64_t aim_restart(struct search_portfolio *portfolio)
  */
 static int restarts(struct search_portfolio *portfolio, uint64_t work)
 {
-	struct npuplan_pack *run = portfolio->run;
+	struct npuplan_pack *call = portfolio->call;
 	int err = 0;
 
-	while (portfolio->restarted < work && !err && !npuplan_pack_over(run)) {
-		uint64_t nodes, before = run->work;
+	while (portfolio->restarted < work && !err && !npuplan_pack_over(call)) {
+		uint64_t nodes, before = call->work;
 		struct npuplan_strategy strategy = pick_restart(portfolio, &nodes);
 
 		err = slice(portfolio, &strategy, aim_restart(portfolio), nodes);
-		portfolio->restarted += run->work - before;
+		portfolio->restarted += call->work - before;
 	}
 	return err;
 }
 
 static int rounds(struct search_portfolio *portfolio)
 {
-	struct npuplan_pack *run = portfolio->run;
+	struct npuplan_pack *call = portfolio->call;
 	uint64_t nodes = SLICE_NODES;
 	uint64_t searched = 0;
 	int err = 0;
 
-	if (nodes < 2 * (uint64_t)run->problem->item_count)
-		nodes = 2 * (uint64_t)run->problem->item_count;
+	if (nodes < 2 * (uint64_t)call->problem->item_count)
+		nodes = 2 * (uint64_t)call->problem->item_count;
 	for (uint32_t round = 0; !err; round++) {
 		for (uint32_t k = 0; k < STRATEGY_COUNT && !err; k++, portfolio->tick++) {
 			struct npuplan_strategy strategy = pick(portfolio, round, k);
 			unsigned int part = (portfolio->tick + round) % 6 ? 1 : 0;
-			uint64_t before = run->work;
+			uint64_t before = call->work;
 
-			if (npuplan_pack_over(run))
+			if (npuplan_pack_over(call))
 				return 0;
 			err = slice(portfolio, &strategy, aim(portfolio, part, 3), nodes);
-			searched += run->work - before;
+			searched += call->work - before;
 			if (!err && round)
 				err = restarts(portfolio, searched * RESTART_RATIO);
 		}
@@ -198,25 +198,26 @@ static int rounds(struct search_portfolio *portfolio)
 	return err;
 }
 
-int npuplan_pack_portfolio(struct npuplan_pack *run)
+int npuplan_pack_portfolio(struct npuplan_pack *call)
 {
-	struct search_portfolio portfolio = { .run = run, .random = NPUPLAN_RANDOM_SEED };
+	struct search_portfolio portfolio = { .call = call, .random = NPUPLAN_RANDOM_SEED };
 	uint64_t bound;
-	int err = npuplan_units_init(&portfolio.units, run);
+	int err = npuplan_units_init(&portfolio.units, call);
 
 	if (err)
 		return err;
 	err = npuplan_units_bound(&portfolio.units, &bound);
 	if (!err) {
-		npuplan_pack_prove(run, bound);
+		npuplan_pack_prove(call, bound);
 		/* Only some tops are possible, so the bound is raised to the next one. */
-		npuplan_pack_prove(run, npuplan_units_top_from(&portfolio.units, run->lower_bound));
+		npuplan_pack_prove(call,
+				   npuplan_units_top_from(&portfolio.units, call->lower_bound));
 	}
-	portfolio.at = npuplan_pool_take(&portfolio.units.pool, run->problem->item_count,
+	portfolio.at = npuplan_pool_take(&portfolio.units.pool, call->problem->item_count,
 					 sizeof(*portfolio.at));
 	if (!err && !portfolio.at)
 		err = -ENOMEM;
-	if (!err && !npuplan_pack_over(run))
+	if (!err && !npuplan_pack_over(call))
 		err = npuplan_search_new(&portfolio.search, &portfolio.units);
 	if (!err && portfolio.search)
 		err = rounds(&portfolio);

@@ -31,7 +31,7 @@ struct frame {
 };
 
 /*
- * struct npuplan_search - the state and arrays of the search, which are kept for many runs
+ * struct npuplan_search - the state and arrays of the search, which are kept for many searches
  * @frames: the decisions that are made, the first one first
  * @choices: candidates of all frames
  * @fit: per item, how well it fitted the valley when it was last a candidate
@@ -382,7 +382,7 @@ static bool fail_frame(struct npuplan_search *search)
 	return backjump(search);
 }
 
-static int explore(struct npuplan_search *search, uint64_t nodes, struct npuplan_pack *run)
+static int explore(struct npuplan_search *search, uint64_t nodes, struct npuplan_pack *call)
 {
 	struct npuplan_state *state = &search->state;
 	enum outcome outcome = ENTERED;
@@ -394,9 +394,9 @@ static int explore(struct npuplan_search *search, uint64_t nodes, struct npuplan
 			if (!nodes--)
 				return -EAGAIN;
 			if (nodes % LOOK_EVERY == 0) {
-				run->work += state->work;
+				call->work += state->work;
 				state->work = 0;
-				if (npuplan_pack_over(run))
+				if (npuplan_pack_over(call))
 					return -EAGAIN;
 			}
 			if (open_frame(search))
@@ -412,7 +412,7 @@ static int explore(struct npuplan_search *search, uint64_t nodes, struct npuplan
 
 int npuplan_search_run(struct npuplan_search *search, const struct npuplan_strategy *strategy,
 		       uint64_t top, const uint64_t *incumbent, uint64_t nodes, int64_t *at,
-		       struct npuplan_pack *run)
+		       struct npuplan_pack *call)
 {
 	struct npuplan_state *state = &search->state;
 	uint64_t units = (top + state->units->padding) / state->units->unit;
@@ -427,8 +427,8 @@ int npuplan_search_run(struct npuplan_search *search, const struct npuplan_strat
 	search->depth = 0;
 	search->choice_count = 0;
 	if (npuplan_state_reset(state, top))
-		result = explore(search, nodes, run);
-	run->work += state->work;
+		result = explore(search, nodes, call);
+	call->work += state->work;
 	state->work = 0;
 	for (uint32_t i = 0; i < state->n && result == 1; i++)
 		at[i] = state->place[i];

@@ -6,11 +6,11 @@
  * If there is a packing, there is one in which no item can be moved down: each lies at 0, on an
  * item below it, or where it is fixed. The search builds these from below. Every unplaced item has
  * a lowest address that it can still have, and the floor of a section is the least of these over
- * its unplaced items. A valley is a run of sections of equal floor whose neighbours on both sides
- * are higher. Either one of the items whose lowest address is its floor lies there, or none does,
- * and each of these items lies on another unplaced one or on a fixed one: that is called waste.
- * Fixed items are obstacles: lowest addresses leap over them, and a section's room is what they
- * leave.
+ * its unplaced items. A valley is neighbouring sections of equal floor whose neighbours on both
+ * sides are higher. Either one of the items whose lowest address is its floor lies there, or none
+ * does, and each of these items lies on another unplaced one or on a fixed one: that is called
+ * waste. Fixed items are obstacles: lowest addresses leap over them, and a section's room is what
+ * they leave.
  *
  * When a subtree fails, the search knows a set of items whose lowest addresses alone make it fail.
  * If the last decision has moved none of these, neither it nor an alternative to it changes
@@ -86,10 +86,10 @@ void npuplan_search_free(struct npuplan_search *search);
  * @incumbent: the best packing, for NPUPLAN_RANK_INCUMBENT: per item, its address in bytes
  * @nodes: number of decisions after which to give up
  * @at: out: per item, its address in units
- * @run: the run, to which work is added, and which is asked now and then whether to stop
+ * @call: the call, to which work is added, and which is asked now and then whether to stop
  *
  * Returns 1: found; 0: proved that there is none; -EAGAIN: given up; -ENOMEM.
  */
 int npuplan_search_run(struct npuplan_search *search, const struct npuplan_strategy *strategy,
 		       uint64_t top, const uint64_t *incumbent, uint64_t nodes, int64_t *at,
-		       struct npuplan_pack *run);
+		       struct npuplan_pack *call);

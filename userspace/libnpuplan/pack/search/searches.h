@@ -13,11 +13,11 @@
  */
 #define NPUPLAN_VALLEY_AREA  4
 #define NPUPLAN_VALLEY_MODES 5
-int npuplan_pack_valley(struct npuplan_pack *run, int mode);
+int npuplan_pack_valley(struct npuplan_pack *call, int mode);
 
 /* The portfolio of searches, for conflicts by overlap of live ranges (portfolio.c). */
-int npuplan_pack_portfolio(struct npuplan_pack *run);
-/* Raise the run's lower bound by what listed conflicts show (clique.c). -ENOMEM. */
-int npuplan_pack_clique_bound(struct npuplan_pack *run);
+int npuplan_pack_portfolio(struct npuplan_pack *call);
+/* Raise the call's lower bound by what listed conflicts show (clique.c). -ENOMEM. */
+int npuplan_pack_clique_bound(struct npuplan_pack *call);
 /* The exact search for conflicts of any kind (disjunctive.c). */
-int npuplan_pack_disjunctive(struct npuplan_pack *run);
+int npuplan_pack_disjunctive(struct npuplan_pack *call);

@@ -51,11 +51,11 @@ struct valley_candidate {
 };
 
 /*
- * struct valley - one run of the packer
+ * struct valley - one call of the packer
  * @starts: items by start, to find those that lie flush with a segment's left side
  * @ends: items by end, to find those that lie flush with its right side
  * @heap: queue of segments, the lowest first; an entry of an older version of a segment is skipped
- * @asked: the run's work when it was last asked whether to stop
+ * @asked: the call's work when it was last asked whether to stop
  */
 struct valley {
 	const struct npuplan_units *units;
@@ -66,7 +66,7 @@ struct valley {
 	uint32_t heap_count;
 	uint32_t heap_capacity;
 	int64_t *at;
-	struct npuplan_pack *run;
+	struct npuplan_pack *call;
 	uint64_t asked;
 	uint64_t work;
 };
@@ -348,9 +348,9 @@ static int fill(struct valley *valley, int mode)
 		if (!segment->alive || segment->version != lowest.version)
 			continue;
 		if (valley->work - valley->asked > ASK_EVERY) {
-			valley->run->work += valley->work - valley->asked;
+			valley->call->work += valley->work - valley->asked;
 			valley->asked = valley->work;
-			if (npuplan_pack_stopped(valley->run))
+			if (npuplan_pack_stopped(valley->call))
 				return -EINTR;
 		}
 		item = choose(valley, lowest.start, segment->end, mode);
@@ -364,14 +364,14 @@ static int fill(struct valley *valley, int mode)
 	return err;
 }
 
-static int pack(struct npuplan_pack *run, const struct npuplan_units *units, int mode)
+static int pack(struct npuplan_pack *call, const struct npuplan_units *units, int mode)
 {
-	size_t n = run->problem->item_count;
+	size_t n = call->problem->item_count;
 	AUTO_POOL struct npuplan_pool pool = { 0 };
 	struct npuplan_keyed *keys = npuplan_pool_take(&pool, n, sizeof(*keys));
 	struct valley valley = {
 		.units = units,
-		.run = run,
+		.call = call,
 		.at = npuplan_pool_take(&pool, n, sizeof(*valley.at)),
 		.segments = npuplan_pool_take(&pool, (size_t)units->sections.count + 1,
 					      sizeof(*valley.segments)),
@@ -383,25 +383,25 @@ static int pack(struct npuplan_pack *run, const struct npuplan_units *units, int
 	if (!err)
 		err = fill(&valley, mode);
 	if (!err)
-		npuplan_units_offer(units, run, valley.at);
-	run->work += valley.work - valley.asked + n;
+		npuplan_units_offer(units, call, valley.at);
+	call->work += valley.work - valley.asked + n;
 	npuplan_free(valley.heap);
 	return err;
 }
 
-int npuplan_pack_valley(struct npuplan_pack *run, int mode)
+int npuplan_pack_valley(struct npuplan_pack *call, int mode)
 {
 	struct npuplan_units units;
 	int first = mode == NPUPLAN_VALLEY_MODES ? 0 : mode;
 	int last = mode == NPUPLAN_VALLEY_MODES ? mode - 1 : mode;
 	int err;
 
-	if (run->problem->conflicts ||
-	    npuplan_any_fixed(run->problem->items, run->problem->item_count))
+	if (call->problem->conflicts ||
+	    npuplan_any_fixed(call->problem->items, call->problem->item_count))
 		return -EOPNOTSUPP;
-	err = npuplan_units_init(&units, run);
-	for (int m = first; m <= last && !err && !npuplan_pack_over(run); m++)
-		err = pack(run, &units, m);
+	err = npuplan_units_init(&units, call);
+	for (int m = first; m <= last && !err && !npuplan_pack_over(call); m++)
+		err = pack(call, &units, m);
 	npuplan_units_fini(&units);
 	return err == -EINTR ? 0 : err;
 }

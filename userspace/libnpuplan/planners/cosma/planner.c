@@ -18,7 +18,7 @@
 #define ANY_BUDGET (INT64_MAX / 4)
 
 /*
- * struct cosma_call - one call
+ * struct planner_call - one call
  * @taken: what @options points to where the caller's options may be of another size
  * @banks: NPUPLAN_BANKS of them that are asked for; NULL: one
  * @asked: settings of the search
@@ -29,7 +29,7 @@
  * @own_effort: what @effort points to if the call did not begin with npuplan_plan()
  * @loose: there may be plans of a kind that is not searched, so that nothing is proved
  */
-struct cosma_call {
+struct planner_call {
 	const struct npuplan_graph *graph;
 	const struct npuplan_options *options;
 	struct npuplan_taken_options taken;
@@ -52,7 +52,7 @@ static const struct npuplan_bank *banks_of(const struct npuplan_options *options
 }
 
 /* Fills in those settings that follow from the units, whatever is asked for. */
-static void ask_of_units(struct cosma_call *call)
+static void ask_of_units(struct planner_call *call)
 {
 	const struct cosma_units *units = &call->units;
 	const struct npuplan_options *options = call->options;
@@ -83,7 +83,7 @@ static void ask_of_units(struct cosma_call *call)
 }
 
 /* Finds the order of least peak footprint, which the plan then keeps to. */
-static int find_order(struct cosma_call *call)
+static int find_order(struct planner_call *call)
 {
 	struct cosma_settings asked = call->asked;
 	struct npuplan_cosma_plan found;
@@ -109,7 +109,7 @@ static int find_order(struct cosma_call *call)
 	return 0;
 }
 
-static int ask(struct cosma_call *call)
+static int ask(struct planner_call *call)
 {
 	const struct npuplan_options *options = call->options;
 	bool peak = options->objective == NPUPLAN_OBJECTIVE_PEAK;
@@ -131,7 +131,7 @@ static int ask(struct cosma_call *call)
 	return options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK ? find_order(call) : 0;
 }
 
-static int run_banks(struct cosma_call *call)
+static int run_banks(struct planner_call *call)
 {
 	const struct npuplan_bank *banks = call->banks;
 	struct npuplan_banked *banked = &call->banked;
@@ -146,7 +146,7 @@ static int run_banks(struct cosma_call *call)
 	return 0;
 }
 
-static int run(struct cosma_call *call)
+static int run(struct planner_call *call)
 {
 	const struct npuplan_graph *graph = call->units.graph;
 
@@ -168,7 +168,7 @@ static int run(struct cosma_call *call)
 }
 
 /* Says why there is no plan. */
-static int fail_without(struct cosma_call *call)
+static int fail_without(struct planner_call *call)
 {
 	const struct npuplan_cosma_plan *found = &call->found;
 	struct npuplan_error *error = call->error;
@@ -227,7 +227,7 @@ static int fail_without(struct cosma_call *call)
 }
 
 /* A plan without traffic is judged by its arena. */
-static int judge_peak(const struct cosma_call *call, struct npuplan_plan *plan)
+static int judge_peak(const struct planner_call *call, struct npuplan_plan *plan)
 {
 	struct npumem_plan_info *info = &plan->info;
 	uint64_t budget = call->options->arena_budget;
@@ -252,7 +252,7 @@ static int judge_peak(const struct cosma_call *call, struct npuplan_plan *plan)
 	return -ENOSPC;
 }
 
-static void judge_traffic(const struct cosma_call *call, struct npuplan_plan *plan)
+static void judge_traffic(const struct planner_call *call, struct npuplan_plan *plan)
 {
 	plan->cosma->traffic_bound = call->loose ? 0 : call->found.lower_bound;
 	if (!call->loose)
@@ -262,7 +262,7 @@ static void judge_traffic(const struct cosma_call *call, struct npuplan_plan *pl
 		plan->info.status = NPUMEM_PLAN_STATUS_FEASIBLE;
 }
 
-static int make_plan(struct cosma_call *call, struct npuplan_plan **out)
+static int make_plan(struct planner_call *call, struct npuplan_plan **out)
 {
 	uint32_t alignment = call->options->alignment;
 	struct npuplan_plan *plan;
@@ -297,7 +297,7 @@ static int make_plan(struct cosma_call *call, struct npuplan_plan **out)
 	return err;
 }
 
-static void call_fini(struct cosma_call *call)
+static void call_fini(struct planner_call *call)
 {
 	npuplan_cosma_plan_free(&call->found);
 	cosma_units_fini(&call->units);
@@ -307,7 +307,7 @@ static void call_fini(struct cosma_call *call)
 int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_graph *cells,
 		       int argument, struct npuplan_plan **out, struct npuplan_error *error)
 {
-	struct cosma_call call = {
+	struct planner_call call = {
 		.graph = problem->graph,
 		.options = problem->options,
 		.banks = banks_of(problem->options),
@@ -330,7 +330,7 @@ int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_
 }
 
 /* Takes options as they were given, and finds the units of a graph that nobody has checked. */
-static int call_read(struct cosma_call *call, const struct npuplan_options *given,
+static int call_read(struct planner_call *call, const struct npuplan_options *given,
 		     size_t given_size)
 {
 	struct npuplan_checked checked;
@@ -360,7 +360,7 @@ int npuplan_budgets_find_sized(const struct npuplan_graph *graph,
 			       const struct npuplan_options *given, size_t given_size,
 			       struct npuplan_budgets *budgets, struct npuplan_error *error)
 {
-	struct cosma_call call = { .graph = graph, .error = error };
+	struct planner_call call = { .graph = graph, .error = error };
 	struct npuplan_budgets found;
 	int err = call_read(&call, given, given_size);
 
@@ -379,7 +379,7 @@ int npuplan_needed_find_sized(const struct npuplan_graph *graph,
 			      const struct npuplan_options *given, size_t given_size,
 			      uint64_t *needed, uint32_t *step, struct npuplan_error *error)
 {
-	struct cosma_call call = { .graph = graph, .error = error };
+	struct planner_call call = { .graph = graph, .error = error };
 	int err = call_read(&call, given, given_size);
 
 	if (err)
@@ -393,7 +393,7 @@ int npuplan_lp_write_sized(const struct npuplan_graph *graph, const struct npupl
 			   size_t given_size, char **text, size_t *size,
 			   struct npuplan_error *error)
 {
-	struct cosma_call call = {
+	struct planner_call call = {
 		.graph = graph,
 		.planner = NPUPLAN_COSMA_BY_ILP,
 		.error = error,

@@ -42,16 +42,16 @@ static int join(struct npuplan_intervals *list, size_t from, int64_t low, int64_
 }
 
 /*
- * Append what one repetition of two runs forbids. An atom of b lives at once with consecutive atoms
- * of a, because starts and ends both rise along a. As these atoms lie one after another, they
+ * Append what one repetition of two staircases forbids. An atom of b lives at once with consecutive
+ * atoms of a, because starts and ends both rise along a. As these atoms lie one after another, they
  * forbid one interval together. From atom to atom of b, the first and the last of them only move
  * on.
  */
-static int walk(const struct npuplan_runs *runs, const struct npuplan_run *a,
-		const struct npuplan_run *b, struct npuplan_intervals *list)
+static int walk(const struct npuplan_staircases *staircases, const struct npuplan_staircase *a,
+		const struct npuplan_staircase *b, struct npuplan_intervals *list)
 {
-	const struct npuplan_atom *x = &runs->atoms[a->first_atom];
-	const struct npuplan_atom *y = &runs->atoms[b->first_atom];
+	const struct npuplan_atom *x = &staircases->atoms[a->first_atom];
+	const struct npuplan_atom *y = &staircases->atoms[b->first_atom];
 	size_t from = list->count;
 	uint32_t first = 0, end = 0;
 
@@ -97,15 +97,15 @@ static int repeat(struct npuplan_intervals *list, size_t from, int64_t stride, u
 }
 
 /*
- * Repeat the intervals from @from on for all repetitions of two runs: repetition i of a and j of b
- * are i * stride(a) - j * stride(b) further apart than the first ones.
+ * Repeat the intervals from @from on for all repetitions of two staircases: repetition i of a and j
+ * of b are i * stride(a) - j * stride(b) further apart than the first ones.
  */
-static int repeat_both(const struct npuplan_run *a, const struct npuplan_run *b,
+static int repeat_both(const struct npuplan_staircase *a, const struct npuplan_staircase *b,
 		       struct npuplan_intervals *list, size_t from)
 {
 	int64_t down = (int64_t)((b->repeat - 1) * b->stride);
-	const struct npuplan_run *narrow = a->stride < b->stride ? a : b;
-	const struct npuplan_run *wide = narrow == a ? b : a;
+	const struct npuplan_staircase *narrow = a->stride < b->stride ? a : b;
+	const struct npuplan_staircase *wide = narrow == a ? b : a;
 	int err;
 
 	for (size_t i = from; i < list->count; i++) {
@@ -134,29 +134,35 @@ static void normalise(struct npuplan_intervals *list, size_t from)
 		join(list, from, list->at[i].low, list->at[i].high);
 }
 
-/* Whether all atoms of run a end before any of run b starts; starts and ends rise along a run. */
-static bool ends_before(const struct npuplan_runs *runs, const struct npuplan_run *a,
-			const struct npuplan_run *b)
+/*
+ * Whether all atoms of staircase a end before any of staircase b starts; starts and ends rise along
+ * a staircase.
+ */
+static bool ends_before(const struct npuplan_staircases *staircases,
+			const struct npuplan_staircase *a, const struct npuplan_staircase *b)
 {
-	return runs->atoms[a->first_atom + a->atom_count - 1].end <
-	       runs->atoms[b->first_atom].start;
+	return staircases->atoms[a->first_atom + a->atom_count - 1].end <
+	       staircases->atoms[b->first_atom].start;
 }
 
-int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t b,
+int npuplan_displacements(const struct npuplan_staircases *staircases, uint32_t a, uint32_t b,
 			  struct npuplan_intervals *list, size_t *listed)
 {
 	size_t before = list->count;
 	int err = 0;
 
-	for (uint32_t i = runs->run_start[a]; i < runs->run_start[a + 1]; i++) {
-		for (uint32_t k = runs->run_start[b]; k < runs->run_start[b + 1] && !err; k++) {
+	for (uint32_t i = staircases->staircase_start[a]; i < staircases->staircase_start[a + 1];
+	     i++) {
+		for (uint32_t k = staircases->staircase_start[b];
+		     k < staircases->staircase_start[b + 1] && !err; k++) {
 			size_t from = list->count;
 
-			const struct npuplan_run *x = &runs->runs[i], *y = &runs->runs[k];
+			const struct npuplan_staircase *x = &staircases->staircases[i];
+			const struct npuplan_staircase *y = &staircases->staircases[k];
 
-			if (ends_before(runs, x, y) || ends_before(runs, y, x))
+			if (ends_before(staircases, x, y) || ends_before(staircases, y, x))
 				continue;
-			err = walk(runs, x, y, list);
+			err = walk(staircases, x, y, list);
 			if (!err)
 				err = repeat_both(x, y, list, from);
 			if (!err && list->count - before > MAX_OF_PAIR)
@@ -175,7 +181,7 @@ int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t 
  * @approximated: some pair is taken as two whole tensors, since its F would have too many intervals
  */
 struct collection {
-	const struct npuplan_runs *runs;
+	const struct npuplan_staircases *staircases;
 	const struct npuplan_item *items;
 	struct npuplan_intervals list;
 	struct npuplan_pair *pairs;
@@ -196,7 +202,7 @@ static int add_pair(struct collection *c, uint32_t a, uint32_t b)
 	int err = -E2BIG;
 
 	if (c->listed < MAX_OF_GRAPH)
-		err = npuplan_displacements(c->runs, a, b, list, &listed);
+		err = npuplan_displacements(c->staircases, a, b, list, &listed);
 	c->listed += listed;
 	if (err == -E2BIG) {
 		list->count = pair.first_interval;
@@ -222,12 +228,12 @@ int npuplan_displacement_conflicts(struct npuplan_conflicts *conflicts,
 				   const struct npuplan_liveness *live, bool *approximated)
 {
 	uint32_t item_count = whole->item_count;
-	struct npuplan_runs runs;
+	struct npuplan_staircases staircases;
 	/* Only pairs that live at once forbid anything; @whole lists each of them twice. */
 	AUTO_HEAP struct npuplan_pair *pairs =
 		npuplan_malloc(whole->peer_start[item_count] / 2 * sizeof(*pairs) + 1);
-	struct collection c = { .runs = &runs, .items = whole->items, .pairs = pairs };
-	int err = npuplan_runs_init(&runs, live, whole->items, item_count);
+	struct collection c = { .staircases = &staircases, .items = whole->items, .pairs = pairs };
+	int err = npuplan_staircases_init(&staircases, live, whole->items, item_count);
 
 	if (!pairs)
 		err = -ENOMEM;
@@ -239,7 +245,7 @@ int npuplan_displacement_conflicts(struct npuplan_conflicts *conflicts,
 		err = npuplan_conflicts_pairs(conflicts, whole->items, item_count, c.pairs,
 					      c.pair_count, c.list.at);
 	*approximated = c.approximated;
-	npuplan_runs_fini(&runs);
+	npuplan_staircases_fini(&staircases);
 	npuplan_free(c.list.at);
 	return err;
 }

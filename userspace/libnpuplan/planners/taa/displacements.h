@@ -21,15 +21,15 @@ struct npuplan_intervals {
  * @listed: out: number of intervals before those that overlap are joined
  *
  * The intervals are ascending, disjoint and not empty; there are none if the two are never in each
- * other's way. Two runs take O(atoms of both) time, times their repetitions where these do not
- * merge. -ENOMEM; -E2BIG: there are more than 2^20 intervals.
+ * other's way. Two staircases take O(atoms of both) time, times their repetitions where these do
+ * not merge. -ENOMEM; -E2BIG: there are more than 2^20 intervals.
  */
-int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t b,
+int npuplan_displacements(const struct npuplan_staircases *staircases, uint32_t a, uint32_t b,
 			  struct npuplan_intervals *list, size_t *listed);
 
 /* npuplan_displacement_conflicts() - list the conflicts of items by F of all their pairs
  * @whole: listed conflicts of the items as whole tensors
- * @live: the live ranges, as npuplan_runs_init() takes them
+ * @live: the live ranges, as npuplan_staircases_init() takes them
  * @approximated: out: some pairs had too many intervals and are listed as whole tensors. That is
  *	safe, but lower packings than these conflicts allow may exist
  *

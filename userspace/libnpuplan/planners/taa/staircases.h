@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs: a tensor's bytes, cut so that the forbidden displacements of two tensors are found by
+ * Staircases: a tensor's bytes, cut so that the forbidden displacements of two tensors are found by
  * walking along both at once.
  *
- * A run is a sequence of atoms (liveness.h), each of which begins where the one before ends, and
- * whose starts and ends do not fall along the addresses. Bands of rows that are written and read
- * from top to bottom are one run in NHWC. In NCHW and NC/32HWC32 they are a run for each channel,
- * or block of 32 channels. Equal runs at equal distances are kept once, with the number of times
- * that they repeat.
+ * A staircase is a sequence of atoms (liveness.h), each of which begins where the one before ends,
+ * and whose starts and ends do not fall along the addresses. Bands of rows that are written and
+ * read from top to bottom are one staircase in NHWC. In NCHW and NC/32HWC32 they are a staircase
+ * for each channel, or block of 32 channels. Equal staircases at equal distances are kept once,
+ * with the number of times that they repeat.
  */
 #pragma once
 
@@ -15,12 +15,12 @@
 #include "problem/liveness.h"
 
 /*
- * struct npuplan_run - atoms that follow each other in addresses and in time
- * @first_atom, @atom_count: its atoms, in npuplan_runs.atoms
+ * struct npuplan_staircase - atoms that follow each other in addresses and in time
+ * @first_atom, @atom_count: its atoms, in npuplan_staircases.atoms
  * @repeat: number of times that the tensor has it, at least 1
  * @stride: bytes from one repetition to the next; 0 if there is one only
  */
-struct npuplan_run {
+struct npuplan_staircase {
 	uint32_t first_atom;
 	uint32_t atom_count;
 	uint32_t repeat;
@@ -28,27 +28,28 @@ struct npuplan_run {
 };
 
 /*
- * struct npuplan_runs - the runs of the tensors of some items
- * @atoms: atoms of all runs, run by run
- * @runs: runs of item i are runs[run_start[i] .. run_start[i + 1])
+ * struct npuplan_staircases - the staircases of the tensors of some items
+ * @atoms: atoms of all staircases, staircase by staircase
+ * @staircases: staircases of item i are staircases[staircase_start[i] .. staircase_start[i + 1])
  */
-struct npuplan_runs {
+struct npuplan_staircases {
 	struct npuplan_atom *atoms;
-	struct npuplan_run *runs;
-	uint32_t *run_start;
+	struct npuplan_staircase *staircases;
+	uint32_t *staircase_start;
 	uint32_t atom_count;
-	uint32_t run_count;
+	uint32_t staircase_count;
 	struct npuplan_pool pool;
 };
 
-/* npuplan_runs_init() - cut the atoms of the items' tensors into runs
+/* npuplan_staircases_init() - cut the atoms of the items' tensors into staircases
  * @live: atoms, sorted by tensor, then by first byte, then by start. Several atoms may have the
  *	same bytes (versions) if they do not live at once
  * @items: sorted by tensor, one item for each
  *
  * Takes O(atoms) time, or O(atoms log atoms) where versions are cut differently. The caller calls
- * npuplan_runs_fini() in any case. -ENOMEM.
+ * npuplan_staircases_fini() in any case. -ENOMEM.
  */
-int npuplan_runs_init(struct npuplan_runs *runs, const struct npuplan_liveness *live,
-		      const struct npuplan_item *items, uint32_t item_count);
-void npuplan_runs_fini(struct npuplan_runs *runs);
+int npuplan_staircases_init(struct npuplan_staircases *staircases,
+			    const struct npuplan_liveness *live, const struct npuplan_item *items,
+			    uint32_t item_count);
+void npuplan_staircases_fini(struct npuplan_staircases *staircases);

@@ -7,14 +7,14 @@
 #define ASK_EVERY 20000
 
 /*
- * struct allocation - one run of algorithm 1
+ * struct allocation - one call of algorithm 1
  * @peers: the tiles by when they live; those of allocated tensors are in the tree
  * @by_address: the allocated tensors by address, ascending
  * @tile: the tile at hand, of the tensor at hand, whose address is @address
  * @overlap: collision size of @tile and the peer that it collides with, or 0
  * @limit: steps after which to give up, as @work counts them
  * @asked: value of @work when @until was last asked
- * @err: -E2BIG or -EINTR once the run has ended
+ * @err: -E2BIG or -EINTR once the call has ended
  */
 struct allocation {
 	const struct npuplan_taa *taa;

@@ -146,7 +146,7 @@ static int solve_part(struct divide *divide, struct cosma_model *part, uint32_t 
 		return err;
 	set_flags(divide, part, window, reloaded);
 	err = ilp_encode(&encoding, NULL);
-	err = err ? err : divide->solver->solve(&encoding.program, false, &cosma->run, &answer);
+	err = err ? err : divide->solver->solve(&encoding.program, false, &cosma->call, &answer);
 	divide->found = !err && answer.value;
 	if (divide->found) {
 		ilp_read_schedule(&encoding, answer.value, &schedule);
@@ -240,7 +240,8 @@ static int take_back(struct divide *divide, struct cosma_schedule *schedule)
 
 	for (uint32_t x = 0; x < model->tensor_count && !err; x++)
 		for (uint32_t k = model->consumers.first[x];
-		     k < model->consumers.first[x + 1] && !err && !cosma->run.effort.stopped; k++) {
+		     k < model->consumers.first[x + 1] && !err && !cosma->call.effort.stopped;
+		     k++) {
 			if (!schedule->away[k])
 				continue;
 			schedule->away[k] = false;

@@ -68,12 +68,12 @@ static int arrays_init(struct arrays *arrays, const struct ilp_program *program,
 }
 
 /* struct telling - what the callback needs to tell the caller
- * @whole: the program is the whole problem, so that its incumbent and bound are the run's
+ * @whole: the program is the whole problem, so that its incumbent and bound are the call's
  * @told: seconds of npuplan_now() when the progress function was called last
  */
 struct telling {
 	const struct ilp_program *program;
-	struct cosma_run *run;
+	struct cosma_call *call;
 	bool whole;
 	double told;
 };
@@ -90,7 +90,7 @@ static void tell(int type, const char *message, const HighsCallbackDataOut *out,
 		 HighsCallbackDataIn *in, void *context)
 {
 	struct telling *telling = context;
-	struct cosma_run *run = telling->run;
+	struct cosma_call *call = telling->call;
 	uint64_t unit = (uint64_t)telling->program->unit, incumbent, bound;
 	double now = npuplan_now();
 	bool news = false;
@@ -103,19 +103,19 @@ static void tell(int type, const char *message, const HighsCallbackDataOut *out,
 				    (uint64_t)(out->mip_primal_bound + 0.5) * unit :
 				    UINT64_MAX;
 		bound = (uint64_t)round_up(out->mip_dual_bound) * unit;
-		news = incumbent < run->incumbent || bound > run->lower_bound;
-		run->incumbent = incumbent < run->incumbent ? incumbent : run->incumbent;
-		if (bound > run->lower_bound && bound <= run->incumbent)
-			run->lower_bound = bound;
+		news = incumbent < call->incumbent || bound > call->lower_bound;
+		call->incumbent = incumbent < call->incumbent ? incumbent : call->incumbent;
+		if (bound > call->lower_bound && bound <= call->incumbent)
+			call->lower_bound = bound;
 	}
 	if (news || now - telling->told >= TELL_EVERY) {
 		telling->told = now;
-		cosma_run_report(run);
+		cosma_call_report(call);
 	}
-	in->user_interrupt = run->effort.stopped;
+	in->user_interrupt = call->effort.stopped;
 }
 
-static bool set_options(void *highs, const struct cosma_run *run)
+static bool set_options(void *highs, const struct cosma_call *call)
 {
 	HighsInt bad = Highs_setBoolOptionValue(highs, "output_flag", 0);
 
@@ -126,13 +126,13 @@ static bool set_options(void *highs, const struct cosma_run *run)
 	/* Costs are whole numbers: nothing lies between two that differ by less. */
 	bad |= Highs_setDoubleOptionValue(highs, "mip_rel_gap", 0);
 	bad |= Highs_setDoubleOptionValue(highs, "mip_abs_gap", 0.5);
-	if (run->effort.deadline)
+	if (call->effort.deadline)
 		bad |= Highs_setDoubleOptionValue(highs, "time_limit",
-						  npuplan_effort_left(&run->effort));
+						  npuplan_effort_left(&call->effort));
 	return !bad;
 }
 
-static int read_answer(void *highs, const struct ilp_program *program, struct cosma_run *run,
+static int read_answer(void *highs, const struct ilp_program *program, struct cosma_call *call,
 		       struct ilp_answer *answer)
 {
 	HighsInt status = Highs_getModelStatus(highs), found = 0, iterations = 0;
@@ -143,7 +143,7 @@ static int read_answer(void *highs, const struct ilp_program *program, struct co
 	if (Highs_getIntInfoValue(highs, "simplex_iteration_count", &iterations) ==
 		    kHighsStatusOk &&
 	    iterations > 0)
-		run->work += (uint64_t)iterations;
+		call->work += (uint64_t)iterations;
 	answer->bound = round_up(bound);
 	if (status == kHighsModelStatusInfeasible) {
 		answer->status = ILP_INFEASIBLE;
@@ -164,17 +164,17 @@ static int read_answer(void *highs, const struct ilp_program *program, struct co
 											     -EIO;
 }
 
-static int solve(const struct ilp_program *program, bool whole, struct cosma_run *run,
+static int solve(const struct ilp_program *program, bool whole, struct cosma_call *call,
 		 struct ilp_answer *answer)
 {
-	struct telling telling = { .program = program, .run = run, .whole = whole };
+	struct telling telling = { .program = program, .call = call, .whole = whole };
 	void *highs = Highs_create();
 	struct arrays arrays = { 0 };
 	int err = highs ? arrays_init(&arrays, program, highs) : -ENOMEM;
 
 	*answer = (struct ilp_answer){ .status = ILP_UNKNOWN };
 	if (!err &&
-	    (!set_options(highs, run) ||
+	    (!set_options(highs, call) ||
 	     Highs_setCallback(highs, tell, &telling) != kHighsStatusOk ||
 	     Highs_startCallback(highs, kHighsCallbackMipInterrupt) != kHighsStatusOk ||
 	     Highs_passMip(highs, (HighsInt)program->column_count, (HighsInt)program->row_count,
@@ -184,7 +184,7 @@ static int solve(const struct ilp_program *program, bool whole, struct cosma_run
 			   arrays.factor, arrays.integer) == kHighsStatusError ||
 	     Highs_run(highs) == kHighsStatusError))
 		err = -EIO;
-	err = err ? err : read_answer(highs, program, run, answer);
+	err = err ? err : read_answer(highs, program, call, answer);
 	npuplan_pool_free(&arrays.pool);
 	Highs_destroy(highs);
 	if (err) {

@@ -30,7 +30,7 @@ static int offer(struct cosma_solver *cosma, const struct ilp_encoding *encoding
 	/* Addresses of a schedule of least peak are not part of its program (Eq. 13-15). */
 	if (!err && cosma->options->common.objective == NPUPLAN_OBJECTIVE_PEAK)
 		err = cosma_addresses(cosma->graph, &cosma->model, &stays, 0, 0, UINT32_MAX,
-				      NPUMEM_NONE, cosma->run.effort.work_limit, &cosma->run,
+				      NPUMEM_NONE, cosma->call.effort.work_limit, &cosma->call,
 				      &status);
 	else if (!err)
 		err = ilp_read_addresses(encoding, value, &stays);
@@ -62,7 +62,7 @@ static int solve_whole(struct cosma_solver *cosma, const struct npuplan_cosma_il
 
 	if (err)
 		return err;
-	err = solver->solve(&encoding.program, true, &cosma->run, &answer);
+	err = solver->solve(&encoding.program, true, &cosma->call, &answer);
 	if (!err) {
 		plan->status = status_of[answer.status];
 		if (answer.bound < INT64_MAX / encoding.unit)
@@ -85,9 +85,9 @@ static int solve_parts(struct cosma_solver *cosma, const struct npuplan_cosma_il
 	if (err == -E2BIG)
 		return npuplan_fail(error, err, "the integer program of a sub-graph is too large");
 
-	plan->status = !cosma->found	    ? NPUMEM_PLAN_STATUS_UNKNOWN :
-		       cosma->run.incumbent ? NPUMEM_PLAN_STATUS_FEASIBLE :
-					      NPUMEM_PLAN_STATUS_OPTIMAL;
+	plan->status = !cosma->found	     ? NPUMEM_PLAN_STATUS_UNKNOWN :
+		       cosma->call.incumbent ? NPUMEM_PLAN_STATUS_FEASIBLE :
+					       NPUMEM_PLAN_STATUS_OPTIMAL;
 	return err;
 }
 
@@ -134,8 +134,8 @@ int ilp_plan(const struct npuplan_graph *graph, const struct cosma_settings *opt
 		err = solve_whole(&cosma, ilp, solver, plan, error);
 	if (!err && cosma.found)
 		err = cosma_steps(graph, &cosma.best, &cosma.stays, plan);
-	plan->work = cosma.run.work;
-	plan->seconds = npuplan_effort_seconds(&cosma.run.effort);
+	plan->work = cosma.call.work;
+	plan->seconds = npuplan_effort_seconds(&cosma.call.effort);
 	cosma_solver_fini(&cosma);
 	if (!err)
 		return 0;

@@ -26,15 +26,15 @@ struct ilp_answer {
 
 /* struct ilp_solver - a solver of integer programs
  * @name: for messages
- * @solve: solves a program within the run's deadline, until its progress function says stop, and
- *	adds to run->work. @whole: the program is the whole problem, so that its incumbents and
- *	bounds are those of the run. -ENOMEM; -EIO if the solver fails
+ * @solve: solves a program within the call's deadline, until its progress function says stop, and
+ *	adds to call->work. @whole: the program is the whole problem, so that its incumbents and
+ *	bounds are those of the call. -ENOMEM; -EIO if the solver fails
  * @solve_file: finds the optimum of an LP file, as the solver reads it. -ENOMEM; -EIO if it cannot
  *	be read, or has no solution
  */
 struct ilp_solver {
 	const char *name;
-	int (*solve)(const struct ilp_program *program, bool whole, struct cosma_run *run,
+	int (*solve)(const struct ilp_program *program, bool whole, struct cosma_call *call,
 		     struct ilp_answer *answer);
 	int (*solve_file)(const char *path, double *optimum);
 };

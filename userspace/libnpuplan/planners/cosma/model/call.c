@@ -2,9 +2,9 @@
 /* The limits of one call, and what its caller is told. */
 #include "call.h"
 
-void cosma_run_start(struct cosma_run *run, const struct cosma_settings *options)
+void cosma_call_start(struct cosma_call *call, const struct cosma_settings *options)
 {
-	*run = (struct cosma_run){
+	*call = (struct cosma_call){
 		.options = options,
 		.effort = npuplan_effort_begin(options->common.work_limit ?
 						       options->common.work_limit :
@@ -14,35 +14,36 @@ void cosma_run_start(struct cosma_run *run, const struct cosma_settings *options
 		.heap.limit = UINT64_MAX,
 		.incumbent = UINT64_MAX,
 	};
-	run->effort.traffic = true;
+	call->effort.traffic = true;
 	if (options->started)
-		run->effort.started = options->started;
-	run->outer = npuplan_heap_use(&run->heap);
+		call->effort.started = options->started;
+	call->outer = npuplan_heap_use(&call->heap);
 }
 
-void cosma_run_end(struct cosma_run *run)
+void cosma_call_end(struct cosma_call *call)
 {
-	npuplan_heap_use(run->outer);
+	npuplan_heap_use(call->outer);
 }
 
-void cosma_run_limit_memory(struct cosma_run *run, bool limited)
+void cosma_call_limit_memory(struct cosma_call *call, bool limited)
 {
-	uint64_t limit = run->options->common.memory_limit;
+	uint64_t limit = call->options->common.memory_limit;
 
-	run->heap.limit = !limited ? UINT64_MAX : limit ? limit : NPUPLAN_COSMA_MEMORY;
+	call->heap.limit = !limited ? UINT64_MAX : limit ? limit : NPUPLAN_COSMA_MEMORY;
 }
 
-void cosma_run_report(struct cosma_run *run)
+void cosma_call_report(struct cosma_call *call)
 {
-	npuplan_effort_tell(&run->effort, run->incumbent, run->lower_bound, run->work);
+	npuplan_effort_tell(&call->effort, call->incumbent, call->lower_bound, call->work);
 }
 
-void cosma_run_share(struct cosma_run *run, uint64_t units, double part)
+void cosma_call_share(struct cosma_call *call, uint64_t units, double part)
 {
-	npuplan_effort_share(&run->effort, run->work, units, part);
+	npuplan_effort_share(&call->effort, call->work, units, part);
 }
 
-bool cosma_run_over(struct cosma_run *run)
+bool cosma_call_over(struct cosma_call *call)
 {
-	return npuplan_effort_share_over(&run->effort, run->incumbent, run->lower_bound, run->work);
+	return npuplan_effort_share_over(&call->effort, call->incumbent, call->lower_bound,
+					 call->work);
 }

@@ -6,16 +6,16 @@
 #include "planners/cosma/cosma.h"
 
 /*
- * struct cosma_run - one call
+ * struct cosma_call - one call
  * @options: what is asked for
  * @effort: limit of work, deadline, the caller, and the share of the part that runs now
- * @heap: counts what the call allocates, from cosma_run_start() on
+ * @heap: counts what the call allocates, from cosma_call_start() on
  * @outer: heap that was in use before
  * @work: units so far
  * @incumbent: cost of the best plan; UINT64_MAX if there is none yet
  * @lower_bound: of the cost
  */
-struct cosma_run {
+struct cosma_call {
 	const struct cosma_settings *options;
 	struct npuplan_effort effort;
 	struct npuplan_heap heap;
@@ -26,28 +26,28 @@ struct cosma_run {
 };
 
 /*
- * cosma_run_start() - begin a call
+ * cosma_call_start() - begin a call
  *
- * What is allocated in this thread is counted until cosma_run_end(). There is no limit of memory
+ * What is allocated in this thread is counted until cosma_call_end(). There is no limit of memory
  * yet, so that there is a plan to have.
  */
-void cosma_run_start(struct cosma_run *run, const struct cosma_settings *options);
-void cosma_run_end(struct cosma_run *run);
+void cosma_call_start(struct cosma_call *call, const struct cosma_settings *options);
+void cosma_call_end(struct cosma_call *call);
 /* Sets the limit of memory that was asked for, or lifts it. */
-void cosma_run_limit_memory(struct cosma_run *run, bool limited);
+void cosma_call_limit_memory(struct cosma_call *call, bool limited);
 /*
  * Whether an error says that the limit of memory is reached. A search then ends as at its limit of
  * work, and keeps what it has found.
  */
-static inline bool cosma_run_refused(const struct cosma_run *run, int err)
+static inline bool cosma_call_refused(const struct cosma_call *call, int err)
 {
-	return err == -ENOMEM && run->heap.refused;
+	return err == -ENOMEM && call->heap.refused;
 }
 /* Whether to stop now. This looks at the clock, and tells the caller, now and then. */
-bool cosma_run_over(struct cosma_run *run);
+bool cosma_call_over(struct cosma_call *call);
 /* Gives the part that runs next a share: so many units of work, and such a part of the time that is
  * left (npuplan_effort_share()).
  */
-void cosma_run_share(struct cosma_run *run, uint64_t units, double part);
+void cosma_call_share(struct cosma_call *call, uint64_t units, double part);
 /* Tells the caller at once how far the call has come. */
-void cosma_run_report(struct cosma_run *run);
+void cosma_call_report(struct cosma_call *call);

@@ -29,7 +29,7 @@ struct stay_packing {
 	const struct npuplan_graph *graph;
 	const struct cosma_model *model;
 	const struct cosma_stays *stays;
-	struct cosma_run *run;
+	struct cosma_call *call;
 	uint64_t capacity;
 	uint64_t work_limit;
 	uint32_t first;
@@ -155,16 +155,16 @@ static int pack(struct stay_packing *packing, const struct npuplan_item *items, 
 		.conflicts = conflicts,
 		.capacity = packing->capacity,
 		.lower_bound = bound,
-		.alignment = packing->run->options->common.alignment,
+		.alignment = packing->call->options->common.alignment,
 	};
 	const struct npuplan_pack_options options = {
 		.work_limit = packing->work_limit,
-		.deadline_seconds = npuplan_effort_left(&packing->run->effort),
+		.deadline_seconds = npuplan_effort_left(&packing->call->effort),
 	};
 	int err = npuplan_pack_exactly(&problem, &options, places, result, NULL);
 
 	if (!err)
-		packing->run->work += result->work;
+		packing->call->work += result->work;
 	return err;
 }
 
@@ -268,13 +268,14 @@ static int place(struct stay_packing *packing, struct npuplan_pack_result *resul
 
 int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model *model,
 		    struct cosma_stays *stays, uint64_t capacity, uint32_t first, uint32_t last,
-		    uint32_t last_op, uint64_t work_limit, struct cosma_run *run, uint32_t *status)
+		    uint32_t last_op, uint64_t work_limit, struct cosma_call *call,
+		    uint32_t *status)
 {
 	struct stay_packing packing = {
 		.graph = graph,
 		.model = model,
 		.stays = stays,
-		.run = run,
+		.call = call,
 		.capacity = capacity,
 		.work_limit = work_limit,
 		.first = first ? 2 * first - 1 : 0,

@@ -20,7 +20,8 @@
  */
 int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model *model,
 		    struct cosma_stays *stays, uint64_t capacity, uint32_t first, uint32_t last,
-		    uint32_t last_op, uint64_t work_limit, struct cosma_run *run, uint32_t *status);
+		    uint32_t last_op, uint64_t work_limit, struct cosma_call *call,
+		    uint32_t *status);
 
 /* Whether the packing core has given addresses; @status is its enum npumem_plan_status. */
 static inline bool cosma_is_placed(uint32_t status)

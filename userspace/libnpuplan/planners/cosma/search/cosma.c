@@ -45,7 +45,7 @@ static int place_relaxed(struct cosma_solver *solver, struct cosma_schedule *sch
 		err = solve_linear(solver, schedule);
 		err = err ? err : cosma_repair(solver, schedule);
 	}
-	return cosma_run_refused(&solver->run, err) ? 0 : err;
+	return cosma_call_refused(&solver->call, err) ? 0 : err;
 }
 
 /*
@@ -54,7 +54,7 @@ static int place_relaxed(struct cosma_solver *solver, struct cosma_schedule *sch
  */
 static int solve_traffic(struct cosma_solver *solver, struct npuplan_cosma_plan *plan)
 {
-	struct cosma_run *run = &solver->run;
+	struct cosma_call *call = &solver->call;
 	struct cosma_schedule schedule;
 	uint32_t status = NPUMEM_PLAN_STATUS_UNKNOWN;
 	int err = cosma_schedule_init(&schedule, &solver->model), outcome = COSMA_STOPPED;
@@ -64,25 +64,25 @@ static int solve_traffic(struct cosma_solver *solver, struct npuplan_cosma_plan 
 		return err;
 	cosma_solver_order(solver, &schedule);
 	err = solve_linear(solver, &schedule);
-	cosma_run_limit_memory(run, true);
-	if (!err && run->incumbent)
+	cosma_call_limit_memory(call, true);
+	if (!err && call->incumbent)
 		outcome = cosma_relaxed(solver, &schedule, &level);
 	plan->relaxed_bound = (uint64_t)level;
-	run->lower_bound = (uint64_t)level;
+	call->lower_bound = (uint64_t)level;
 	if (!err && (outcome == COSMA_SOLVED || outcome == COSMA_FOUND))
 		err = place_relaxed(solver, &schedule, &status);
-	if (!err && outcome == COSMA_SOLVED && run->incumbent > (uint64_t)level)
+	if (!err && outcome == COSMA_SOLVED && call->incumbent > (uint64_t)level)
 		outcome = cosma_exact(solver, &schedule, status, EXACT_WORK, &level);
-	cosma_run_limit_memory(run, false);
+	cosma_call_limit_memory(call, false);
 	if (!err && outcome < 0)
 		err = outcome;
-	run->lower_bound = (uint64_t)level;
+	call->lower_bound = (uint64_t)level;
 	plan->lower_bound = (uint64_t)level;
 	cosma_schedule_fini(&schedule);
-	plan->status = outcome == COSMA_EXHAUSTED	 ? NPUMEM_PLAN_STATUS_INFEASIBLE :
-		       !solver->found			 ? NPUMEM_PLAN_STATUS_UNKNOWN :
-		       run->incumbent <= (uint64_t)level ? NPUMEM_PLAN_STATUS_OPTIMAL :
-							   NPUMEM_PLAN_STATUS_FEASIBLE;
+	plan->status = outcome == COSMA_EXHAUSTED	  ? NPUMEM_PLAN_STATUS_INFEASIBLE :
+		       !solver->found			  ? NPUMEM_PLAN_STATUS_UNKNOWN :
+		       call->incumbent <= (uint64_t)level ? NPUMEM_PLAN_STATUS_OPTIMAL :
+							    NPUMEM_PLAN_STATUS_FEASIBLE;
 	return err;
 }
 
@@ -91,9 +91,9 @@ static int find_least_peak(struct cosma_solver *solver, bool fixed, int64_t *pea
 {
 	int outcome;
 
-	cosma_run_limit_memory(&solver->run, true);
+	cosma_call_limit_memory(&solver->call, true);
 	outcome = cosma_least_peak(solver, fixed, &solver->best, peak, bound);
-	cosma_run_limit_memory(&solver->run, false);
+	cosma_call_limit_memory(&solver->call, false);
 	if (outcome == COSMA_STOPPED) {
 		cosma_solver_order(solver, &solver->best);
 		cosma_schedule_order(&solver->best);
@@ -116,7 +116,7 @@ static int solve_peak(struct cosma_solver *solver, struct npuplan_cosma_plan *pl
 			    cosma_stays_init(&solver->stays, &solver->best, solver->graph);
 	if (!err)
 		err = cosma_addresses(solver->graph, &solver->model, &solver->stays, 0, 0,
-				      UINT32_MAX, NPUMEM_NONE, PLACE_WORK, &solver->run, &status);
+				      UINT32_MAX, NPUMEM_NONE, PLACE_WORK, &solver->call, &status);
 	solver->found = !err;
 	return err;
 }
@@ -147,12 +147,12 @@ static int finish(struct cosma_solver *solver, int err, struct npuplan_cosma_pla
 		  struct npuplan_error *error)
 {
 	/* The plan's memory is the caller's, and not counted. */
-	plan->memory = solver->run.heap.most;
+	plan->memory = solver->call.heap.most;
 	if (!err && solver->found)
 		err = cosma_steps(solver->graph, &solver->best, &solver->stays, plan);
-	plan->work = solver->run.work;
-	plan->memory_ended = solver->run.heap.refused && !solver->run.effort.stopped;
-	plan->seconds = npuplan_effort_seconds(&solver->run.effort);
+	plan->work = solver->call.work;
+	plan->memory_ended = solver->call.heap.refused && !solver->call.effort.stopped;
+	plan->seconds = npuplan_effort_seconds(&solver->call.effort);
 	cosma_solver_fini(solver);
 	if (!err)
 		return 0;

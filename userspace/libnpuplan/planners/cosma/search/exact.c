@@ -96,7 +96,7 @@ struct exact {
 /* Whether a limit is reached, so that what is still to be looked at is left out. */
 static bool is_over(struct exact *exact)
 {
-	bool over = cosma_run_over(&exact->solver->run);
+	bool over = cosma_call_over(&exact->solver->call);
 
 	exact->complete &= !over;
 	return over;
@@ -168,7 +168,7 @@ static int try_interval(struct exact *exact, struct schedule_part *interval, uin
 	uint32_t status;
 	int err = cosma_addresses(exact->solver->graph, exact->model, interval->stays,
 				  (uint64_t)exact->budget, first + 1, last + 1,
-				  exact->schedule.order[last], INTERVAL_WORK, &exact->solver->run,
+				  exact->schedule.order[last], INTERVAL_WORK, &exact->solver->call,
 				  &status);
 
 	interval->fits = !err && cosma_is_placed(status);
@@ -235,7 +235,7 @@ static int refute(struct exact *exact, struct schedule_part *interval)
 		};
 	}
 	return cosma_lattice_refute(items, count, exact->budget, LATTICE_WORK,
-				    &exact->solver->run.work, &interval->infeasible);
+				    &exact->solver->call.work, &interval->infeasible);
 }
 
 /*
@@ -385,7 +385,7 @@ static int advance(struct exact *exact, uint32_t p, uint32_t v, const uint32_t *
 		   uint32_t count)
 {
 	struct cosma_board *board = &exact->board[p + 1];
-	struct cosma_run *run = &exact->solver->run;
+	struct cosma_call *call = &exact->solver->call;
 	uint64_t before = exact->bounds.work;
 	int64_t price = 0, bound, loads, stores;
 	uint32_t downset_id;
@@ -399,13 +399,13 @@ static int advance(struct exact *exact, uint32_t p, uint32_t v, const uint32_t *
 		price += cosma_board_price(board, left[i]);
 		cosma_board_evict(board, left[i]);
 	}
-	run->work += exact->model->words + board->tensor_words + 8;
+	call->work += exact->model->words + board->tensor_words + 8;
 	cosma_board_need(board, v, &loads, &stores);
 	exact->over[p + 1] = stores - exact->budget;
 	if (loads > exact->budget || exact->over[p + 1] > may_yield(board, v))
 		return 0;
 	record(exact, p, v, board, left, count);
-	if (cosma_nogoods_match(&exact->nogoods, &exact->history, p, &run->work)) {
+	if (cosma_nogoods_match(&exact->nogoods, &exact->history, p, &call->work)) {
 		exact->leaves++;
 		return 0;
 	}
@@ -417,7 +417,7 @@ static int advance(struct exact *exact, uint32_t p, uint32_t v, const uint32_t *
 	downset = &exact->downsets.downset[downset_id];
 	cosma_board_pack(board, downset, exact->packed);
 	err = cosma_bounds_of(&exact->bounds, downset, exact->packed, &bound);
-	run->work += exact->bounds.work - before;
+	call->work += exact->bounds.work - before;
 	if (err || bound == COSMA_NEVER)
 		return err;
 	if (exact->cost[p + 1] + bound > exact->level) {
@@ -581,7 +581,7 @@ static int search_levels(struct exact *exact)
 {
 	struct cosma_solver *solver = exact->solver;
 
-	while (!solver->found || (uint64_t)exact->level < solver->run.incumbent) {
+	while (!solver->found || (uint64_t)exact->level < solver->call.incumbent) {
 		int err;
 
 		exact->next = COSMA_NEVER;
@@ -595,11 +595,11 @@ static int search_levels(struct exact *exact)
 		if (exact->next == COSMA_NEVER && !solver->found)
 			return COSMA_EXHAUSTED;
 		if (exact->next == COSMA_NEVER) {
-			exact->level = (int64_t)solver->run.incumbent;
+			exact->level = (int64_t)solver->call.incumbent;
 			break;
 		}
 		exact->level = exact->next;
-		solver->run.lower_bound = (uint64_t)exact->level;
+		solver->call.lower_bound = (uint64_t)exact->level;
 		forget_failed(exact);
 	}
 	return COSMA_SOLVED;
@@ -620,7 +620,7 @@ int cosma_exact(struct cosma_solver *solver, const struct cosma_schedule *relaxe
 	};
 	int outcome;
 
-	cosma_run_share(&solver->run, work_limit, 1);
+	cosma_call_share(&solver->call, work_limit, 1);
 	/* The search calls itself once an operator, and has a board for each. */
 	if (model->op_count > MAX_OPS || is_over(&exact))
 		return COSMA_STOPPED;
@@ -629,6 +629,6 @@ int cosma_exact(struct cosma_solver *solver, const struct cosma_schedule *relaxe
 		outcome = search_levels(&exact);
 	*level = exact.level;
 	exact_fini(&exact);
-	cosma_run_share(&solver->run, 0, 1);
-	return cosma_run_refused(&solver->run, outcome) ? COSMA_STOPPED : outcome;
+	cosma_call_share(&solver->call, 0, 1);
+	return cosma_call_refused(&solver->call, outcome) ? COSMA_STOPPED : outcome;
 }

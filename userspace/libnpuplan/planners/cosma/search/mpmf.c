@@ -17,7 +17,7 @@
  */
 struct peak_search {
 	const struct cosma_model *model;
-	struct cosma_run *run;
+	struct cosma_call *call;
 	struct cosma_tree tree;
 	int64_t *certain;
 	uint32_t *largest;
@@ -54,7 +54,7 @@ static int find_certain(struct peak_search *search)
 			search->largest[at] = search->largest[at - 1];
 		search->largest[at] = v;
 	}
-	search->run->work += (uint64_t)model->tensor_count * model->words;
+	search->call->work += (uint64_t)model->tensor_count * model->words;
 	return 0;
 }
 
@@ -74,7 +74,7 @@ static int64_t bound_of(struct peak_search *search, const struct cosma_board *bo
 		for (uint32_t w = 0; w < words; w++)
 			for (uint64_t bits = board->on[w] & adders[w]; bits; bits &= bits - 1)
 				bytes += model->size[w * 64 + (uint32_t)__builtin_ctzll(bits)];
-		search->run->work += words;
+		search->call->work += words;
 		bound = bytes > bound ? bytes : bound;
 	}
 	return bound;
@@ -83,14 +83,14 @@ static int64_t bound_of(struct peak_search *search, const struct cosma_board *bo
 static int add_state(struct peak_search *search, int64_t peak, uint32_t parent, uint32_t count)
 {
 	struct cosma_tree *tree = &search->tree;
-	struct cosma_node node = { .parent = parent, .run = count, .cost = peak };
+	struct cosma_node node = { .parent = parent, .ops = count, .cost = peak };
 	const struct cosma_downset *downset;
 	int err = cosma_downsets_of(&tree->downsets, &tree->child, &node.downset);
 
 	if (err)
 		return err;
 	downset = &tree->downsets.downset[node.downset];
-	search->run->work += search->model->words + downset->live_count;
+	search->call->work += search->model->words + downset->live_count;
 	if (downset->states != NPUMEM_NONE) {
 		if (tree->node[downset->states].cost <= peak)
 			return 0;
@@ -135,7 +135,7 @@ static int expand(struct peak_search *search, uint32_t id)
 		if (only != NPUMEM_NONE ? v != only : !cosma_board_may_start(board, v, &end))
 			continue;
 		/* A wide graph has many children, each as long as the graph. */
-		if (cosma_run_over(search->run)) {
+		if (cosma_call_over(search->call)) {
 			search->truncated = true;
 			break;
 		}
@@ -149,7 +149,7 @@ static int expand(struct peak_search *search, uint32_t id)
 			cosma_board_close(child, reached, true, search->tree.trail, &count);
 			peak = count > 1 ? reached : peak;
 		}
-		search->run->work += search->model->words + board->tensor_words + count;
+		search->call->work += search->model->words + board->tensor_words + count;
 		err = add_state(search, peak, id, count);
 	}
 	return err;
@@ -183,21 +183,21 @@ static int loop(struct peak_search *search, int64_t at_least, struct cosma_path 
 			path->cost = *lower_bound;
 			return err ? err : COSMA_SOLVED;
 		}
-		if (cosma_run_over(search->run))
+		if (cosma_call_over(search->call))
 			return COSMA_STOPPED;
 		err = expand(search, id);
 	}
 	return err ? err : COSMA_STOPPED;
 }
 
-int cosma_mpmf(const struct cosma_model *model, int64_t at_least, bool fixed, struct cosma_run *run,
-	       struct cosma_path *path, int64_t *lower_bound)
+int cosma_mpmf(const struct cosma_model *model, int64_t at_least, bool fixed,
+	       struct cosma_call *call, struct cosma_path *path, int64_t *lower_bound)
 {
 	uint32_t n = model->op_count;
 	struct peak_search search = {
 		.model = model,
-		.run = run,
-		.tree = { .model = model, .run = run, .longest = n },
+		.call = call,
+		.tree = { .model = model, .call = call, .longest = n },
 		.fixed = fixed,
 	};
 	struct npuplan_pool pool = { 0 };
@@ -215,7 +215,7 @@ int cosma_mpmf(const struct cosma_model *model, int64_t at_least, bool fixed, st
 	err = err ? err : find_certain(&search);
 	outcome = err ? err : loop(&search, at_least, path, lower_bound);
 	/* There is no room for more states. */
-	if (cosma_run_refused(run, outcome) || outcome == -E2BIG)
+	if (cosma_call_refused(call, outcome) || outcome == -E2BIG)
 		outcome = COSMA_STOPPED;
 	cosma_tree_fini(&search.tree);
 	npuplan_pool_free(&pool);

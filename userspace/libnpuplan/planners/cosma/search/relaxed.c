@@ -64,7 +64,7 @@ static int attempt(struct segment_search *segment)
 {
 	struct cosma_path path = { 0 };
 	int64_t bound;
-	int outcome = cosma_search(&segment->query, &segment->solver->run, &path, &bound);
+	int outcome = cosma_search(&segment->query, &segment->solver->call, &path, &bound);
 
 	if (!segment->query.window && bound > segment->bound)
 		segment->bound = bound;
@@ -82,7 +82,7 @@ static int attempt_order(struct segment_search *segment)
 	int64_t bound = segment->bound;
 	int outcome;
 
-	cosma_run_share(&segment->solver->run, WINDOW_WORK, 0.3);
+	cosma_call_share(&segment->solver->call, WINDOW_WORK, 0.3);
 	segment->query.fixed = true;
 	outcome = attempt(segment);
 	segment->query.fixed = false;
@@ -105,9 +105,9 @@ static int plan_by_windows(struct segment_search *segment)
 	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]) && outcome >= 0; i++) {
 		int err;
 
-		if (segment->solver->run.effort.stopped || segment->query.upper <= segment->bound)
+		if (segment->solver->call.effort.stopped || segment->query.upper <= segment->bound)
 			break;
-		cosma_run_share(&segment->solver->run, WINDOW_WORK, 0.3);
+		cosma_call_share(&segment->solver->call, WINDOW_WORK, 0.3);
 		err = cosma_windows_cut(model, widths[i], 2 * widths[i], window, &count);
 		outcome = err ? err : attempt(segment);
 	}
@@ -129,11 +129,12 @@ static int bound_by_windows(struct segment_search *segment)
 	for (uint32_t width = 10; width <= 80 && width < model->op_count && !err; width *= 2) {
 		int64_t bound = 0;
 
-		if (segment->solver->run.effort.stopped)
+		if (segment->solver->call.effort.stopped)
 			break;
-		cosma_run_share(&segment->solver->run, 0, 0.3);
+		cosma_call_share(&segment->solver->call, 0, 0.3);
 		err = cosma_windows_cut(model, width, 2 * width, window, &count);
-		err = err ? err : cosma_windows_bound(&query, count, &segment->solver->run, &bound);
+		err = err ? err :
+			    cosma_windows_bound(&query, count, &segment->solver->call, &bound);
 		segment->bound = bound > segment->bound ? bound : segment->bound;
 	}
 	return err;
@@ -145,25 +146,25 @@ static int bound_by_windows(struct segment_search *segment)
  */
 static int solve_segment(struct segment_search *segment)
 {
-	struct cosma_run *run = &segment->solver->run;
+	struct cosma_call *call = &segment->solver->call;
 	bool divide = segment->query.model->op_count >= WINDOW_LEAST;
 	int outcome, err = 0;
 
-	cosma_run_share(run, divide ? FIRST_WORK : 0, 0.3);
+	cosma_call_share(call, divide ? FIRST_WORK : 0, 0.3);
 	outcome = attempt(segment);
 	if (outcome == COSMA_STOPPED && divide) {
 		err = segment->query.fixed ? 0 : attempt_order(segment);
 		err = err ? err : plan_by_windows(segment);
-		if (!err && segment->query.upper > segment->bound && !run->effort.stopped) {
-			cosma_run_share(run, 0, 0.7);
+		if (!err && segment->query.upper > segment->bound && !call->effort.stopped) {
+			cosma_call_share(call, 0, 0.7);
 			outcome = attempt(segment);
 		}
 		if (!err && outcome == COSMA_STOPPED)
 			err = bound_by_windows(segment);
 	}
-	cosma_run_share(run, 0, 1);
+	cosma_call_share(call, 0, 1);
 	/* What was found before the limit of memory is kept. */
-	if (cosma_run_refused(run, err))
+	if (cosma_call_refused(call, err))
 		err = 0;
 	if (err || outcome < 0)
 		return err ? err : outcome;
@@ -215,7 +216,7 @@ int cosma_relaxed(struct cosma_solver *solver, struct cosma_schedule *schedule,
 					     evictions.all[k].position);
 	}
 	npuplan_free(evictions.all);
-	return cosma_run_refused(&solver->run, outcome) ? COSMA_STOPPED : outcome;
+	return cosma_call_refused(&solver->call, outcome) ? COSMA_STOPPED : outcome;
 }
 
 int cosma_least_peak(struct cosma_solver *solver, bool fixed, struct cosma_schedule *schedule,
@@ -237,8 +238,9 @@ int cosma_least_peak(struct cosma_solver *solver, bool fixed, struct cosma_sched
 		int err = cosma_model_part(&part, model, segments->ops + at,
 					   segments->first[i + 1] - at, NULL);
 
-		outcome = err ? err :
-				cosma_mpmf(&part, *lower_bound, fixed, &solver->run, &path, &bound);
+		outcome =
+			err ? err :
+			      cosma_mpmf(&part, *lower_bound, fixed, &solver->call, &path, &bound);
 		*lower_bound = bound > *lower_bound ? bound : *lower_bound;
 		if (outcome == COSMA_SOLVED) {
 			*peak = path.cost > *peak ? path.cost : *peak;
@@ -249,5 +251,5 @@ int cosma_least_peak(struct cosma_solver *solver, bool fixed, struct cosma_sched
 	}
 	if (outcome == COSMA_SOLVED)
 		cosma_schedule_order(schedule);
-	return cosma_run_refused(&solver->run, outcome) ? COSMA_STOPPED : outcome;
+	return cosma_call_refused(&solver->call, outcome) ? COSMA_STOPPED : outcome;
 }

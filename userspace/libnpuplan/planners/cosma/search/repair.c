@@ -28,7 +28,7 @@ static int find_conflict(struct cosma_solver *solver, const struct cosma_schedul
 		!err &&
 			!(err = cosma_addresses(solver->graph, &solver->model, &stays,
 						solver->options->common.arena_budget, 0, at,
-						NPUMEM_NONE, INTERVAL_WORK, &solver->run,
+						NPUMEM_NONE, INTERVAL_WORK, &solver->call,
 						&status)) &&
 			cosma_is_placed(status));
 	cosma_stays_fini(&stays);
@@ -99,7 +99,7 @@ int cosma_repair(struct cosma_solver *solver, const struct cosma_schedule *broke
 	if (err)
 		return err;
 	cosma_schedule_copy(&schedule, broken);
-	for (uint32_t tries = 0; tries < MAX_TRIES && !err && !cosma_run_over(&solver->run);
+	for (uint32_t tries = 0; tries < MAX_TRIES && !err && !cosma_call_over(&solver->call);
 	     tries++) {
 		uint32_t instant, status;
 		int64_t spill, fill;
@@ -108,7 +108,7 @@ int cosma_repair(struct cosma_solver *solver, const struct cosma_schedule *broke
 		if (err || !send_away(&schedule, instant))
 			break;
 		cosma_schedule_cost(&schedule, &spill, &fill);
-		if ((uint64_t)(spill + fill) >= solver->run.incumbent)
+		if ((uint64_t)(spill + fill) >= solver->call.incumbent)
 			break;
 		err = cosma_solver_place(solver, &schedule, TRY_WORK, &status);
 		if (!err && cosma_is_placed(status))

@@ -27,7 +27,7 @@ struct search_state {
 struct traffic_search {
 	const struct cosma_query *query;
 	const struct cosma_model *model;
-	struct cosma_run *run;
+	struct cosma_call *call;
 	struct cosma_tree tree;
 	struct cosma_bounds bounds;
 	struct npuplan_pool arrays;
@@ -60,7 +60,7 @@ static bool is_dominated(struct traffic_search *search, struct cosma_downset *do
 		struct search_state *state = &search->state[*link];
 		const uint64_t *theirs = search->masks + state->masks;
 
-		search->run->work += downset->words;
+		search->call->work += downset->words;
 		if (cosma_dominates(search->model, downset, theirs, other->cost, masks, cost))
 			return true;
 		if (cosma_dominates(search->model, downset, masks, cost, theirs, other->cost)) {
@@ -93,18 +93,18 @@ static int add_state(struct traffic_search *search, int64_t cost, uint32_t paren
 		return err;
 	downset = &tree->downsets.downset[node.downset];
 	cosma_board_pack(&tree->child, downset, search->packed);
-	search->run->work += search->model->words + downset->live_count;
+	search->call->work += search->model->words + downset->live_count;
 	if (is_dominated(search, downset, search->packed, cost))
 		return 0;
 	err = cosma_bounds_of(&search->bounds, downset, search->packed, &bound);
-	search->run->work += search->bounds.work - before;
+	search->call->work += search->bounds.work - before;
 	if (err)
 		return err;
 	/* Else it leads nowhere, but what it dominates does not either: it is remembered. */
 	if (bound != COSMA_NEVER && cost + bound < search->query->upper) {
 		node.bound = cost + bound;
 		node.evicted = evicted;
-		node.run = count;
+		node.ops = count;
 	}
 	state.next = downset->states;
 	err = npuplan_append(&search->state, &states, &state, 1);
@@ -119,7 +119,7 @@ static bool is_over(struct traffic_search *search)
 {
 	uint32_t limit = search->query->state_limit;
 
-	return (limit && search->tree.node_count >= limit) || cosma_run_over(search->run);
+	return (limit && search->tree.node_count >= limit) || cosma_call_over(search->call);
 }
 
 /*
@@ -131,7 +131,7 @@ static int try_eviction(void *context, const uint32_t *tensors, uint32_t count, 
 	struct traffic_search *search = context;
 	struct cosma_board *child = &search->tree.child;
 	const struct cosma_list *inputs = &search->model->inputs;
-	uint32_t run = 1, *trail = search->tree.trail;
+	uint32_t ops = 1, *trail = search->tree.trail;
 
 	if (is_over(search)) {
 		search->incomplete = true;
@@ -150,10 +150,10 @@ static int try_eviction(void *context, const uint32_t *tensors, uint32_t count, 
 			cosma_board_evict(child, tensors[i]);
 	trail[count] = search->op;
 	if (!search->query->fixed)
-		cosma_board_close(child, search->query->budget, false, trail + count, &run);
-	search->run->work += search->model->words + child->tensor_words + run;
+		cosma_board_close(child, search->query->budget, false, trail + count, &ops);
+	search->call->work += search->model->words + child->tensor_words + ops;
 	return add_state(search, search->tree.node[search->parent].cost + cost, search->parent,
-			 count, run);
+			 count, ops);
 }
 
 static bool is_allowed(const struct traffic_search *search, uint32_t v)
@@ -199,7 +199,7 @@ static int expand(struct traffic_search *search, uint32_t id)
 			continue;
 		}
 		err = cosma_evict(&eviction, loads - query->budget, stores - query->budget);
-		search->run->work += eviction.nodes;
+		search->call->work += eviction.nodes;
 		search->incomplete |= eviction.truncated;
 	}
 	return err == ENOUGH ? 0 : err;
@@ -300,7 +300,7 @@ static int loop(struct traffic_search *search, struct cosma_path *path, int64_t 
 			search->beam[search->beam_count++] = id;
 			continue;
 		}
-		if (cosma_run_over(search->run) ||
+		if (cosma_call_over(search->call) ||
 		    (query->state_limit && tree->node_count >= query->state_limit)) {
 			if (last || !search->beam_count)
 				return COSMA_STOPPED;
@@ -312,17 +312,17 @@ static int loop(struct traffic_search *search, struct cosma_path *path, int64_t 
 	return err;
 }
 
-int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct cosma_path *path,
+int cosma_search(const struct cosma_query *query, struct cosma_call *call, struct cosma_path *path,
 		 int64_t *lower_bound)
 {
 	const struct cosma_model *model = query->model;
 	struct traffic_search search = {
 		.query = query,
 		.model = model,
-		.run = run,
+		.call = call,
 		.tree = {
 			.model = model,
-			.run = run,
+			.call = call,
 			.longest = model->op_count + model->tensor_count,
 		},
 	};
@@ -334,10 +334,10 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
 	err = err || search.packed ? err : -ENOMEM;
 	err = err ? err : cosma_bounds_init(&search.bounds, model, query->budget);
 	err = err ? err : windows_init(&search);
-	run->work += search.bounds.work;
+	call->work += search.bounds.work;
 	outcome = err ? err : loop(&search, path, lower_bound);
 	/* There is no room for more states. */
-	if (cosma_run_refused(run, outcome) || outcome == -E2BIG)
+	if (cosma_call_refused(call, outcome) || outcome == -E2BIG)
 		outcome = COSMA_STOPPED;
 	if (outcome == COSMA_EXHAUSTED)
 		*lower_bound = query->upper;

@@ -47,7 +47,7 @@ struct cosma_query {
  *
  * Returns an enum cosma_outcome, or -ENOMEM.
  */
-int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct cosma_path *path,
+int cosma_search(const struct cosma_query *query, struct cosma_call *call, struct cosma_path *path,
 		 int64_t *lower_bound);
 
 /*
@@ -63,5 +63,5 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
  *
  * Returns an enum cosma_outcome (COSMA_SOLVED or COSMA_STOPPED), or -ENOMEM.
  */
-int cosma_mpmf(const struct cosma_model *model, int64_t at_least, bool fixed, struct cosma_run *run,
-	       struct cosma_path *path, int64_t *lower_bound);
+int cosma_mpmf(const struct cosma_model *model, int64_t at_least, bool fixed,
+	       struct cosma_call *call, struct cosma_path *path, int64_t *lower_bound);

@@ -59,7 +59,7 @@ void cosma_solver_fini(struct cosma_solver *solver)
 	cosma_segments_fini(&solver->segments);
 	cosma_schedule_fini(&solver->best);
 	cosma_stays_fini(&solver->stays);
-	cosma_run_end(&solver->run);
+	cosma_call_end(&solver->call);
 }
 
 int cosma_solver_init(struct cosma_solver *solver, const struct npuplan_graph *graph,
@@ -72,10 +72,10 @@ int cosma_solver_init(struct cosma_solver *solver, const struct npuplan_graph *g
 		return err;
 	solver->graph = graph;
 	solver->options = options;
-	cosma_run_start(&solver->run, options);
+	cosma_call_start(&solver->call, options);
 	err = cosma_model_init(&solver->model, graph, options, error);
 	if (err) {
-		cosma_run_end(&solver->run);
+		cosma_call_end(&solver->call);
 		return err;
 	}
 	err = read_order(solver, error);
@@ -96,7 +96,7 @@ void cosma_solver_offer(struct cosma_solver *solver, const struct cosma_schedule
 	int64_t spill, fill;
 
 	cosma_schedule_cost(schedule, &spill, &fill);
-	if (solver->found && (uint64_t)(spill + fill) >= solver->run.incumbent) {
+	if (solver->found && (uint64_t)(spill + fill) >= solver->call.incumbent) {
 		cosma_stays_fini(stays);
 		return;
 	}
@@ -105,8 +105,8 @@ void cosma_solver_offer(struct cosma_solver *solver, const struct cosma_schedule
 	solver->stays = *stays;
 	solver->found = true;
 	memset(stays, 0, sizeof(*stays));
-	solver->run.incumbent = (uint64_t)(spill + fill);
-	cosma_run_report(&solver->run);
+	solver->call.incumbent = (uint64_t)(spill + fill);
+	cosma_call_report(&solver->call);
 }
 
 int cosma_solver_place(struct cosma_solver *solver, const struct cosma_schedule *schedule,
@@ -119,7 +119,7 @@ int cosma_solver_place(struct cosma_solver *solver, const struct cosma_schedule 
 	if (!err)
 		err = cosma_addresses(solver->graph, &solver->model, &stays,
 				      solver->options->common.arena_budget, 0, UINT32_MAX,
-				      NPUMEM_NONE, work_limit, &solver->run, status);
+				      NPUMEM_NONE, work_limit, &solver->call, status);
 	if (!err && cosma_is_placed(*status))
 		cosma_solver_offer(solver, schedule, &stays);
 	else

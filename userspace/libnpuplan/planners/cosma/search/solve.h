@@ -16,7 +16,7 @@
 struct cosma_solver {
 	const struct npuplan_graph *graph;
 	const struct cosma_settings *options;
-	struct cosma_run run;
+	struct cosma_call call;
 	struct cosma_model model;
 	struct cosma_segments segments;
 	const uint32_t *rank;

@@ -64,7 +64,7 @@ int cosma_tree_add(struct cosma_tree *tree, struct cosma_node node)
 	if (node.parent != NPUMEM_NONE && tree->node[node.parent].bound > node.bound)
 		node.bound = tree->node[node.parent].bound;
 	node.path = tree->paths_used;
-	err = npuplan_append(&tree->paths, &tree->paths_used, tree->trail, node.evicted + node.run);
+	err = npuplan_append(&tree->paths, &tree->paths_used, tree->trail, node.evicted + node.ops);
 	err = err ? err : npuplan_append(&tree->node, &tree->node_count, &node, 1);
 	if (err)
 		return err;
@@ -86,9 +86,9 @@ int cosma_tree_path(const struct cosma_tree *tree, uint32_t last, struct cosma_p
 		const struct cosma_node *node = &tree->node[id];
 		const uint32_t *from = tree->paths + node->path;
 
-		at -= node->run;
-		memcpy(path->order + at, from + node->evicted, node->run * sizeof(*from));
-		for (uint32_t k = node->run; k-- > 1;)
+		at -= node->ops;
+		memcpy(path->order + at, from + node->evicted, node->ops * sizeof(*from));
+		for (uint32_t k = node->ops; k-- > 1;)
 			path->first[at + k] = gone;
 		gone -= node->evicted;
 		memcpy(path->evicted + gone, from, node->evicted * sizeof(*from));

@@ -14,7 +14,7 @@
  * struct cosma_node - a state that has been reached
  * @downset, @parent: numbers; @parent is NPUMEM_NONE for the first node
  * @evicted: tensors that are evicted on the way from the parent to here
- * @run: operators that then run
+ * @ops: number of operators that then run
  * @path: place of these tensors and operators in the tree's @paths
  * @dominated: another state of its downset dominates this one
  * @cost: so far
@@ -23,7 +23,7 @@
 struct cosma_node {
 	uint32_t downset;
 	uint32_t parent;
-	uint32_t run;
+	uint32_t ops;
 	uint32_t evicted : 31;
 	uint32_t dominated : 1;
 	uint32_t path;
@@ -43,7 +43,7 @@ struct cosma_node {
  */
 struct cosma_tree {
 	const struct cosma_model *model;
-	struct cosma_run *run;
+	struct cosma_call *call;
 	struct cosma_downsets downsets;
 	struct cosma_board board;
 	struct cosma_board child;
@@ -59,7 +59,7 @@ struct cosma_tree {
 };
 
 /*
- * Makes an empty tree, of which @model, @run and @longest are set. -ENOMEM: cosma_tree_fini() it,
+ * Makes an empty tree, of which @model, @call and @longest are set. -ENOMEM: cosma_tree_fini() it,
  * all the same.
  */
 int cosma_tree_init(struct cosma_tree *tree);

@@ -96,7 +96,7 @@ static int find_owners(const struct cosma_model *model, const uint32_t *window, 
 
 /* Finds the bound of one window. @query: of all windows */
 static int bound_window(struct cosma_query query, const uint32_t *ops, uint32_t count,
-			const bool *keep, struct cosma_run *run, int64_t *bound)
+			const bool *keep, struct cosma_call *call, int64_t *bound)
 {
 	struct cosma_path path = { 0 };
 	struct cosma_model part;
@@ -111,7 +111,7 @@ static int bound_window(struct cosma_query query, const uint32_t *ops, uint32_t 
 	query.model = &part;
 	query.window = NULL;
 	query.upper = INT64_MAX / 2;
-	outcome = cosma_search(&query, run, &path, bound);
+	outcome = cosma_search(&query, call, &path, bound);
 	if (outcome == COSMA_EXHAUSTED)
 		*bound = 0;
 	cosma_path_fini(&path);
@@ -119,7 +119,7 @@ static int bound_window(struct cosma_query query, const uint32_t *ops, uint32_t 
 	return outcome < 0 ? outcome : 0;
 }
 
-int cosma_windows_bound(const struct cosma_query *query, uint32_t count, struct cosma_run *run,
+int cosma_windows_bound(const struct cosma_query *query, uint32_t count, struct cosma_call *call,
 			int64_t *bound)
 {
 	const struct cosma_model *model = query->model;
@@ -131,7 +131,7 @@ int cosma_windows_bound(const struct cosma_query *query, uint32_t count, struct 
 	int err = pool.failed ? -ENOMEM : find_owners(model, window, count, owner);
 
 	*bound = 0;
-	for (uint32_t w = 0, v = 0; w < count && !err && !cosma_run_over(run); w++) {
+	for (uint32_t w = 0, v = 0; w < count && !err && !cosma_call_over(call); w++) {
 		uint32_t number = 0;
 		int64_t more = 0;
 
@@ -139,7 +139,7 @@ int cosma_windows_bound(const struct cosma_query *query, uint32_t count, struct 
 			ops[number++] = v;
 		for (uint32_t x = 0; x < model->tensor_count; x++)
 			keep[x] = owner[x] == w;
-		err = bound_window(*query, ops, number, keep, run, &more);
+		err = bound_window(*query, ops, number, keep, call, &more);
 		*bound += more;
 	}
 	npuplan_pool_free(&pool);

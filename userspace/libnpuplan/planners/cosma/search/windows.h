@@ -27,5 +27,5 @@ int cosma_windows_cut(const struct cosma_model *model, uint32_t low, uint32_t hi
  * operator uses it. Whatever the whole does, restricted to a window it is a way to run the window,
  * and moves no less. -ENOMEM
  */
-int cosma_windows_bound(const struct cosma_query *query, uint32_t count, struct cosma_run *run,
+int cosma_windows_bound(const struct cosma_query *query, uint32_t count, struct cosma_call *call,
 			int64_t *bound);
