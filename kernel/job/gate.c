@@ -46,7 +46,7 @@ void npumem_gate_free(struct npu_gate *gate)
 	for (i = 0; i < gate->count; i++)
 		dma_fence_put(gate->waits[i].fence);
 	dma_fence_put(gate->fence);
-	kvfree(gate);
+	kvfree_rcu(gate, rcu);
 }
 
 static void gate_release(struct kref *ref)

@@ -9,6 +9,7 @@
 #include <linux/dma-fence.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/rcupdate.h>
 #include <linux/workqueue.h>
 
 struct npu_gate;
@@ -28,7 +29,8 @@ struct npu_gate_wait {
 
 /**
  * struct npu_gate - the fences of others that the first job of a SUBMIT waits for
- * @ref: held by the work that opens it, and by a thread that cancels it
+ * @ref: held by the work that opens it, and by who cancels it
+ * @rcu: frees it, since an engine may fail a run in a context that must not sleep
  * @run: run of the SUBMIT; valid as long as the gate is closed
  * @node: in &npu_run.gates until it is open or cancelled, under its lock
  * @fence: signalled when it is open; what the job depends on. Referenced
@@ -40,6 +42,7 @@ struct npu_gate_wait {
  */
 struct npu_gate {
 	struct kref ref;
+	struct rcu_head rcu;
 	struct npu_run *run;
 	struct list_head node;
 	struct dma_fence *fence;
