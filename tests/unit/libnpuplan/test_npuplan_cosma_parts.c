@@ -106,28 +106,28 @@ TEST(cuts)
 {
 	static const uint32_t first[] = { 0, 1, 2, 5 };
 	struct npuplan_graph *graph = build(false);
-	struct cosma_segments segments;
+	struct cosma_subgraphs subgraphs;
 	struct cosma_model model;
 
 	/* c and d are not comparable; in front of them are two cuts. */
 	model_of(&model, graph);
-	assert_int_equal(cosma_segments_init(&segments, &model), 0);
-	assert_int_equal(segments.count, 3);
-	for (uint32_t i = 0; i <= segments.count; i++)
-		assert_int_equal(segments.first[i], first[i]);
+	assert_int_equal(cosma_subgraphs_init(&subgraphs, &model), 0);
+	assert_int_equal(subgraphs.count, 3);
+	for (uint32_t i = 0; i <= subgraphs.count; i++)
+		assert_int_equal(subgraphs.first[i], first[i]);
 	for (uint32_t v = 0; v < 5; v++)
-		assert_int_equal(segments.ops[v], v);
-	cosma_segments_fini(&segments);
+		assert_int_equal(subgraphs.ops[v], v);
+	cosma_subgraphs_fini(&subgraphs);
 	cosma_model_fini(&model);
 	npuplan_graph_free(graph);
 
 	/* a crosses b, so only a's own operator is a cut. */
 	graph = build(true);
 	model_of(&model, graph);
-	assert_int_equal(cosma_segments_init(&segments, &model), 0);
-	assert_int_equal(segments.count, 2);
-	assert_int_equal(segments.first[1], 1);
-	cosma_segments_fini(&segments);
+	assert_int_equal(cosma_subgraphs_init(&subgraphs, &model), 0);
+	assert_int_equal(subgraphs.count, 2);
+	assert_int_equal(subgraphs.first[1], 1);
+	cosma_subgraphs_fini(&subgraphs);
 	cosma_model_fini(&model);
 	npuplan_graph_free(graph);
 }

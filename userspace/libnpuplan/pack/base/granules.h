@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A packing problem with conflicts by overlap, in units instead of bytes.
+ * A packing problem with conflicts by overlap, in granules instead of bytes.
  *
  * All offsets are multiples of the least alignment, so sizes may be rounded up to it; what this
- * adds above the highest item is taken off again when a top in bytes becomes a capacity in units.
- * Then everything is divided by the greatest common divisor of all sizes and fixed offsets, the
- * unit. In a packing in which no item can be moved down, every offset is a multiple of it.
+ * adds above the highest item is taken off again when a top in bytes becomes a capacity in
+ * granules. Then everything is divided by the greatest common divisor of all sizes and fixed
+ * offsets, the granule. In a packing in which no item can be moved down, every offset is a multiple
+ * of it.
  */
 #pragma once
 
@@ -13,21 +14,22 @@
 #include "sections.h"
 
 /*
- * struct npuplan_units - the problem in units
+ * struct npuplan_granules - the problem in granules
  * @problem: the problem in bytes
  * @sections: the sections of its items
- * @unit: bytes of a unit
- * @size: per item, its size in units
- * @align: per item, its alignment in units, which is 1 for most
- * @fixed: per item, its fixed offset in units; -1: it has none
- * @residues: distinct sizes modulo @unit, ascending: the values that a top may have, modulo @unit
+ * @granule: bytes of a granule
+ * @size: per item, its size in granules
+ * @align: per item, its alignment in granules, which is 1 for most
+ * @fixed: per item, its fixed offset in granules; -1: it has none
+ * @residues: distinct sizes modulo @granule, ascending: the values that a top may have, modulo
+ *	@granule
  * @padding: the most bytes that rounding up has added to one item
  * @offsets: scratch array for a packing in bytes
  */
-struct npuplan_units {
+struct npuplan_granules {
 	const struct npuplan_pack_problem *problem;
 	struct npuplan_sections sections;
-	uint64_t unit;
+	uint64_t granule;
 	int64_t *size;
 	int64_t *align;
 	int64_t *fixed;
@@ -38,20 +40,20 @@ struct npuplan_units {
 	struct npuplan_pool pool;
 };
 
-/* Convert the problem of a call. The caller calls npuplan_units_fini() in any case. -ENOMEM. */
-int npuplan_units_init(struct npuplan_units *units, const struct npuplan_pack *call);
-void npuplan_units_fini(struct npuplan_units *units);
+/* Convert the problem of a call. The caller calls npuplan_granules_fini() in any case. -ENOMEM. */
+int npuplan_granules_init(struct npuplan_granules *granules, const struct npuplan_pack *call);
+void npuplan_granules_fini(struct npuplan_granules *granules);
 
-/** npuplan_units_bound() - find the most units that live in one section, as a top in bytes */
-int npuplan_units_bound(const struct npuplan_units *units, uint64_t *top);
+/** npuplan_granules_bound() - find the most granules that live in one section, as a top in bytes */
+int npuplan_granules_bound(const struct npuplan_granules *granules, uint64_t *top);
 
 /*
  * The least possible top that is not below @top, and the greatest one that is not above it, all in
  * bytes; UINT64_MAX: there is none.
  */
-uint64_t npuplan_units_top_from(const struct npuplan_units *units, uint64_t top);
-uint64_t npuplan_units_top_to(const struct npuplan_units *units, uint64_t top);
+uint64_t npuplan_granules_top_from(const struct npuplan_granules *granules, uint64_t top);
+uint64_t npuplan_granules_top_to(const struct npuplan_granules *granules, uint64_t top);
 
-/* Offer a packing in units to a call. */
-void npuplan_units_offer(const struct npuplan_units *units, struct npuplan_pack *call,
-			 const int64_t *at);
+/* Offer a packing in granules to a call. */
+void npuplan_granules_offer(const struct npuplan_granules *granules, struct npuplan_pack *call,
+			    const int64_t *at);

@@ -37,7 +37,7 @@ struct large {
 	struct npuplan_pack *call;
 	npuplan_pack_fn *exact;
 	struct npuplan_pool pool;
-	struct npuplan_units units;
+	struct npuplan_granules granules;
 	struct npuplan_alive alive;
 	struct npuplan_refit *refit;
 	struct npuplan_repair *repair;
@@ -50,13 +50,13 @@ struct large {
 static uint64_t aim(const struct large *large)
 {
 	const struct npuplan_pack *call = large->call;
-	uint64_t best = npuplan_units_top_to(&large->units, call->top - 1);
+	uint64_t best = npuplan_granules_top_to(&large->granules, call->top - 1);
 	uint64_t capacity = call->problem->capacity;
 	uint64_t least = capacity > call->lower_bound ? capacity : call->lower_bound;
 
 	if (best <= least)
 		return best;
-	return npuplan_units_top_to(&large->units, best - ((best - least) >> large->part));
+	return npuplan_granules_top_to(&large->granules, best - ((best - least) >> large->part));
 }
 
 /*
@@ -73,7 +73,7 @@ static int improve(struct large *large, bool windows, uint64_t work)
 		uint64_t top = aim(large), before = call->top;
 
 		for (uint32_t i = 0; i < call->problem->item_count; i++)
-			large->at[i] = (int64_t)(call->offsets[i] / large->units.unit);
+			large->at[i] = (int64_t)(call->offsets[i] / large->granules.granule);
 		if (windows)
 			err = npuplan_refit_run(large->refit, large->at, top, work / 2, call);
 		else
@@ -81,7 +81,7 @@ static int improve(struct large *large, bool windows, uint64_t work)
 		if (err == -ENOMEM)
 			return err;
 		/* Even if the aim was not reached, the packing may be lower than before. */
-		npuplan_units_offer(&large->units, call, large->at);
+		npuplan_granules_offer(&large->granules, call, large->at);
 		if (err == 1 && large->part > LEAST_PART)
 			large->part--;
 		else if (err != 1 && call->top == before)
@@ -120,7 +120,7 @@ int npuplan_pack_large(struct npuplan_pack *call, npuplan_pack_fn *exact)
 {
 	size_t n = call->problem->item_count;
 	struct large large = { .call = call, .exact = exact, .part = LEAST_PART + 2 };
-	int err = npuplan_units_init(&large.units, call);
+	int err = npuplan_granules_init(&large.granules, call);
 
 	if (!call->options->work_limit)
 		call->effort.work_limit = LARGE_WORK;
@@ -131,15 +131,15 @@ int npuplan_pack_large(struct npuplan_pack *call, npuplan_pack_fn *exact)
 	if (!err)
 		err = npuplan_breadths(call->problem->items, n, large.breadths, &large.most);
 	if (!err)
-		err = npuplan_alive_init(&large.alive, &large.units.sections, n, &large.pool);
+		err = npuplan_alive_init(&large.alive, &large.granules.sections, n, &large.pool);
 	if (!err)
-		err = npuplan_repair_new(&large.repair, &large.units, &large.alive, &large.pool);
+		err = npuplan_repair_new(&large.repair, &large.granules, &large.alive, &large.pool);
 	if (!err)
-		err = npuplan_refit_new(&large.refit, &large.units, &large.alive, large.breadths,
+		err = npuplan_refit_new(&large.refit, &large.granules, &large.alive, large.breadths,
 					large.most, &large.pool);
 	if (!err)
 		err = rounds(&large);
-	npuplan_units_fini(&large.units);
+	npuplan_granules_fini(&large.granules);
 	npuplan_pool_free(&large.pool);
 	return err;
 }

@@ -24,15 +24,15 @@ struct npuplan_repair;
  *
  * -ENOMEM
  */
-int npuplan_refit_new(struct npuplan_refit **refit, const struct npuplan_units *units,
+int npuplan_refit_new(struct npuplan_refit **refit, const struct npuplan_granules *granules,
 		      const struct npuplan_alive *alive, const uint64_t *breadths, uint64_t most,
 		      struct npuplan_pool *pool);
 /* Prepare packing neighbourhoods anew, in memory of @pool (repair.c). -ENOMEM. */
-int npuplan_repair_new(struct npuplan_repair **repair, const struct npuplan_units *units,
+int npuplan_repair_new(struct npuplan_repair **repair, const struct npuplan_granules *granules,
 		       const struct npuplan_alive *alive, struct npuplan_pool *pool);
 
 /* npuplan_refit_run() - look for a packing of at most @top bytes, starting from another
- * @at: in and out: a packing, per item in units; it does not become higher, except up to @top
+ * @at: in and out: a packing, per item in granules; it does not become higher, except up to @top
  * @work: work units after which to give up
  * @call: the call, to which work is added, and which is asked now and then whether to stop
  *

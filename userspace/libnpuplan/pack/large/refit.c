@@ -6,8 +6,9 @@
  * which most bytes live. The items that live in a window about such a stretch, or only those that
  * live within it, are taken out and placed anew, in an order that is drawn at random from those
  * that do well. Items that come to lie too high are placed sooner in the next round. The new
- * packing of the window is kept if fewer units are too high than before. So each tight stretch is
- * put right on its own, where a new packing of all items would have to be lucky everywhere at once.
+ * packing of the window is kept if fewer granules are too high than before. So each tight stretch
+ * is put right on its own, where a new packing of all items would have to be lucky everywhere at
+ * once.
  */
 #include "large.h"
 
@@ -30,7 +31,7 @@
  * @found: per item of the window, where it came to lie
  */
 struct npuplan_refit {
-	const struct npuplan_units *units;
+	const struct npuplan_granules *granules;
 	const uint64_t *breadths;
 	const struct npuplan_alive *alive;
 	uint64_t most;
@@ -50,18 +51,18 @@ static uint64_t next_random(struct npuplan_refit *refit)
 	return npuplan_random(&refit->random) >> 16;
 }
 
-int npuplan_refit_new(struct npuplan_refit **out, const struct npuplan_units *units,
+int npuplan_refit_new(struct npuplan_refit **out, const struct npuplan_granules *granules,
 		      const struct npuplan_alive *alive, const uint64_t *breadths, uint64_t most,
 		      struct npuplan_pool *pool)
 {
-	size_t n = units->problem->item_count;
+	size_t n = granules->problem->item_count;
 	struct npuplan_refit *refit = npuplan_pool_take(pool, 1, sizeof(*refit));
 
 	*out = refit;
 	if (!refit)
 		return -ENOMEM;
 	*refit = (struct npuplan_refit){
-		.units = units,
+		.granules = granules,
 		.alive = alive,
 		.breadths = breadths,
 		.most = most ? most : 1,
@@ -77,21 +78,21 @@ int npuplan_refit_new(struct npuplan_refit **out, const struct npuplan_units *un
 	return pool->failed ? -ENOMEM : 0;
 }
 
-/* The units by which an item that lies at @at ends above the top aimed at. */
+/* The granules by which an item that lies at @at ends above the top aimed at. */
 static int64_t above(const struct npuplan_refit *refit, uint32_t item, int64_t at)
 {
-	int64_t end = at + refit->units->size[item];
+	int64_t end = at + refit->granules->size[item];
 
 	return end > refit->capacity ? end - refit->capacity : 0;
 }
 
 static void add_small(struct npuplan_refit *refit, uint32_t item, uint32_t count)
 {
-	const struct npuplan_sections *sections = &refit->units->sections;
+	const struct npuplan_sections *sections = &refit->granules->sections;
 
 	refit->in[count] = item;
 	refit->small[count] = (struct npuplan_item){
-		.size = (uint64_t)refit->units->size[item],
+		.size = (uint64_t)refit->granules->size[item],
 		.align = 1,
 		.start = sections->first[item],
 		.end = sections->end[item] - 1,
@@ -105,7 +106,7 @@ static void add_small(struct npuplan_refit *refit, uint32_t item, uint32_t count
  */
 static uint32_t choose(struct npuplan_refit *refit, uint32_t item, uint32_t *total)
 {
-	const struct npuplan_sections *sections = &refit->units->sections;
+	const struct npuplan_sections *sections = &refit->granules->sections;
 	uint64_t length = sections->end[item] - sections->first[item];
 	uint64_t reach = 1 + next_random(refit) % (length << next_random(refit) % 5);
 	uint32_t first = sections->first[item] > reach ? sections->first[item] - reach : 0;
@@ -119,7 +120,7 @@ static uint32_t choose(struct npuplan_refit *refit, uint32_t item, uint32_t *tot
 		uint32_t other = refit->around[k];
 		bool inside = npuplan_alive_within(refit->alive, other, first, end);
 
-		if (refit->units->fixed[other] >= 0 || (within && !inside && other != item))
+		if (refit->granules->fixed[other] >= 0 || (within && !inside && other != item))
 			continue;
 		add_small(refit, other, count++);
 		begin = sections->first[other] < begin ? sections->first[other] : begin;
@@ -132,7 +133,8 @@ static uint32_t choose(struct npuplan_refit *refit, uint32_t item, uint32_t *tot
 		bool inside = npuplan_alive_within(refit->alive, other, first, end);
 		bool meets = sections->first[other] < end && sections->end[other] > first;
 
-		if (refit->units->fixed[other] < 0 && meets && (!within || inside || other == item))
+		if (refit->granules->fixed[other] < 0 && meets &&
+		    (!within || inside || other == item))
 			continue;
 		add_small(refit, other, (*total)++);
 	}
@@ -160,8 +162,8 @@ static void draw_order(struct npuplan_refit *refit, uint32_t count)
 }
 
 /*
- * Place the items by first fit in the order of @turns; @excess: out: the units above the top aimed
- * at, in all. -EINTR: the call is over; -ENOMEM.
+ * Place the items by first fit in the order of @turns; @excess: out: the granules above the top
+ * aimed at, in all. -EINTR: the call is over; -ENOMEM.
  */
 static int place(struct npuplan_refit *refit, const int64_t *at, uint32_t count, uint32_t total,
 		 uint64_t *excess, struct npuplan_pack *call)
@@ -189,7 +191,7 @@ static int place(struct npuplan_refit *refit, const int64_t *at, uint32_t count,
 			}
 		}
 		low = npuplan_occupancy_lowest(&occupancy, k, refit->small[k].size,
-					       (uint32_t)refit->units->align[item], 0, false,
+					       (uint32_t)refit->granules->align[item], 0, false,
 					       &refit->work);
 
 		refit->found[k] = (int64_t)low;
@@ -210,7 +212,7 @@ static int attempt(struct npuplan_refit *refit, int64_t *at, struct npuplan_pack
 
 	refit->work++;
 	/* A fixed item cannot be moved. */
-	if (refit->units->fixed[item] >= 0)
+	if (refit->granules->fixed[item] >= 0)
 		return 0;
 	count = choose(refit, item, &total);
 	for (uint32_t k = 0; k < count; k++)
@@ -242,11 +244,11 @@ static int attempt(struct npuplan_refit *refit, int64_t *at, struct npuplan_pack
 int npuplan_refit_run(struct npuplan_refit *refit, int64_t *at, uint64_t top, uint64_t work,
 		      struct npuplan_pack *call)
 {
-	uint32_t n = refit->units->problem->item_count;
+	uint32_t n = refit->granules->problem->item_count;
 	uint64_t end = call->work + work;
 	int err = 0;
 
-	refit->capacity = (int64_t)((top + refit->units->padding) / refit->units->unit);
+	refit->capacity = (int64_t)((top + refit->granules->padding) / refit->granules->granule);
 	for (uint32_t i = 0; i < n; i++)
 		npuplan_high_set(&refit->high, i, above(refit, i, at[i]));
 	call->work += n;

@@ -31,7 +31,7 @@
  * @small_at: per item of the small problem, where the search puts it
  */
 struct npuplan_repair {
-	const struct npuplan_units *units;
+	const struct npuplan_granules *granules;
 	const struct npuplan_alive *alive;
 	struct npuplan_high high;
 	uint32_t *found;
@@ -44,7 +44,7 @@ struct npuplan_repair {
 	bool *is_free;
 	uint64_t *marks;
 	uint32_t mark_count;
-	struct npuplan_units small;
+	struct npuplan_granules small;
 	struct npuplan_pack_problem problem;
 	struct npuplan_item *items;
 	int64_t *small_at;
@@ -58,17 +58,17 @@ static uint64_t next_random(struct npuplan_repair *repair)
 	return npuplan_random(&repair->random) >> 16;
 }
 
-int npuplan_repair_new(struct npuplan_repair **out, const struct npuplan_units *units,
+int npuplan_repair_new(struct npuplan_repair **out, const struct npuplan_granules *granules,
 		       const struct npuplan_alive *alive, struct npuplan_pool *pool)
 {
-	size_t n = units->problem->item_count;
+	size_t n = granules->problem->item_count;
 	struct npuplan_repair *repair = npuplan_pool_take(pool, 1, sizeof(*repair));
 
 	*out = repair;
 	if (!repair)
 		return -ENOMEM;
 	*repair = (struct npuplan_repair){
-		.units = units,
+		.granules = granules,
 		.alive = alive,
 		.random = NPUPLAN_RANDOM_SEED,
 		.high.items = npuplan_pool_take(pool, n, sizeof(*repair->high.items)),
@@ -81,8 +81,8 @@ int npuplan_repair_new(struct npuplan_repair **out, const struct npuplan_units *
 		.marks = npuplan_pool_take(pool, 2 * n, sizeof(*repair->marks)),
 		.small = {
 			.problem = &repair->problem,
-			.unit = units->unit,
-			.padding = units->padding,
+			.granule = granules->granule,
+			.padding = granules->padding,
 			.sections.first = npuplan_pool_take(pool, n, sizeof(uint32_t)),
 			.sections.end = npuplan_pool_take(pool, n, sizeof(uint32_t)),
 			.size = npuplan_pool_take(pool, n, sizeof(int64_t)),
@@ -99,7 +99,8 @@ int npuplan_repair_new(struct npuplan_repair **out, const struct npuplan_units *
 /* Whether an item ends above the top aimed at. */
 static bool is_high(const struct npuplan_repair *repair, const int64_t *at, uint32_t item)
 {
-	return (uint64_t)at[item] * repair->units->unit + repair->units->problem->items[item].size >
+	return (uint64_t)at[item] * repair->granules->granule +
+		       repair->granules->problem->items[item].size >
 	       repair->top;
 }
 
@@ -126,7 +127,7 @@ static void look(struct npuplan_repair *repair, uint32_t first, uint32_t end)
 /* Choose a neighbourhood of about @wanted items around @item. */
 static void choose(struct npuplan_repair *repair, uint32_t item, uint32_t wanted)
 {
-	const struct npuplan_sections *sections = &repair->units->sections;
+	const struct npuplan_sections *sections = &repair->granules->sections;
 	uint32_t first = sections->first[item], end = sections->end[item];
 	uint32_t reach = 1, all;
 	bool stick_out = next_random(repair) % 2;
@@ -147,7 +148,7 @@ static void choose(struct npuplan_repair *repair, uint32_t item, uint32_t wanted
 	for (uint32_t i = 0; i < all; i++) {
 		uint32_t other = repair->about[i];
 
-		if (other != item && repair->units->fixed[other] < 0 &&
+		if (other != item && repair->granules->fixed[other] < 0 &&
 		    (all <= MOST_FREE || next_random(repair) % all < MOST_FREE))
 			repair->free[repair->free_count++] = other;
 	}
@@ -165,10 +166,10 @@ static uint32_t mark_of(const struct npuplan_repair *repair, uint32_t section)
  */
 static void build(struct npuplan_repair *repair, const int64_t *at)
 {
-	const struct npuplan_units *units = repair->units;
-	const struct npuplan_sections *sections = &units->sections;
-	struct npuplan_units *small = &repair->small;
-	int64_t capacity = (int64_t)((repair->top + units->padding) / units->unit);
+	const struct npuplan_granules *granules = repair->granules;
+	const struct npuplan_sections *sections = &granules->sections;
+	struct npuplan_granules *small = &repair->small;
+	int64_t capacity = (int64_t)((repair->top + granules->padding) / granules->granule);
 	uint32_t first = UINT32_MAX, end = 0, count, around = 0;
 
 	for (uint32_t f = 0; f < repair->free_count; f++) {
@@ -185,7 +186,7 @@ static void build(struct npuplan_repair *repair, const int64_t *at)
 		uint32_t item = repair->about[i];
 
 		if (!repair->is_free[item] && at[item] < capacity &&
-		    (uint64_t)at[item] <= repair->top / units->unit)
+		    (uint64_t)at[item] <= repair->top / granules->granule)
 			repair->around[around++] = item;
 	}
 	for (uint32_t f = 0; f < repair->free_count; f++)
@@ -204,10 +205,10 @@ static void build(struct npuplan_repair *repair, const int64_t *at)
 		small->sections.first[i] = mark_of(repair, begin);
 		small->sections.end[i] = mark_of(repair, stop - 1) + 1;
 		small->sections.memberships += small->sections.end[i] - small->sections.first[i];
-		small->size[i] = units->size[item];
-		small->align[i] = units->align[item];
+		small->size[i] = granules->size[item];
+		small->align[i] = granules->align[item];
 		small->fixed[i] = -1;
-		repair->items[i] = units->problem->items[item];
+		repair->items[i] = granules->problem->items[item];
 		if (is_free)
 			continue;
 		small->fixed[i] = at[item];
@@ -249,7 +250,7 @@ static int attempt(struct npuplan_repair *repair, int64_t *at, struct npuplan_pa
 	int result = -EAGAIN;
 
 	/* A fixed item cannot be moved. */
-	if (repair->units->fixed[item] < 0) {
+	if (repair->granules->fixed[item] < 0) {
 		choose(repair, item, wanted);
 		build(repair, at);
 		result = npuplan_search_new(&search, &repair->small);
@@ -273,7 +274,7 @@ static int attempt(struct npuplan_repair *repair, int64_t *at, struct npuplan_pa
 int npuplan_repair_run(struct npuplan_repair *repair, int64_t *at, uint64_t top, uint64_t work,
 		       struct npuplan_pack *call)
 {
-	uint32_t n = repair->units->problem->item_count;
+	uint32_t n = repair->granules->problem->item_count;
 	uint64_t end = call->work + work;
 	int result = 0;
 

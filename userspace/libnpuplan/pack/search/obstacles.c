@@ -5,16 +5,16 @@
  * List the obstacles that are in any of the sections [first, end), merged; @fixed has the fixed
  * items by address.
  */
-static int list(struct npuplan_obstacles *obstacles, const struct npuplan_units *units,
+static int list(struct npuplan_obstacles *obstacles, const struct npuplan_granules *granules,
 		const struct npuplan_keyed *fixed, size_t count, uint32_t first, uint32_t end)
 {
-	const struct npuplan_sections *sections = &units->sections;
+	const struct npuplan_sections *sections = &granules->sections;
 	size_t begin = obstacles->range_count;
 	int64_t above = 0;
 
 	for (size_t k = 0; k < count; k++) {
 		uint32_t item = fixed[k].item;
-		int64_t low = (int64_t)fixed[k].key, high = low + units->size[item];
+		int64_t low = (int64_t)fixed[k].key, high = low + granules->size[item];
 		struct npuplan_obstacle *last;
 
 		if (sections->first[item] >= end || first >= sections->end[item])
@@ -35,22 +35,22 @@ static int list(struct npuplan_obstacles *obstacles, const struct npuplan_units 
 	return 0;
 }
 
-static int list_all(struct npuplan_obstacles *obstacles, const struct npuplan_units *units,
+static int list_all(struct npuplan_obstacles *obstacles, const struct npuplan_granules *granules,
 		    const struct npuplan_keyed *fixed, size_t count)
 {
-	const struct npuplan_sections *sections = &units->sections;
-	uint32_t n = units->problem->item_count;
+	const struct npuplan_sections *sections = &granules->sections;
+	uint32_t n = granules->problem->item_count;
 	int err = 0;
 
 	for (uint32_t s = 0; s < sections->count && !err; s++) {
 		obstacles->of_section[s] = obstacles->range_count;
-		err = list(obstacles, units, fixed, count, s, s + 1);
+		err = list(obstacles, granules, fixed, count, s, s + 1);
 	}
 	obstacles->of_section[sections->count] = obstacles->range_count;
 	for (uint32_t i = 0; i < n && !err; i++) {
 		obstacles->of_item[i] = obstacles->range_count;
-		if (units->fixed[i] < 0)
-			err = list(obstacles, units, fixed, count, sections->first[i],
+		if (granules->fixed[i] < 0)
+			err = list(obstacles, granules, fixed, count, sections->first[i],
 				   sections->end[i]);
 	}
 	obstacles->of_item[n] = obstacles->range_count;
@@ -58,29 +58,30 @@ static int list_all(struct npuplan_obstacles *obstacles, const struct npuplan_un
 	return err;
 }
 
-int npuplan_obstacles_init(struct npuplan_obstacles *obstacles, const struct npuplan_units *units)
+int npuplan_obstacles_init(struct npuplan_obstacles *obstacles,
+			   const struct npuplan_granules *granules)
 {
-	size_t n = units->problem->item_count, count = 0;
+	size_t n = granules->problem->item_count, count = 0;
 	AUTO_HEAP struct npuplan_keyed *fixed = npuplan_malloc(n * sizeof(*fixed) + 1);
 
 	*obstacles = (struct npuplan_obstacles){ 0 };
 	if (!fixed)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
-		if (units->fixed[i] >= 0)
+		if (granules->fixed[i] >= 0)
 			fixed[count++] = (struct npuplan_keyed){
-				.key = (uint64_t)units->fixed[i],
+				.key = (uint64_t)granules->fixed[i],
 				.item = i,
 			};
 	if (!count)
 		return 0;
 	npuplan_sort_keyed(fixed, count);
 	obstacles->any = true;
-	obstacles->of_section = npuplan_malloc(((size_t)units->sections.count + 1) *
+	obstacles->of_section = npuplan_malloc(((size_t)granules->sections.count + 1) *
 					       sizeof(*obstacles->of_section));
 	obstacles->of_item = npuplan_malloc((n + 1) * sizeof(*obstacles->of_item));
 	return obstacles->of_section && obstacles->of_item ?
-		       list_all(obstacles, units, fixed, count) :
+		       list_all(obstacles, granules, fixed, count) :
 		       -ENOMEM;
 }
 

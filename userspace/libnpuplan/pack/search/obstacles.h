@@ -8,8 +8,8 @@
 #include "pack/base/granules.h"
 
 /*
- * struct npuplan_obstacle - units [low, high) that are taken; @above: units taken by it and all
- * obstacles above it
+ * struct npuplan_obstacle - granules [low, high) that are taken; @above: granules taken by it and
+ * all obstacles above it
  */
 struct npuplan_obstacle {
 	int64_t low;
@@ -40,11 +40,12 @@ struct npuplan_obstacles {
  * Takes time proportional to the fixed items times all items and sections. The caller calls
  * npuplan_obstacles_fini() in any case. -ENOMEM.
  */
-int npuplan_obstacles_init(struct npuplan_obstacles *obstacles, const struct npuplan_units *units);
+int npuplan_obstacles_init(struct npuplan_obstacles *obstacles,
+			   const struct npuplan_granules *granules);
 void npuplan_obstacles_fini(struct npuplan_obstacles *obstacles);
 
 /*
- * The lowest multiple of @align from @low on at which @item has room for @size units between its
+ * The lowest multiple of @align from @low on at which @item has room for @size granules between its
  * obstacles.
  */
 int64_t npuplan_obstacles_fit(const struct npuplan_obstacles *obstacles, uint32_t item, int64_t low,
@@ -52,6 +53,6 @@ int64_t npuplan_obstacles_fit(const struct npuplan_obstacles *obstacles, uint32_
 /* The lowest end above @low of an obstacle of @item; INT64_MAX: there is none. */
 int64_t npuplan_obstacles_top(const struct npuplan_obstacles *obstacles, uint32_t item,
 			      int64_t low);
-/* The units that obstacles take in @section from @floor on. */
+/* The granules that obstacles take in @section from @floor on. */
 int64_t npuplan_obstacles_above(const struct npuplan_obstacles *obstacles, uint32_t section,
 				int64_t floor);

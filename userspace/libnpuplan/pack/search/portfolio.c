@@ -48,7 +48,7 @@ static const uint8_t strategies[][3] = {
  */
 struct search_portfolio {
 	struct npuplan_pack *call;
-	struct npuplan_units units;
+	struct npuplan_granules granules;
 	struct npuplan_search *search;
 	uint64_t tick;
 	uint64_t random;
@@ -62,15 +62,16 @@ struct search_portfolio {
 static uint64_t aim(const struct search_portfolio *portfolio, unsigned int part, unsigned int of)
 {
 	const struct npuplan_pack *call = portfolio->call;
-	uint64_t best = npuplan_units_top_to(&portfolio->units, call->top - 1);
+	uint64_t best = npuplan_granules_top_to(&portfolio->granules, call->top - 1);
 	uint64_t least = call->lower_bound, capacity = call->problem->capacity;
 
 	/* If the caller asks for a capacity, nothing below it is of use. */
 	if (capacity > least)
-		least = capacity < best ? npuplan_units_top_to(&portfolio->units, capacity) : best;
+		least = capacity < best ? npuplan_granules_top_to(&portfolio->granules, capacity) :
+					  best;
 	if (least >= best)
 		return best;
-	return npuplan_units_top_to(&portfolio->units, least + (best - least) / of * part);
+	return npuplan_granules_top_to(&portfolio->granules, least + (best - least) / of * part);
 }
 
 static struct npuplan_strategy pick(const struct search_portfolio *portfolio, uint32_t round,
@@ -103,9 +104,10 @@ static int slice(struct search_portfolio *portfolio, const struct npuplan_strate
 				       portfolio->at, call);
 
 	if (found == 1)
-		npuplan_units_offer(&portfolio->units, call, portfolio->at);
+		npuplan_granules_offer(&portfolio->granules, call, portfolio->at);
 	else if (found == 0)
-		npuplan_pack_prove(call, npuplan_units_top_from(&portfolio->units, target + 1));
+		npuplan_pack_prove(call,
+				   npuplan_granules_top_from(&portfolio->granules, target + 1));
 	return found < 0 && found != -EAGAIN ? found : 0;
 }
 
@@ -202,29 +204,29 @@ int npuplan_pack_portfolio(struct npuplan_pack *call)
 {
 	struct search_portfolio portfolio = { .call = call, .random = NPUPLAN_RANDOM_SEED };
 	uint64_t bound;
-	int err = npuplan_units_init(&portfolio.units, call);
+	int err = npuplan_granules_init(&portfolio.granules, call);
 
 	if (err)
 		return err;
-	err = npuplan_units_bound(&portfolio.units, &bound);
+	err = npuplan_granules_bound(&portfolio.granules, &bound);
 	if (!err) {
 		npuplan_pack_prove(call, bound);
 		/* Only some tops are possible, so the bound is raised to the next one. */
-		npuplan_pack_prove(call,
-				   npuplan_units_top_from(&portfolio.units, call->lower_bound));
+		npuplan_pack_prove(call, npuplan_granules_top_from(&portfolio.granules,
+								   call->lower_bound));
 	}
-	portfolio.at = npuplan_pool_take(&portfolio.units.pool, call->problem->item_count,
+	portfolio.at = npuplan_pool_take(&portfolio.granules.pool, call->problem->item_count,
 					 sizeof(*portfolio.at));
 	if (!err && !portfolio.at)
 		err = -ENOMEM;
 	if (!err && !npuplan_pack_over(call))
-		err = npuplan_search_new(&portfolio.search, &portfolio.units);
+		err = npuplan_search_new(&portfolio.search, &portfolio.granules);
 	if (!err && portfolio.search)
 		err = rounds(&portfolio);
 	/* If the problem is too large to be searched, the best packing remains. */
 	if (err == -E2BIG)
 		err = 0;
 	npuplan_search_free(portfolio.search);
-	npuplan_units_fini(&portfolio.units);
+	npuplan_granules_fini(&portfolio.granules);
 	return err;
 }

@@ -48,7 +48,7 @@ static struct rank_key key_of(const struct npuplan_strategy *strategy,
 int npuplan_rank(struct npuplan_state *state, const struct npuplan_strategy *strategy,
 		 const uint64_t *incumbent)
 {
-	const struct npuplan_item *items = state->units->problem->items;
+	const struct npuplan_item *items = state->granules->problem->items;
 	uint32_t random = strategy->seed * 2654435761u + 12345 + strategy->rank_rule;
 	AUTO_POOL struct npuplan_pool pool = { 0 };
 	struct rank_key *keys = npuplan_pool_take(&pool, state->n, sizeof(*keys));
@@ -58,8 +58,8 @@ int npuplan_rank(struct npuplan_state *state, const struct npuplan_strategy *str
 	if (pool.failed)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < state->n; i++)
-		total[i] = (uint64_t)state->units->size[i];
-	if (npuplan_sections_most(&state->units->sections, state->n, total, &most))
+		total[i] = (uint64_t)state->granules->size[i];
+	if (npuplan_sections_most(&state->granules->sections, state->n, total, &most))
 		return -ENOMEM;
 	if (!random)
 		random = 1;

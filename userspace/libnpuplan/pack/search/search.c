@@ -52,7 +52,7 @@ struct npuplan_search {
 	uint32_t at_floor;
 };
 
-int npuplan_search_new(struct npuplan_search **out, const struct npuplan_units *units)
+int npuplan_search_new(struct npuplan_search **out, const struct npuplan_granules *granules)
 {
 	struct npuplan_search *search = npuplan_calloc(1, sizeof(*search));
 	int err;
@@ -60,10 +60,10 @@ int npuplan_search_new(struct npuplan_search **out, const struct npuplan_units *
 	*out = search;
 	if (!search)
 		return -ENOMEM;
-	err = npuplan_state_init(&search->state, units);
-	search->fit = npuplan_pool_take(&search->state.pool, units->problem->item_count,
+	err = npuplan_state_init(&search->state, granules);
+	search->fit = npuplan_pool_take(&search->state.pool, granules->problem->item_count,
 					sizeof(*search->fit));
-	search->counts = npuplan_aligned_array(&search->state.pool, units->sections.count);
+	search->counts = npuplan_aligned_array(&search->state.pool, granules->sections.count);
 	if (!err && search->state.pool.failed)
 		err = -ENOMEM;
 	if (err) {
@@ -415,10 +415,10 @@ int npuplan_search_run(struct npuplan_search *search, const struct npuplan_strat
 		       struct npuplan_pack *call)
 {
 	struct npuplan_state *state = &search->state;
-	uint64_t units = (top + state->units->padding) / state->units->unit;
+	uint64_t granules = (top + state->granules->padding) / state->granules->granule;
 	int result;
 
-	if (units > (uint64_t)NPUPLAN_MAX_UNITS)
+	if (granules > (uint64_t)NPUPLAN_MAX_GRANULES)
 		return -EAGAIN;
 	result = npuplan_rank(state, strategy, incumbent);
 	if (result)

@@ -63,7 +63,7 @@ enum npuplan_value_rule {
  * @seed: 0, or a seed: the rules are blurred then, their keys being multiplied by factors between
  *	0.8 and 1.2
  * @noise: for NPUPLAN_RANK_INCUMBENT, in bytes: an offset is blurred by up to a fifth of it
- * @slack_weight, @count_weight: for NPUPLAN_SECTION_BLEND: how many units of floor a unit of slack
+ * @slack_weight, @count_weight: for NPUPLAN_SECTION_BLEND: how many granules of floor one of slack
  *	counts for, and what fraction of the capacity an item at the floor counts for
  */
 struct npuplan_strategy {
@@ -79,13 +79,13 @@ struct npuplan_strategy {
 struct npuplan_search;
 
 /* Prepare searching a problem. -ENOMEM; -E2BIG: the problem is too large to be searched. */
-int npuplan_search_new(struct npuplan_search **search, const struct npuplan_units *units);
+int npuplan_search_new(struct npuplan_search **search, const struct npuplan_granules *granules);
 void npuplan_search_free(struct npuplan_search *search);
 
 /* npuplan_search_run() - look for a packing of at most @top bytes
  * @incumbent: the best packing, for NPUPLAN_RANK_INCUMBENT: per item, its address in bytes
  * @nodes: number of decisions after which to give up
- * @at: out: per item, its address in units
+ * @at: out: per item, its address in granules
  * @call: the call, to which work is added, and which is asked now and then whether to stop
  *
  * Returns 1: found; 0: proved that there is none; -EAGAIN: given up; -ENOMEM.

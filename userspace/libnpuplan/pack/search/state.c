@@ -21,12 +21,13 @@ void *npuplan_aligned_array(struct npuplan_pool *pool, size_t count)
 /* List the sections of each item that is not fixed, and the items of each section. */
 static int list_members(struct npuplan_state *state)
 {
-	const struct npuplan_sections *sections = &state->units->sections;
+	const struct npuplan_sections *sections = &state->granules->sections;
 	size_t *start = state->member_start;
 
 	for (uint32_t i = 0; i < state->n; i++) {
 		state->first[i] = sections->first[i];
-		state->end[i] = state->units->fixed[i] < 0 ? sections->end[i] : sections->first[i];
+		state->end[i] = state->granules->fixed[i] < 0 ? sections->end[i] :
+								sections->first[i];
 		for (uint32_t s = state->first[i]; s < state->end[i]; s++)
 			start[s + 2]++;
 	}
@@ -142,26 +143,27 @@ static int list_peers(struct npuplan_state *state)
 
 static int init_items(struct npuplan_state *state)
 {
-	const struct npuplan_units *units = state->units;
+	const struct npuplan_granules *granules = state->granules;
 
 	for (uint32_t i = 0; i < state->n; i++) {
-		if (units->size[i] > NPUPLAN_MAX_UNITS || units->align[i] > NPUPLAN_MAX_UNITS)
+		if (granules->size[i] > NPUPLAN_MAX_GRANULES ||
+		    granules->align[i] > NPUPLAN_MAX_GRANULES)
 			return -E2BIG;
-		state->size[i] = (int32_t)units->size[i];
-		state->align[i] = (int32_t)units->align[i];
+		state->size[i] = (int32_t)granules->size[i];
+		state->align[i] = (int32_t)granules->align[i];
 	}
 	return 0;
 }
 
-int npuplan_state_init(struct npuplan_state *state, const struct npuplan_units *units)
+int npuplan_state_init(struct npuplan_state *state, const struct npuplan_granules *granules)
 {
-	size_t n = units->problem->item_count, s = units->sections.count;
+	size_t n = granules->problem->item_count, s = granules->sections.count;
 	size_t blocks = s / NPUPLAN_SECTION_BLOCK + 1;
 	struct npuplan_pool *pool = &state->pool;
 	int err;
 
 	*state = (struct npuplan_state){
-		.units = units,
+		.granules = granules,
 		.n = n,
 		.section_count = s,
 		.columns = blocks * NPUPLAN_SECTION_BLOCK,
@@ -185,14 +187,14 @@ int npuplan_state_init(struct npuplan_state *state, const struct npuplan_units *
 	state->why = npuplan_pool_take(pool, state->words, sizeof(*state->why));
 	err = pool->failed ? -ENOMEM : init_items(state);
 	if (!err)
-		err = npuplan_obstacles_init(&state->obstacles, units);
+		err = npuplan_obstacles_init(&state->obstacles, granules);
 	if (!err)
 		err = list_members(state);
 	if (!err)
 		err = assign_rows(state);
 	if (!err)
 		err = list_peers(state);
-	state->work += units->sections.memberships + state->obstacles.work / 4 + 16 * n;
+	state->work += granules->sections.memberships + state->obstacles.work / 4 + 16 * n;
 	return err;
 }
 
@@ -505,14 +507,14 @@ void npuplan_state_count(struct npuplan_state *state, uint32_t from, uint32_t to
 /* Reset an item for packings below @top; false: it does not fit. */
 static bool reset_item(struct npuplan_state *state, uint32_t item, uint64_t top)
 {
-	const struct npuplan_units *units = state->units;
-	uint64_t size = units->problem->items[item].size;
-	bool fixed = units->fixed[item] >= 0;
-	int64_t low = fixed ? units->fixed[item] : fit(state, item, 0);
+	const struct npuplan_granules *granules = state->granules;
+	uint64_t size = granules->problem->items[item].size;
+	bool fixed = granules->fixed[item] >= 0;
+	int64_t low = fixed ? granules->fixed[item] : fit(state, item, 0);
 
 	if (size > top)
 		return false;
-	state->limit[item] = (int32_t)((top - size) / units->unit) & -state->align[item];
+	state->limit[item] = (int32_t)((top - size) / granules->granule) & -state->align[item];
 	if (low > state->limit[item])
 		return false;
 	state->place[item] = (int32_t)low;
@@ -533,16 +535,16 @@ static bool reset_item(struct npuplan_state *state, uint32_t item, uint64_t top)
 
 bool npuplan_state_reset(struct npuplan_state *state, uint64_t top)
 {
-	const struct npuplan_units *units = state->units;
+	const struct npuplan_granules *granules = state->granules;
 
-	state->capacity = (int64_t)((top + units->padding) / units->unit);
+	state->capacity = (int64_t)((top + granules->padding) / granules->granule);
 	state->left = 0;
 	state->moved_count = 0;
 	state->floors_count = 0;
 	memset(state->total, 0, state->section_count * sizeof(*state->total));
 	for (uint32_t s = 0; s < state->section_count; s++)
 		state->weight[s] = 1;
-	state->work += units->sections.memberships / NPUPLAN_LANES + state->n;
+	state->work += granules->sections.memberships / NPUPLAN_LANES + state->n;
 	for (uint32_t i = 0; i < state->n; i++)
 		if (!reset_item(state, i, top))
 			return false;

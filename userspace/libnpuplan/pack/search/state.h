@@ -33,7 +33,7 @@ struct npuplan_floors {
 };
 
 /*
- * struct npuplan_state - the problem and what the search has decided; all lengths are in units
+ * struct npuplan_state - the problem and what the search has decided; all lengths are in granules
  *
  * These members do not change.
  *
@@ -66,7 +66,7 @@ struct npuplan_floors {
  * @words: number of words of such a set
  */
 struct npuplan_state {
-	const struct npuplan_units *units;
+	const struct npuplan_granules *granules;
 	struct npuplan_pool pool;
 	struct npuplan_obstacles obstacles;
 	uint32_t n;
@@ -108,8 +108,8 @@ struct npuplan_state {
 	bool out_of_memory;
 };
 
-/* The greatest length in units; larger problems are not searched. */
-#define NPUPLAN_MAX_UNITS ((int64_t)1 << 29)
+/* The greatest length in granules; larger problems are not searched. */
+#define NPUPLAN_MAX_GRANULES ((int64_t)1 << 29)
 
 /* An array with a value for each section, aligned for whole blocks; NULL: no memory. */
 void *npuplan_aligned_array(struct npuplan_pool *pool, size_t count);
@@ -117,7 +117,7 @@ void *npuplan_aligned_array(struct npuplan_pool *pool, size_t count);
  * Prepare the state for a problem. The caller calls npuplan_state_fini() in any case. -ENOMEM;
  * -E2BIG: items are too large, or too many of them live at once.
  */
-int npuplan_state_init(struct npuplan_state *state, const struct npuplan_units *units);
+int npuplan_state_init(struct npuplan_state *state, const struct npuplan_granules *granules);
 void npuplan_state_fini(struct npuplan_state *state);
 /* Begin with all items unplaced, for packings of at most @top bytes; false: there are none. */
 bool npuplan_state_reset(struct npuplan_state *state, uint64_t top);

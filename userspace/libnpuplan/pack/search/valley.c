@@ -58,7 +58,7 @@ struct valley_candidate {
  * @asked: the call's work when it was last asked whether to stop
  */
 struct valley {
-	const struct npuplan_units *units;
+	const struct npuplan_granules *granules;
 	struct ranked starts;
 	struct ranked ends;
 	struct skyline_segment *segments;
@@ -143,11 +143,11 @@ static uint32_t last_within(const struct ranked *ranked, uint32_t before, uint32
 	return (uint32_t)(i - ranked->width);
 }
 
-static int init_ranked(struct ranked *ranked, const struct npuplan_units *units, bool starts,
+static int init_ranked(struct ranked *ranked, const struct npuplan_granules *granules, bool starts,
 		       struct npuplan_keyed *keys, struct npuplan_pool *pool)
 {
-	const struct npuplan_sections *sections = &units->sections;
-	uint32_t n = units->problem->item_count, at = 0;
+	const struct npuplan_sections *sections = &granules->sections;
+	uint32_t n = granules->problem->item_count, at = 0;
 
 	ranked->least = starts;
 	ranked->count = n;
@@ -167,7 +167,7 @@ static int init_ranked(struct ranked *ranked, const struct npuplan_units *units,
 		keys[i] = (struct npuplan_keyed){
 			.key = (uint64_t)(starts ? sections->first[i] : sections->end[i]) << 32 |
 			       (UINT32_MAX - (starts ? sections->end[i] : sections->first[i])),
-			.second = (uint64_t)(starts ? ~units->size[i] : units->size[i]),
+			.second = (uint64_t)(starts ? ~granules->size[i] : granules->size[i]),
 			.item = i,
 		};
 	npuplan_sort_keyed(keys, n);
@@ -265,7 +265,7 @@ static void split(struct valley *valley, uint32_t start, uint32_t at)
  */
 static uint32_t choose(const struct valley *valley, uint32_t start, uint32_t end, int mode)
 {
-	const struct npuplan_sections *sections = &valley->units->sections;
+	const struct npuplan_sections *sections = &valley->granules->sections;
 	uint32_t rank = first_within(&valley->starts, valley->starts.bound[start], end);
 	uint32_t left, right;
 	int64_t left_length, right_length;
@@ -285,17 +285,17 @@ static uint32_t choose(const struct valley *valley, uint32_t start, uint32_t end
 	if (mode == 2 || (mode == 3 && right_flush && !left_flush))
 		return right;
 	if (mode == 4) {
-		left_length *= valley->units->size[left];
-		right_length *= valley->units->size[right];
+		left_length *= valley->granules->size[left];
+		right_length *= valley->granules->size[right];
 	}
 	return left_length >= right_length ? left : right;
 }
 
 static int put(struct valley *valley, uint32_t start, uint32_t item)
 {
-	const struct npuplan_units *units = valley->units;
-	uint32_t first = units->sections.first[item], end = units->sections.end[item];
-	int64_t align = units->align[item], height = valley->segments[start].height;
+	const struct npuplan_granules *granules = valley->granules;
+	uint32_t first = granules->sections.first[item], end = granules->sections.end[item];
+	int64_t align = granules->align[item], height = valley->segments[start].height;
 	int err = 0;
 
 	valley->at[item] = (height + align - 1) & -align;
@@ -310,7 +310,7 @@ static int put(struct valley *valley, uint32_t start, uint32_t item)
 		if (!err)
 			err = push(valley, start);
 	}
-	valley->segments[first].height = valley->at[item] + units->size[item];
+	valley->segments[first].height = valley->at[item] + granules->size[item];
 	return err ? err : push(valley, join(valley, first));
 }
 
@@ -329,11 +329,11 @@ static int raise_segment(struct valley *valley, uint32_t start)
 
 static int fill(struct valley *valley, int mode)
 {
-	uint32_t left = valley->units->problem->item_count;
+	uint32_t left = valley->granules->problem->item_count;
 	int err;
 
 	valley->segments[0] = (struct skyline_segment){
-		.end = valley->units->sections.count,
+		.end = valley->granules->sections.count,
 		.before = NONE,
 		.after = NONE,
 		.alive = true,
@@ -364,26 +364,26 @@ static int fill(struct valley *valley, int mode)
 	return err;
 }
 
-static int pack(struct npuplan_pack *call, const struct npuplan_units *units, int mode)
+static int pack(struct npuplan_pack *call, const struct npuplan_granules *granules, int mode)
 {
 	size_t n = call->problem->item_count;
 	AUTO_POOL struct npuplan_pool pool = { 0 };
 	struct npuplan_keyed *keys = npuplan_pool_take(&pool, n, sizeof(*keys));
 	struct valley valley = {
-		.units = units,
+		.granules = granules,
 		.call = call,
 		.at = npuplan_pool_take(&pool, n, sizeof(*valley.at)),
-		.segments = npuplan_pool_take(&pool, (size_t)units->sections.count + 1,
+		.segments = npuplan_pool_take(&pool, (size_t)granules->sections.count + 1,
 					      sizeof(*valley.segments)),
 	};
-	int err = pool.failed ? -ENOMEM : init_ranked(&valley.starts, units, true, keys, &pool);
+	int err = pool.failed ? -ENOMEM : init_ranked(&valley.starts, granules, true, keys, &pool);
 
 	if (!err)
-		err = init_ranked(&valley.ends, units, false, keys, &pool);
+		err = init_ranked(&valley.ends, granules, false, keys, &pool);
 	if (!err)
 		err = fill(&valley, mode);
 	if (!err)
-		npuplan_units_offer(units, call, valley.at);
+		npuplan_granules_offer(granules, call, valley.at);
 	call->work += valley.work - valley.asked + n;
 	npuplan_free(valley.heap);
 	return err;
@@ -391,7 +391,7 @@ static int pack(struct npuplan_pack *call, const struct npuplan_units *units, in
 
 int npuplan_pack_valley(struct npuplan_pack *call, int mode)
 {
-	struct npuplan_units units;
+	struct npuplan_granules granules;
 	int first = mode == NPUPLAN_VALLEY_MODES ? 0 : mode;
 	int last = mode == NPUPLAN_VALLEY_MODES ? mode - 1 : mode;
 	int err;
@@ -399,9 +399,9 @@ int npuplan_pack_valley(struct npuplan_pack *call, int mode)
 	if (call->problem->conflicts ||
 	    npuplan_any_fixed(call->problem->items, call->problem->item_count))
 		return -EOPNOTSUPP;
-	err = npuplan_units_init(&units, call);
+	err = npuplan_granules_init(&granules, call);
 	for (int m = first; m <= last && !err && !npuplan_pack_over(call); m++)
-		err = pack(call, &units, m);
-	npuplan_units_fini(&units);
+		err = pack(call, &granules, m);
+	npuplan_granules_fini(&granules);
 	return err == -EINTR ? 0 : err;
 }

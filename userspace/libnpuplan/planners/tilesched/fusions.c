@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The ways to run a segment of several operators, the most useful first. */
+/* The ways to run a fusion of several operators, the most useful first. */
 static const struct tilesched_way ways[] = {
 	{ TILESCHED_DEPTH_FIRST, 1 },  { TILESCHED_REVERSE, 1 },     { TILESCHED_EAGER, 1 },
 	{ TILESCHED_DEPTH_FIRST, 2 },  { TILESCHED_DEPTH_FIRST, 4 }, { TILESCHED_DEPTH_FIRST, 8 },
@@ -20,7 +20,7 @@ static const struct tilesched_way ways[] = {
 #define MANY_ROUNDS 256
 
 /*
- * struct table_maker - plays the segments, and makes the table
+ * struct table_maker - plays the fusions, and makes the table
  * @layers: per operator, its peak in layer order
  * @asked_at: work units when @effort was asked last
  * @over: what @effort said then: the rest is left out
@@ -41,17 +41,17 @@ static bool beats(const struct npuplan_schedule_point *a, const struct npuplan_s
 }
 
 /*
- * Add a segment to the table unless another one beats it, and drop those that it beats. From @first
- * on, the segments of this end have the same begin.
+ * Add a fusion to the table unless another one beats it, and drop those that it beats. From @first
+ * on, the fusions of this end have the same begin.
  */
 static int keep(struct tilesched_table *table, uint32_t end, uint32_t first,
-		const struct tilesched_segment *found)
+		const struct tilesched_fusion *found)
 {
-	struct tilesched_segment *list = table->at[end];
+	struct tilesched_fusion *list = table->at[end];
 	uint32_t kept = first;
 
 	/*
-	 * A segment that beats the new one is beaten by none, so that none has been dropped when it
+	 * A fusion that beats the new one is beaten by none, so that none has been dropped when it
 	 * is found.
 	 */
 	for (uint32_t i = first; i < table->count[end]; i++) {
@@ -64,11 +64,11 @@ static int keep(struct tilesched_table *table, uint32_t end, uint32_t first,
 	return npuplan_append(&table->at[end], &table->count[end], found, 1);
 }
 
-static int play_segment(struct table_maker *m, uint32_t end)
+static int play_fusion(struct table_maker *m, uint32_t end)
 {
 	const struct tilesched_model *model = m->sim->model;
 	uint32_t begin = m->sim->next, first = m->table->count[end], most = 0;
-	struct tilesched_segment found = { .begin = begin };
+	struct tilesched_fusion found = { .begin = begin };
 	bool branches = false;
 	uint64_t limit = 0;
 	int err = 0;
@@ -89,25 +89,25 @@ static int play_segment(struct table_maker *m, uint32_t end)
 		if ((ways[w].rule == TILESCHED_REVERSE && !branches) || ways[w].quantum > most)
 			continue;
 		found.way = ways[w];
-		if (tilesched_sim_segment(m->sim, end, found.way, limit, &found.cost))
+		if (tilesched_sim_fusion(m->sim, end, found.way, limit, &found.cost))
 			err = keep(m->table, end, first, &found);
 	}
 	return err;
 }
 
 /*
- * Play single operators, which are always in the table, and find the peaks that longer segments
+ * Play single operators, which are always in the table, and find the peaks that longer fusions
  * have to beat.
  */
 static int play_singles(struct table_maker *m)
 {
-	struct tilesched_segment found = { .way = { TILESCHED_LAYERS, 1 } };
+	struct tilesched_fusion found = { .way = { TILESCHED_LAYERS, 1 } };
 	int err = 0;
 
 	tilesched_sim_rewind(m->sim);
 	for (uint32_t o = 0; o < m->table->op_count && !err; o++) {
 		found.begin = o;
-		tilesched_sim_segment(m->sim, o + 1, found.way, UINT64_MAX, &found.cost);
+		tilesched_sim_fusion(m->sim, o + 1, found.way, UINT64_MAX, &found.cost);
 		m->layers[o] = found.cost.peak;
 		err = keep(m->table, o + 1, m->table->count[o + 1], &found);
 		tilesched_sim_advance(m->sim, o + 1);
@@ -143,7 +143,7 @@ int tilesched_table_init(struct tilesched_table *table, struct tilesched_sim *si
 	sim->work = 0;
 	tilesched_sim_rewind(sim);
 	if (!err && n > 1 && !is_over(&m))
-		err = play_segment(&m, n);
+		err = play_fusion(&m, n);
 	for (uint32_t length = 2; length < n && !err && !table->incomplete; length++) {
 		tilesched_sim_rewind(sim);
 		for (uint32_t begin = 0; begin + length <= n && !err; begin++) {
@@ -151,7 +151,7 @@ int tilesched_table_init(struct tilesched_table *table, struct tilesched_sim *si
 				table->incomplete = true;
 				break;
 			}
-			err = play_segment(&m, begin + length);
+			err = play_fusion(&m, begin + length);
 			tilesched_sim_advance(sim, begin + 1);
 		}
 	}
@@ -170,28 +170,28 @@ void tilesched_table_fini(struct tilesched_table *table)
 
 /*
  * struct path_node - the best path for operators [0, e)
- * @segments: number of its segments; 0: there is no path
- * @taken: its last segment, in table->at[e]
+ * @fusions: number of its fusions; 0: there is no path
+ * @taken: its last fusion, in table->at[e]
  */
 struct path_node {
 	struct npuplan_schedule_point cost;
-	uint32_t segments;
+	uint32_t fusions;
 	uint32_t taken;
 };
 
 /*
- * Whether path a is better: it has less traffic, or else a lower peak, or else more segments, so
+ * Whether path a is better: it has less traffic, or else a lower peak, or else more fusions, so
  * that fewer operators are interleaved.
  */
 static bool is_better(const struct path_node *a, const struct path_node *b)
 {
 	uint64_t left = tilesched_traffic(&a->cost), right = tilesched_traffic(&b->cost);
 
-	if (!b->segments || left != right)
-		return !b->segments || left < right;
+	if (!b->fusions || left != right)
+		return !b->fusions || left < right;
 	if (a->cost.peak != b->cost.peak)
 		return a->cost.peak < b->cost.peak;
-	return a->segments > b->segments;
+	return a->fusions > b->fusions;
 }
 
 /* Find the best paths for all e, whose peak is not above @limit; NULL: out of memory. */
@@ -201,11 +201,11 @@ static struct path_node *find_nodes(const struct tilesched_table *table, uint64_
 
 	for (uint32_t e = 1; nodes && e <= table->op_count; e++) {
 		for (uint32_t i = 0; i < table->count[e]; i++) {
-			const struct tilesched_segment *s = &table->at[e][i];
+			const struct tilesched_fusion *s = &table->at[e][i];
 			const struct path_node *from = &nodes[s->begin];
-			struct path_node to = { from->cost, from->segments + 1, i };
+			struct path_node to = { from->cost, from->fusions + 1, i };
 
-			if (s->cost.peak > limit || (s->begin && !from->segments))
+			if (s->cost.peak > limit || (s->begin && !from->fusions))
 				continue;
 			to.cost.weights += s->cost.weights;
 			to.cost.halos += s->cost.halos;
@@ -228,16 +228,16 @@ int tilesched_path_find(const struct tilesched_table *table, uint64_t limit,
 	*path = (struct tilesched_path){ 0 };
 	if (!nodes)
 		return -ENOMEM;
-	if (table->op_count && !last->segments)
+	if (table->op_count && !last->fusions)
 		return -ENOENT;
 	path->cost = last->cost;
-	path->count = last->segments;
-	path->segments = malloc((size_t)path->count * sizeof(*path->segments) + 1);
-	for (uint32_t i = path->count; i-- > 0 && path->segments;) {
-		path->segments[i] = table->at[at][nodes[at].taken];
-		at = path->segments[i].begin;
+	path->count = last->fusions;
+	path->fusions = malloc((size_t)path->count * sizeof(*path->fusions) + 1);
+	for (uint32_t i = path->count; i-- > 0 && path->fusions;) {
+		path->fusions[i] = table->at[at][nodes[at].taken];
+		at = path->fusions[i].begin;
 	}
-	return path->segments ? 0 : -ENOMEM;
+	return path->fusions ? 0 : -ENOMEM;
 }
 
 /* Find the least peak of all paths. -ENOMEM. */
@@ -250,7 +250,7 @@ static int least_peak(const struct tilesched_table *table, uint64_t *peak)
 	for (uint32_t e = 1; e <= table->op_count; e++) {
 		best[e] = UINT64_MAX;
 		for (uint32_t i = 0; i < table->count[e]; i++) {
-			const struct tilesched_segment *s = &table->at[e][i];
+			const struct tilesched_fusion *s = &table->at[e][i];
 			uint64_t to = best[s->begin];
 
 			if (s->cost.peak > to)

@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The choice of the consecutive operators that run interleaved. A schedule is a path: segments
- * [begin, end) that cover all operators. Segments are played one by one (simulate.h), and dynamic
+ * The choice of the consecutive operators that run interleaved. A schedule is a path: fusions
+ * [begin, end) that cover all operators. Fusions are played one by one (simulate.h), and dynamic
  * programming puts them together.
  */
 #pragma once
 
 #include "simulate.h"
 
-/* struct tilesched_segment - operators [@begin, end) that are run in one way */
-struct tilesched_segment {
+/* struct tilesched_fusion - operators [@begin, end) that are run in one way */
+struct tilesched_fusion {
 	uint32_t begin;
 	struct tilesched_way way;
 	struct npuplan_schedule_point cost;
 };
 
 /*
- * struct tilesched_table - the segments that are worth having, by their end
+ * struct tilesched_table - the fusions that are worth having, by their end
  *
- * Of the segments with one begin and end it has those that no other one beats in both peak and
+ * Of the fusions with one begin and end it has those that no other one beats in both peak and
  * traffic. Single operators are always there.
  *
- * @at: segments with end e are at[e][0 .. count[e]), in the order in which they were played
+ * @at: fusions with end e are at[e][0 .. count[e]), in the order in which they were played
  * @work: work units: units of memory and waits that were looked at
- * @incomplete: not all segments were looked at, because of the limit of work or the caller
+ * @incomplete: not all fusions were looked at, because of the limit of work or the caller
  */
 struct tilesched_table {
 	uint32_t op_count;
-	struct tilesched_segment **at;
+	struct tilesched_fusion **at;
 	uint32_t *count;
 	uint64_t work;
 	bool incomplete;
 };
 
-/* tilesched_table_init() - play all segments, the shorter ones first
+/* tilesched_table_init() - play all fusions, the shorter ones first
  * @work_limit: work units after which the rest is left out; single operators do not count
  * @effort: asked now and then; when it is over, the rest is left out
  *
- * The whole graph is played before segments of two operators. A segment that peaks no lower than
+ * The whole graph is played before fusions of two operators. A fusion that peaks no lower than
  * layer order of the same operators is not kept, since that has no more traffic. The caller calls
  * tilesched_table_fini() in any case. -ENOMEM.
  */
@@ -46,12 +46,12 @@ int tilesched_table_init(struct tilesched_table *table, struct tilesched_sim *si
 void tilesched_table_fini(struct tilesched_table *table);
 
 /*
- * struct tilesched_path - a schedule, as segments
- * @segments: the segments in order, which the caller frees by free(); the end of one is the begin
+ * struct tilesched_path - a schedule, as fusions
+ * @fusions: the fusions in order, which the caller frees by free(); the end of one is the begin
  *	of the next, or op_count
  */
 struct tilesched_path {
-	struct tilesched_segment *segments;
+	struct tilesched_fusion *fusions;
 	uint32_t count;
 	struct npuplan_schedule_point cost;
 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /*
- * struct play - a segment that is being played
+ * struct play - a fusion that is being played
  * @begin, @end: its operators
  * @cost: its cost so far; its weights are those fetched if none stays on chip
  * @over: the peak is above @limit
@@ -236,7 +236,7 @@ static void eager(struct play *play)
 	}
 }
 
-/* ------------------------------------------------------------------------ segments */
+/* ------------------------------------------------------------------------ fusions */
 
 static void undo(struct tilesched_sim *sim, uint32_t begin, uint32_t end, uint64_t live)
 {
@@ -252,8 +252,8 @@ static void undo(struct tilesched_sim *sim, uint32_t begin, uint32_t end, uint64
 	sim->live = live;
 }
 
-bool tilesched_sim_segment(struct tilesched_sim *sim, uint32_t end, struct tilesched_way way,
-			   uint64_t limit, struct npuplan_schedule_point *cost)
+bool tilesched_sim_fusion(struct tilesched_sim *sim, uint32_t end, struct tilesched_way way,
+			  uint64_t limit, struct npuplan_schedule_point *cost)
 {
 	const struct tilesched_model *model = sim->model;
 	struct play play = {

@@ -8,11 +8,11 @@
 #include "model.h"
 
 /*
- * enum tilesched_rule - the order of the steps of a segment
+ * enum tilesched_rule - the order of the steps of a fusion
  *
  * In depth-first order each step of the last operator asks for the steps that it needs, these ask
  * for those that they need, and so on. An operator that is asked goes on by a quantum of steps.
- * Steps that nobody in the segment has asked for come last, those of later operators first.
+ * Steps that nobody in the fusion has asked for come last, those of later operators first.
  */
 enum tilesched_rule {
 	TILESCHED_LAYERS,      /* operator by operator */
@@ -22,7 +22,7 @@ enum tilesched_rule {
 };
 
 /**
- * struct tilesched_way - a way to run a segment
+ * struct tilesched_way - a way to run a fusion
  * @rule: enum tilesched_rule
  * @quantum: number of steps that an operator runs in one go, at least 1
  */
@@ -47,11 +47,11 @@ struct tilesched_consumer {
  * @entry: bytes that are there at the entry, including those that nobody reads
  * @next: an operator: all before it are done, and none from it on is begun
  * @done: per operator, number of steps that are done
- * @order: steps of the segment in the order in which they were run; @order_count of them
+ * @order: steps of the fusion in the order in which they were run; @order_count of them
  * @first_consumer: per operator, number of the first one in @consumers that needs it
  * @ready: for eager order, the set of operators that can go on
  * @stack: for depth-first order, the operators that were asked and wait
- * @resident: bytes of weights that stay on chip while a segment runs
+ * @resident: bytes of weights that stay on chip while a fusion runs
  * @work: work units: units of memory and waits that were looked at
  */
 struct tilesched_sim {
@@ -78,13 +78,13 @@ int tilesched_sim_init(struct tilesched_sim *sim, const struct tilesched_model *
 
 /* Go back to where no step is done. */
 void tilesched_sim_rewind(struct tilesched_sim *sim);
-/* tilesched_sim_segment() - run operators [next, end), find the cost, and take it back
+/* tilesched_sim_fusion() - run operators [next, end), find the cost, and take it back
  * @limit: peak above which the rest is not run
  *
  * False: the peak is above the limit, and the cost is not known. sim->order has the steps that were
  * run.
  */
-bool tilesched_sim_segment(struct tilesched_sim *sim, uint32_t end, struct tilesched_way way,
-			   uint64_t limit, struct npuplan_schedule_point *cost);
+bool tilesched_sim_fusion(struct tilesched_sim *sim, uint32_t end, struct tilesched_way way,
+			  uint64_t limit, struct npuplan_schedule_point *cost);
 /* Run operators [next, end) for good, in layer order, which leaves the memory as any order does. */
 void tilesched_sim_advance(struct tilesched_sim *sim, uint32_t end);

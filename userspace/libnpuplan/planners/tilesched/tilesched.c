@@ -8,7 +8,7 @@
 #include "problem/packing.h"
 
 /*
- * struct tilesched_planning - the segments of a graph, and the front of the schedules that they
+ * struct tilesched_planning - the fusions of a graph, and the front of the schedules that they
  * make
  */
 struct tilesched_planning {
@@ -88,17 +88,17 @@ static int schedule(struct tilesched_planning *planning, uint32_t point,
 		err = -ENOMEM;
 	tilesched_sim_rewind(sim);
 	for (uint32_t i = 0; i < path.count && !err; i++) {
-		uint32_t end = i + 1 < path.count ? path.segments[i + 1].begin : model->op_count;
+		uint32_t end = i + 1 < path.count ? path.fusions[i + 1].begin : model->op_count;
 		struct npuplan_schedule_point cost;
 
-		tilesched_sim_segment(sim, end, path.segments[i].way, UINT64_MAX, &cost);
+		tilesched_sim_fusion(sim, end, path.fusions[i].way, UINT64_MAX, &cost);
 		memcpy(placing->order + count, sim->order, sim->order_count * sizeof(*sim->order));
 		count += sim->order_count;
 		tilesched_sim_advance(sim, end);
 	}
 	for (uint32_t p = 0; p < count; p++)
 		placing->positions[model->steps[placing->order[p]].step] = p;
-	free(path.segments);
+	free(path.fusions);
 	return err;
 }
 

@@ -8,9 +8,9 @@
 
 #include "fusions.h"
 
-/* Bytes of weights that stay on chip while a segment runs, if the user does not say how many. */
+/* Bytes of weights that stay on chip while a fusion runs, if the user does not say how many. */
 #define NPUPLAN_TILESCHED_RESIDENT  262144ull
-/* Work units of playing segments, and of packing, if the user asks for no limit: some seconds. */
+/* Work units of playing fusions, and of packing, if the user asks for no limit: some seconds. */
 #define NPUPLAN_TILESCHED_WORK	    200000000ull
 #define NPUPLAN_TILESCHED_PACK_WORK 100000000ull
 

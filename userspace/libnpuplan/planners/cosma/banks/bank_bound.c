@@ -3,7 +3,7 @@
  * This file bounds from above how many bytes a bank of limited size can be accessed for. Stays are
  * intervals of time, and for the bound their bytes may be split between the banks. That makes it a
  * problem of flow: as many bytes as the bank has run through time. Along a stay each byte gains the
- * stay's touches, along an idle instant it gains nothing. Augmenting paths, each of greatest gain,
+ * stay's touches, along idle time it gains nothing. Augmenting paths, each of greatest gain,
  * find the flow of greatest gain.
  */
 #include <stdlib.h>

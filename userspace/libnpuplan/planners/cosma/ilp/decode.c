@@ -44,7 +44,7 @@ void ilp_read_schedule(const struct ilp_encoding *encoding, const double *value,
 }
 
 /* struct solved_stay - a stay on its way to an address
- * @value: address in the solution, units
+ * @value: address in the solution, granules
  * @size, @align: bytes
  * @head: the first of the stays that lie there because each takes the bytes of the one before it
  * @stay: its number
@@ -74,8 +74,8 @@ static struct solved_stay read_stay(const struct ilp_encoding *encoding, const d
 	tensor = &encoding->tensor[a];
 	return (struct solved_stay){
 		.value = value[ilp_at(encoding, a, stay->to)->l] * (double)tensor->step,
-		.size = (uint64_t)(tensor->size * encoding->unit),
-		.align = (uint64_t)(tensor->step * encoding->unit),
+		.size = (uint64_t)(tensor->size * encoding->granule),
+		.align = (uint64_t)(tensor->step * encoding->granule),
 		.stay = i,
 	};
 }

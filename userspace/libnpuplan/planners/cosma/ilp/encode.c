@@ -167,7 +167,7 @@ static void take_address(struct ilp_encoding *encoding, uint32_t b, uint32_t t)
 }
 
 /*
- * This also makes the columns L, since only they have this bound. Where steps are single units,
+ * This also makes the columns L, since only they have this bound. Where steps are single granules,
  * whole addresses come by themselves: once the binary columns are set, only differences of two
  * addresses are left.
  */
@@ -451,7 +451,7 @@ int ilp_encode(struct ilp_encoding *encoding, struct npuplan_error *error)
 			 peak ? "least peak footprint, Eq. 13-15" : "least traffic, Eq. 1-12",
 			 encoding->cosma->rank ? "fixed schedule, Eq. 16-17" : "any schedule",
 			 encoding->model->op_count, encoding->tensor_count);
-		encoding->program.unit = encoding->unit;
+		encoding->program.unit = encoding->granule;
 		add_equations(encoding, peak);
 		err = ilp_end(&encoding->program);
 		if (err == -E2BIG)

@@ -32,8 +32,8 @@
  * @graph: its number in the graph; NPUMEM_NONE: it stands for outputs outside, and has no bytes
  * @producer: operator of the model; NPUMEM_NONE: it comes from the host
  * @source: tensor whose bytes it may take when it is created; else NPUMEM_NONE
- * @size: units
- * @step: units of one unit of column L
+ * @size: granules
+ * @step: granules that column L has as one
  * @host: it has a host copy as soon as it is created
  * @reloaded: its first load is a reload, which costs (divide.c)
  * @first, @last: timesteps at which it can be of use, inclusive
@@ -86,8 +86,8 @@ struct ilp_op {
  * @op: per operator
  * @cell: of tensor a at timestep t: cell[a * steps + t]
  * @steps: timesteps, with 0
- * @unit: bytes of a unit, which divides all sizes
- * @budget: units
+ * @granule: bytes; it divides all sizes, and sizes, steps and addresses are numbers of it
+ * @budget: granules
  * @peak: column M_peak, or ILP_NONE
  */
 struct ilp_encoding {
@@ -101,7 +101,7 @@ struct ilp_encoding {
 	struct ilp_cell *cell;
 	uint32_t tensor_count;
 	uint32_t steps;
-	int64_t unit;
+	int64_t granule;
 	int64_t budget;
 	uint32_t peak;
 };

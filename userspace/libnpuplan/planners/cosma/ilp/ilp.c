@@ -65,8 +65,8 @@ static int solve_whole(struct cosma_solver *cosma, const struct npuplan_cosma_il
 	err = solver->solve(&encoding.program, true, &cosma->call, &answer);
 	if (!err) {
 		plan->status = status_of[answer.status];
-		if (answer.bound < INT64_MAX / encoding.unit)
-			plan->lower_bound = (uint64_t)(answer.bound * encoding.unit);
+		if (answer.bound < INT64_MAX / encoding.granule)
+			plan->lower_bound = (uint64_t)(answer.bound * encoding.granule);
 	}
 	if (!err && answer.value)
 		err = offer(cosma, &encoding, answer.value);

@@ -18,28 +18,29 @@ static uint32_t alignment(const struct ilp_encoding *encoding, uint32_t t)
 	return asked > own ? asked : own;
 }
 
-/* The unit divides every size, and if need be every alignment. */
+/* The granule divides every size, and if need be every alignment. */
 static void find_unit(struct ilp_encoding *encoding)
 {
 	bool aligned = true;
-	uint64_t unit = 0;
+	uint64_t granule = 0;
 
 	for (uint32_t a = 0; a < encoding->tensor_count; a++)
-		unit = npuplan_gcd(unit, (uint64_t)encoding->tensor[a].size);
-	if (!unit)
-		unit = 1;
+		granule = npuplan_gcd(granule, (uint64_t)encoding->tensor[a].size);
+	if (!granule)
+		granule = 1;
 	for (uint32_t a = 0; a < encoding->tensor_count; a++)
-		aligned &= !(unit % alignment(encoding, encoding->tensor[a].graph));
+		aligned &= !(granule % alignment(encoding, encoding->tensor[a].graph));
 	for (uint32_t a = 0; a < encoding->tensor_count && !aligned; a++)
-		unit = npuplan_gcd(unit, alignment(encoding, encoding->tensor[a].graph));
-	encoding->unit = (int64_t)unit;
+		granule = npuplan_gcd(granule, alignment(encoding, encoding->tensor[a].graph));
+	encoding->granule = (int64_t)granule;
 	for (uint32_t a = 0; a < encoding->tensor_count; a++) {
 		struct ilp_tensor *tensor = &encoding->tensor[a];
 
-		tensor->size /= encoding->unit;
-		tensor->step = aligned ? 1 : alignment(encoding, tensor->graph) / encoding->unit;
+		tensor->size /= encoding->granule;
+		tensor->step = aligned ? 1 : alignment(encoding, tensor->graph) / encoding->granule;
 	}
-	encoding->budget = (int64_t)encoding->cosma->options->common.arena_budget / encoding->unit;
+	encoding->budget =
+		(int64_t)encoding->cosma->options->common.arena_budget / encoding->granule;
 }
 
 /*

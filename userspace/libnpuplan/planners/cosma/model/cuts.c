@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* This file finds the cuts of a model, at which it falls apart into segments. */
+/* This file finds the cuts of a model, at which it falls apart into subgraphs. */
 #include <string.h>
 
 #include "cuts.h"
@@ -48,19 +48,19 @@ static bool nothing_crosses(const struct cosma_model *model, uint32_t v)
 	return true;
 }
 
-int cosma_segments_init(struct cosma_segments *segments, const struct cosma_model *model)
+int cosma_subgraphs_init(struct cosma_subgraphs *subgraphs, const struct cosma_model *model)
 {
 	uint32_t n = model->op_count, filled = 0, *cut_at;
-	struct npuplan_pool *pool = &segments->pool;
+	struct npuplan_pool *pool = &subgraphs->pool;
 	bool *taken;
 
-	memset(segments, 0, sizeof(*segments));
-	segments->first = npuplan_pool_take(pool, (size_t)n + 2, sizeof(*segments->first));
-	segments->ops = npuplan_pool_take(pool, n, sizeof(*segments->ops));
+	memset(subgraphs, 0, sizeof(*subgraphs));
+	subgraphs->first = npuplan_pool_take(pool, (size_t)n + 2, sizeof(*subgraphs->first));
+	subgraphs->ops = npuplan_pool_take(pool, n, sizeof(*subgraphs->ops));
 	cut_at = npuplan_pool_take(pool, (size_t)n + 1, sizeof(*cut_at));
 	taken = npuplan_pool_take(pool, n, sizeof(*taken));
 	if (pool->failed) {
-		cosma_segments_fini(segments);
+		cosma_subgraphs_fini(subgraphs);
 		return -ENOMEM;
 	}
 	/* The number of operators before a cut gives the order of cuts. */
@@ -70,7 +70,7 @@ int cosma_segments_init(struct cosma_segments *segments, const struct cosma_mode
 		if (rank != NPUMEM_NONE && nothing_crosses(model, v))
 			cut_at[rank] = v + 1;
 	}
-	/* What comes after the last cut is a segment, too. */
+	/* What comes after the last cut is a subgraph, too. */
 	for (uint32_t rank = 0; rank <= n && filled < n; rank++) {
 		uint32_t cut = cut_at[rank] - 1;
 
@@ -80,9 +80,9 @@ int cosma_segments_init(struct cosma_segments *segments, const struct cosma_mode
 			if (taken[u] || (rank < n && u != cut && !cosma_before(model, u, cut)))
 				continue;
 			taken[u] = true;
-			segments->ops[filled++] = u;
+			subgraphs->ops[filled++] = u;
 		}
-		segments->first[++segments->count] = filled;
+		subgraphs->first[++subgraphs->count] = filled;
 	}
 	return 0;
 }

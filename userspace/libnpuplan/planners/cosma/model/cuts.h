@@ -8,19 +8,19 @@
 
 #include "model.h"
 
-/* struct cosma_segments - operators between cuts: those of segment i are ops[first[i]..first[i +
+/* struct cosma_subgraphs - operators between cuts: those of subgraph i are ops[first[i]..first[i +
  * 1]), ascending
  */
-struct cosma_segments {
+struct cosma_subgraphs {
 	uint32_t *first;
 	uint32_t *ops;
 	uint32_t count;
 	struct npuplan_pool pool;
 };
 
-/* Cuts a model into segments. -ENOMEM */
-int cosma_segments_init(struct cosma_segments *segments, const struct cosma_model *model);
-static inline void cosma_segments_fini(struct cosma_segments *segments)
+/* Cuts a model into subgraphs. -ENOMEM */
+int cosma_subgraphs_init(struct cosma_subgraphs *subgraphs, const struct cosma_model *model);
+static inline void cosma_subgraphs_fini(struct cosma_subgraphs *subgraphs)
 {
-	npuplan_pool_free(&segments->pool);
+	npuplan_pool_free(&subgraphs->pool);
 }

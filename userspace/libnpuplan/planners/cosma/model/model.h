@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A model is what the search works on: operators and tensors renumbered, lists as arrays, and
- * nothing that COSMA does not look at. A whole graph, one of its segments (cuts.c) and one of their
- * windows (windows.c) are all models.
+ * nothing that COSMA does not look at. A whole graph, one of its subgraphs (cuts.c) and one of
+ * their windows (windows.c) are all models.
  */
 #pragma once
 

@@ -86,7 +86,7 @@ void cosma_schedule_cost(const struct cosma_schedule *schedule, int64_t *spill, 
 /*
  * struct cosma_stay - a tensor on chip without a break
  * @tensor: of the model, or if @parameter of the graph
- * @from, @to: instants, inclusive: 0 is before everything, p + 1 while the operator at position p
+ * @from, @to: timesteps, inclusive: 0 is before everything, p + 1 while the operator at position p
  *	runs
  * @taker: tensor of the model whose stay, which begins at @to, may begin at the address of this
  *	one; else NPUMEM_NONE
@@ -107,8 +107,8 @@ struct cosma_stay {
 };
 
 /*
- * The first and the last half instant of a stay, as the packing core has them: an operator loads,
- * then it stores.
+ * The first and the last instant (liveness.h) of a stay, as the packing core has them: an operator
+ * loads, then it stores.
  */
 static inline uint32_t cosma_stay_start(const struct cosma_stay *stay)
 {

@@ -16,7 +16,7 @@
 
 /*
  * struct stay_packing - stays on their way to addresses
- * @first, @last: half instants that are looked at
+ * @first, @last: instants (liveness.h) that are looked at
  * @items: @count items, one a stay
  * @item_of: per stay, its item; NPUMEM_NONE: it is not looked at
  * @taker: per item, the one that may take its bytes; else NPUMEM_NONE

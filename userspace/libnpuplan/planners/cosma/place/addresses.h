@@ -10,7 +10,7 @@
 /* cosma_addresses() - place stays
  * @stays: the offset of each is set; it is 0 for those outside @first..@last
  * @capacity: bytes; 0: as low as can be
- * @first, @last: only stays at these instants are placed, cut to them
+ * @first, @last: only stays at these timesteps are placed, cut to them
  * @last_op: operator at @last, whose inputs may make room for its outputs although the stays keep
  *	them: then what is proved is so whatever follows. NPUMEM_NONE: nothing follows the stays
  * @work_limit: of the packing core

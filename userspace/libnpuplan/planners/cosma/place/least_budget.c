@@ -8,7 +8,7 @@
 /* Limit of the packing core's work on one operator's tensors. */
 #define PACK_WORK 1000000
 
-/* An operator loads at one instant and stores at the next. */
+/* An operator loads at one instant (liveness.h) and stores at the next. */
 enum { LOADS = 1, STORES = 2 };
 
 /*

@@ -11,7 +11,7 @@
 
 /*
  * struct step_writing - the plan in the making
- * @begin, @end: per instant, the stays that begin and end there
+ * @begin, @end: per timestep, the stays that begin and end there
  */
 struct step_writing {
 	const struct npuplan_graph *graph;
@@ -124,29 +124,29 @@ static int come(struct step_writing *writing, uint32_t i, uint32_t t)
 	return add_step(writing, again ? NPUMEM_POSITION_FILL : NPUMEM_POSITION_LOAD, t);
 }
 
-static int each_stay(struct step_writing *writing, const struct cosma_list *list, uint32_t instant,
+static int each_stay(struct step_writing *writing, const struct cosma_list *list, uint32_t timestep,
 		     int (*act)(struct step_writing *writing, uint32_t i, uint32_t t))
 {
 	int err = 0;
 
-	cosma_for_each(k, *list, instant)
+	cosma_for_each(k, *list, timestep)
 		err = err ? err : act(writing, list->item[k], graph_tensor(writing, list->item[k]));
 	return err;
 }
 
-/* Lists stays by the instant that each has at @offset. @list: out */
-static void by_instant(struct cosma_list *list, struct npuplan_pool *pool,
-		       const struct cosma_stays *stays, uint32_t instants, size_t offset)
+/* Lists stays by the timestep that each has at @offset. @list: out */
+static void by_timestep(struct cosma_list *list, struct npuplan_pool *pool,
+			const struct cosma_stays *stays, uint32_t timesteps, size_t offset)
 {
-	list->first = npuplan_pool_take(pool, (size_t)instants + 2, sizeof(*list->first));
+	list->first = npuplan_pool_take(pool, (size_t)timesteps + 2, sizeof(*list->first));
 	list->item = npuplan_pool_take(pool, stays->count, sizeof(*list->item));
 	if (!pool->failed)
 		npuplan_counting_sort(stays->stay, stays->count, sizeof(*stays->stay), offset,
-				      instants, list->first, list->item);
+				      timesteps, list->first, list->item);
 }
 
 /*
- * Finds the plan's peak and top. @change: zeroes, two for each instant: operators load, then they
+ * Finds the plan's peak and top. @change: zeroes, two for each timestep: operators load, then they
  * store.
  */
 static void find_peak(const struct step_writing *writing, uint64_t *change)
@@ -183,23 +183,23 @@ static int write_steps(struct step_writing *writing)
 			.tensor = graph_tensor(writing, i),
 			.offset = writing->stays->stay[i].offset,
 		};
-	for (uint32_t instant = 0; instant <= model->op_count && !err; instant++) {
-		if (instant) {
-			err = each_stay(writing, &writing->begin, instant, come);
-			err = err ? err : each_stay(writing, &writing->end, instant, store_first);
+	for (uint32_t timestep = 0; timestep <= model->op_count && !err; timestep++) {
+		if (timestep) {
+			err = each_stay(writing, &writing->begin, timestep, come);
+			err = err ? err : each_stay(writing, &writing->end, timestep, store_first);
 			/* An output is there when its operator starts. */
-			cosma_for_each(k, writing->begin, instant)
+			cosma_for_each(k, writing->begin, timestep)
 				if (writing->stays->stay[writing->begin.item[k]].made)
 					plan->placements[writing->begin.item[k]].from =
 						plan->position_count;
-			cosma_for_each(k, writing->end, instant)
+			cosma_for_each(k, writing->end, timestep)
 				plan->placements[writing->end.item[k]].to = plan->position_count;
 			err = err ? err :
 				    add_step(writing, NPUMEM_POSITION_STEP,
-					     model->op_of[schedule->order[instant - 1]]);
+					     model->op_of[schedule->order[timestep - 1]]);
 		}
-		err = err ? err : each_stay(writing, &writing->begin, instant, store_output);
-		err = err ? err : each_stay(writing, &writing->end, instant, leave);
+		err = err ? err : each_stay(writing, &writing->begin, timestep, store_output);
+		err = err ? err : each_stay(writing, &writing->end, timestep, leave);
 	}
 	return err;
 }
@@ -213,13 +213,13 @@ int cosma_steps(const struct npuplan_graph *graph, const struct cosma_schedule *
 		.stays = stays,
 		.plan = plan,
 	};
-	uint32_t instants = schedule->model->op_count + 1;
+	uint32_t timesteps = schedule->model->op_count + 1;
 	struct npuplan_pool pool = { 0 };
-	uint64_t *change = npuplan_pool_take(&pool, 2 * (size_t)instants, sizeof(*change));
+	uint64_t *change = npuplan_pool_take(&pool, 2 * (size_t)timesteps, sizeof(*change));
 	int err = 0;
 
-	by_instant(&writing.begin, &pool, stays, instants, offsetof(struct cosma_stay, from));
-	by_instant(&writing.end, &pool, stays, instants, offsetof(struct cosma_stay, to));
+	by_timestep(&writing.begin, &pool, stays, timesteps, offsetof(struct cosma_stay, from));
+	by_timestep(&writing.end, &pool, stays, timesteps, offsetof(struct cosma_stay, to));
 	plan->placements = npuplan_calloc((size_t)stays->count + 1, sizeof(*plan->placements));
 	plan->placement_count = stays->count;
 	if (!plan->placements || pool.failed)

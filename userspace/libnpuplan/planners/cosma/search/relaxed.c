@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * This file solves the relaxed problem: segments one after the other, whose paths are put together.
+ * This file solves the relaxed problem: subgraphs one after the other, whose paths are put
+ * together.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 /* Limit of the work of one search by windows. */
 #define WINDOW_WORK   20000000ull
 /*
- * Limit of the states of one window's search, and operators below which a segment has no windows.
+ * Limit of the states of one window's search, and operators below which a subgraph has no windows.
  */
 #define WINDOW_STATES 20000
 #define WINDOW_LEAST  16
@@ -48,11 +49,11 @@ static int note(struct evictions *evictions, const struct cosma_model *part,
 }
 
 /*
- * struct segment_search - a segment while it is solved
+ * struct subgraph_search - a subgraph while it is solved
  * @path: best so far; it has no order if there is none
- * @bound: of the segment's cost
+ * @bound: of the subgraph's cost
  */
-struct segment_search {
+struct subgraph_search {
 	struct cosma_solver *solver;
 	struct cosma_query query;
 	struct cosma_path path;
@@ -60,67 +61,68 @@ struct segment_search {
 };
 
 /* Runs the query as it stands, and keeps what it finds. Returns its outcome. */
-static int attempt(struct segment_search *segment)
+static int attempt(struct subgraph_search *subgraph)
 {
 	struct cosma_path path = { 0 };
 	int64_t bound;
-	int outcome = cosma_search(&segment->query, &segment->solver->call, &path, &bound);
+	int outcome = cosma_search(&subgraph->query, &subgraph->solver->call, &path, &bound);
 
-	if (!segment->query.window && bound > segment->bound)
-		segment->bound = bound;
+	if (!subgraph->query.window && bound > subgraph->bound)
+		subgraph->bound = bound;
 	if (outcome != COSMA_SOLVED && outcome != COSMA_FOUND)
 		return outcome;
-	cosma_path_fini(&segment->path);
-	segment->path = path;
-	segment->query.upper = path.cost;
+	cosma_path_fini(&subgraph->path);
+	subgraph->path = path;
+	subgraph->query.upper = path.cost;
 	return outcome;
 }
 
 /* Finds the best plan in the order that was given, if that is quick. */
-static int attempt_order(struct segment_search *segment)
+static int attempt_order(struct subgraph_search *subgraph)
 {
-	int64_t bound = segment->bound;
+	int64_t bound = subgraph->bound;
 	int outcome;
 
-	cosma_call_share(&segment->solver->call, WINDOW_WORK, 0.3);
-	segment->query.fixed = true;
-	outcome = attempt(segment);
-	segment->query.fixed = false;
+	cosma_call_share(&subgraph->solver->call, WINDOW_WORK, 0.3);
+	subgraph->query.fixed = true;
+	outcome = attempt(subgraph);
+	subgraph->query.fixed = false;
 	/* Other orders may cost less. */
-	segment->bound = bound;
+	subgraph->bound = bound;
 	return outcome < 0 ? outcome : 0;
 }
 
 /* Finds plans by windows of several widths, of which each has to beat the one before. */
-static int plan_by_windows(struct segment_search *segment)
+static int plan_by_windows(struct subgraph_search *subgraph)
 {
 	static const uint32_t widths[] = { 5, 10 };
-	const struct cosma_model *model = segment->query.model;
+	const struct cosma_model *model = subgraph->query.model;
 	AUTO_HEAP uint32_t *window = npuplan_malloc((model->op_count + 1) * sizeof(*window));
 	int outcome = window ? 0 : -ENOMEM;
 	uint32_t count;
 
-	segment->query.window = window;
-	segment->query.beam_width = 20;
+	subgraph->query.window = window;
+	subgraph->query.beam_width = 20;
 	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]) && outcome >= 0; i++) {
 		int err;
 
-		if (segment->solver->call.effort.stopped || segment->query.upper <= segment->bound)
+		if (subgraph->solver->call.effort.stopped ||
+		    subgraph->query.upper <= subgraph->bound)
 			break;
-		cosma_call_share(&segment->solver->call, WINDOW_WORK, 0.3);
+		cosma_call_share(&subgraph->solver->call, WINDOW_WORK, 0.3);
 		err = cosma_windows_cut(model, widths[i], 2 * widths[i], window, &count);
-		outcome = err ? err : attempt(segment);
+		outcome = err ? err : attempt(subgraph);
 	}
-	segment->query.window = NULL;
+	subgraph->query.window = NULL;
 	return outcome < 0 ? outcome : 0;
 }
 
 /* Finds bounds by windows of several widths. */
-static int bound_by_windows(struct segment_search *segment)
+static int bound_by_windows(struct subgraph_search *subgraph)
 {
-	const struct cosma_model *model = segment->query.model;
+	const struct cosma_model *model = subgraph->query.model;
 	AUTO_HEAP uint32_t *window = npuplan_malloc((model->op_count + 1) * sizeof(*window));
-	struct cosma_query query = segment->query;
+	struct cosma_query query = subgraph->query;
 	int err = window ? 0 : -ENOMEM;
 	uint32_t count;
 
@@ -129,13 +131,13 @@ static int bound_by_windows(struct segment_search *segment)
 	for (uint32_t width = 10; width <= 80 && width < model->op_count && !err; width *= 2) {
 		int64_t bound = 0;
 
-		if (segment->solver->call.effort.stopped)
+		if (subgraph->solver->call.effort.stopped)
 			break;
-		cosma_call_share(&segment->solver->call, 0, 0.3);
+		cosma_call_share(&subgraph->solver->call, 0, 0.3);
 		err = cosma_windows_cut(model, width, 2 * width, window, &count);
 		err = err ? err :
-			    cosma_windows_bound(&query, count, &segment->solver->call, &bound);
-		segment->bound = bound > segment->bound ? bound : segment->bound;
+			    cosma_windows_bound(&query, count, &subgraph->solver->call, &bound);
+		subgraph->bound = bound > subgraph->bound ? bound : subgraph->bound;
 	}
 	return err;
 }
@@ -144,23 +146,23 @@ static int bound_by_windows(struct segment_search *segment)
  * The search is tried alone first. If that is not quick, windows give a plan, which leaves the
  * search less to do, and then a bound.
  */
-static int solve_segment(struct segment_search *segment)
+static int solve_subgraph(struct subgraph_search *subgraph)
 {
-	struct cosma_call *call = &segment->solver->call;
-	bool divide = segment->query.model->op_count >= WINDOW_LEAST;
+	struct cosma_call *call = &subgraph->solver->call;
+	bool divide = subgraph->query.model->op_count >= WINDOW_LEAST;
 	int outcome, err = 0;
 
 	cosma_call_share(call, divide ? FIRST_WORK : 0, 0.3);
-	outcome = attempt(segment);
+	outcome = attempt(subgraph);
 	if (outcome == COSMA_STOPPED && divide) {
-		err = segment->query.fixed ? 0 : attempt_order(segment);
-		err = err ? err : plan_by_windows(segment);
-		if (!err && segment->query.upper > segment->bound && !call->effort.stopped) {
+		err = subgraph->query.fixed ? 0 : attempt_order(subgraph);
+		err = err ? err : plan_by_windows(subgraph);
+		if (!err && subgraph->query.upper > subgraph->bound && !call->effort.stopped) {
 			cosma_call_share(call, 0, 0.7);
-			outcome = attempt(segment);
+			outcome = attempt(subgraph);
 		}
 		if (!err && outcome == COSMA_STOPPED)
-			err = bound_by_windows(segment);
+			err = bound_by_windows(subgraph);
 	}
 	cosma_call_share(call, 0, 1);
 	/* What was found before the limit of memory is kept. */
@@ -169,23 +171,23 @@ static int solve_segment(struct segment_search *segment)
 	if (err || outcome < 0)
 		return err ? err : outcome;
 	/* Nothing is below the upper bound: the plan that gave it is the best. */
-	if (segment->path.order && segment->query.upper <= segment->bound)
+	if (subgraph->path.order && subgraph->query.upper <= subgraph->bound)
 		return COSMA_SOLVED;
-	return segment->path.order ? COSMA_FOUND : COSMA_STOPPED;
+	return subgraph->path.order ? COSMA_FOUND : COSMA_STOPPED;
 }
 
 int cosma_relaxed(struct cosma_solver *solver, struct cosma_schedule *schedule,
 		  int64_t *lower_bound)
 {
-	const struct cosma_segments *segments = &solver->segments;
+	const struct cosma_subgraphs *subgraphs = &solver->subgraphs;
 	struct evictions evictions = { 0 };
 	int outcome = COSMA_SOLVED;
 
 	*lower_bound = 0;
-	for (uint32_t i = 0; i < segments->count && outcome >= 0; i++) {
-		uint32_t at = segments->first[i];
+	for (uint32_t i = 0; i < subgraphs->count && outcome >= 0; i++) {
+		uint32_t at = subgraphs->first[i];
 		struct cosma_model part = { 0 };
-		struct segment_search segment = {
+		struct subgraph_search subgraph = {
 			.solver = solver,
 			.query = {
 				.model = &part,
@@ -194,19 +196,19 @@ int cosma_relaxed(struct cosma_solver *solver, struct cosma_schedule *schedule,
 				.fixed = solver->rank,
 			},
 		};
-		int found = cosma_model_part(&part, &solver->model, segments->ops + at,
-					     segments->first[i + 1] - at, NULL);
+		int found = cosma_model_part(&part, &solver->model, subgraphs->ops + at,
+					     subgraphs->first[i + 1] - at, NULL);
 
-		found = found ? found : solve_segment(&segment);
-		*lower_bound += segment.bound;
+		found = found ? found : solve_subgraph(&subgraph);
+		*lower_bound += subgraph.bound;
 		if (found == COSMA_SOLVED || found == COSMA_FOUND) {
-			cosma_schedule_part(schedule, &part, &segment.path, at);
-			if (note(&evictions, &part, &segment.path, at))
+			cosma_schedule_part(schedule, &part, &subgraph.path, at);
+			if (note(&evictions, &part, &subgraph.path, at))
 				found = -ENOMEM;
 		}
 		if (found < 0 || outcome == COSMA_SOLVED || found == COSMA_STOPPED)
 			outcome = found;
-		cosma_path_fini(&segment.path);
+		cosma_path_fini(&subgraph.path);
 		cosma_model_fini(&part);
 	}
 	if (outcome == COSMA_SOLVED || outcome == COSMA_FOUND) {
@@ -222,7 +224,7 @@ int cosma_relaxed(struct cosma_solver *solver, struct cosma_schedule *schedule,
 int cosma_least_peak(struct cosma_solver *solver, bool fixed, struct cosma_schedule *schedule,
 		     int64_t *peak, int64_t *lower_bound)
 {
-	const struct cosma_segments *segments = &solver->segments;
+	const struct cosma_subgraphs *subgraphs = &solver->subgraphs;
 	const struct cosma_model *model = &solver->model;
 	int outcome = COSMA_SOLVED;
 
@@ -230,13 +232,13 @@ int cosma_least_peak(struct cosma_solver *solver, bool fixed, struct cosma_sched
 	*lower_bound = 0;
 	for (uint32_t v = 0; v < model->op_count; v++)
 		*lower_bound = model->need[v] > *lower_bound ? model->need[v] : *lower_bound;
-	for (uint32_t i = 0; i < segments->count && outcome == COSMA_SOLVED; i++) {
-		uint32_t at = segments->first[i];
+	for (uint32_t i = 0; i < subgraphs->count && outcome == COSMA_SOLVED; i++) {
+		uint32_t at = subgraphs->first[i];
 		struct cosma_path path = { 0 };
 		struct cosma_model part = { 0 };
 		int64_t bound = 0;
-		int err = cosma_model_part(&part, model, segments->ops + at,
-					   segments->first[i + 1] - at, NULL);
+		int err = cosma_model_part(&part, model, subgraphs->ops + at,
+					   subgraphs->first[i + 1] - at, NULL);
 
 		outcome =
 			err ? err :

@@ -15,15 +15,15 @@
 #define TRY_WORK      4000000ull
 #define INTERVAL_WORK 500000ull
 
-/* Finds the last instant of the shortest beginning for which no addresses are found. */
+/* Finds the last timestep of the shortest beginning for which no addresses are found. */
 static int find_conflict(struct cosma_solver *solver, const struct cosma_schedule *schedule,
-			 uint32_t *instant)
+			 uint32_t *timestep)
 {
 	struct cosma_stays stays;
 	uint32_t status = NPUMEM_PLAN_STATUS_UNKNOWN;
 	int err = cosma_stays_init(&stays, schedule, solver->graph);
 
-	*instant = npuplan_bisect(
+	*timestep = npuplan_bisect(
 		at, 0, solver->model.op_count,
 		!err &&
 			!(err = cosma_addresses(solver->graph, &solver->model, &stays,
@@ -35,7 +35,7 @@ static int find_conflict(struct cosma_solver *solver, const struct cosma_schedul
 	return err;
 }
 
-/* Returns the instant at which a tensor begins, or of its use before number @k. */
+/* Returns the timestep at which a tensor begins, or of its use before number @k. */
 static uint32_t instant_before(const struct cosma_schedule *schedule, uint32_t x, uint32_t k)
 {
 	const struct cosma_model *model = schedule->model;
@@ -51,10 +51,10 @@ static uint32_t instant_before(const struct cosma_schedule *schedule, uint32_t x
 }
 
 /*
- * Has the cheapest tensor away over @instant that is not yet, or moved right before it; false if
+ * Has the cheapest tensor away over @timestep that is not yet, or moved right before it; false if
  * all that can go is gone.
  */
-static bool send_away(struct cosma_schedule *schedule, uint32_t instant)
+static bool send_away(struct cosma_schedule *schedule, uint32_t timestep)
 {
 	const struct cosma_model *model = schedule->model;
 	uint32_t best = NPUMEM_NONE;
@@ -69,16 +69,16 @@ static bool send_away(struct cosma_schedule *schedule, uint32_t instant)
 			int64_t price = host ? model->size[x] : 2 * model->size[x];
 
 			host |= schedule->away[k];
-			if (schedule->away[k] || from == NPUMEM_NONE || to < instant)
+			if (schedule->away[k] || from == NPUMEM_NONE || to < timestep)
 				continue;
 			/* At its use a tensor makes room only if its bytes may be taken. */
-			if (from > instant ||
-			    (from == instant &&
-			     (!from || to == instant ||
+			if (from > timestep ||
+			    (from == timestep &&
+			     (!from || to == timestep ||
 			      !cosma_gives_way(model, schedule->order[from - 1], x))))
 				continue;
 			/* A tensor that only moves frees nothing: it comes after all that leave. */
-			if (to == instant)
+			if (to == timestep)
 				price += INT64_MAX / 4;
 			if (price < least) {
 				least = price;
@@ -101,11 +101,11 @@ int cosma_repair(struct cosma_solver *solver, const struct cosma_schedule *broke
 	cosma_schedule_copy(&schedule, broken);
 	for (uint32_t tries = 0; tries < MAX_TRIES && !err && !cosma_call_over(&solver->call);
 	     tries++) {
-		uint32_t instant, status;
+		uint32_t timestep, status;
 		int64_t spill, fill;
 
-		err = find_conflict(solver, &schedule, &instant);
-		if (err || !send_away(&schedule, instant))
+		err = find_conflict(solver, &schedule, &timestep);
+		if (err || !send_away(&schedule, timestep))
 			break;
 		cosma_schedule_cost(&schedule, &spill, &fill);
 		if ((uint64_t)(spill + fill) >= solver->call.incumbent)

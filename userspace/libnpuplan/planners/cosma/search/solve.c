@@ -56,7 +56,7 @@ static int read_order(struct cosma_solver *solver, struct npuplan_error *error)
 void cosma_solver_fini(struct cosma_solver *solver)
 {
 	cosma_model_fini(&solver->model);
-	cosma_segments_fini(&solver->segments);
+	cosma_subgraphs_fini(&solver->subgraphs);
 	cosma_schedule_fini(&solver->best);
 	cosma_stays_fini(&solver->stays);
 	cosma_call_end(&solver->call);
@@ -81,7 +81,7 @@ int cosma_solver_init(struct cosma_solver *solver, const struct npuplan_graph *g
 	err = read_order(solver, error);
 	solver->rank = options->common.schedule != NPUPLAN_SCHEDULE_FREE ? solver->model.rank :
 									   NULL;
-	err = err ? err : cosma_segments_init(&solver->segments, &solver->model);
+	err = err ? err : cosma_subgraphs_init(&solver->subgraphs, &solver->model);
 	err = err ? err : cosma_schedule_init(&solver->best, &solver->model);
 	if (err == -ENOMEM)
 		npuplan_fail(error, err, "out of memory");

@@ -8,7 +8,7 @@
 /*
  * struct cosma_solver - one call
  * @graph, @options: the caller's
- * @segments: of @model
+ * @subgraphs: of @model
  * @rank: the model's if the schedule is fixed; else NULL
  * @best, @stays: schedule, and stays with addresses, of the best plan so far
  * @found: there is a plan
@@ -18,14 +18,14 @@ struct cosma_solver {
 	const struct cosma_settings *options;
 	struct cosma_call call;
 	struct cosma_model model;
-	struct cosma_segments segments;
+	struct cosma_subgraphs subgraphs;
 	const uint32_t *rank;
 	struct cosma_schedule best;
 	struct cosma_stays stays;
 	bool found;
 };
 
-/* cosma_solver_init() - check options, make model and segments
+/* cosma_solver_init() - check options, make model and subgraphs
  *
  * Nothing is solved yet. Errors as npuplan_cosma(), with a sentence; then there is nothing to free.
  */
