@@ -100,7 +100,7 @@ static uint32_t find_closing(const struct cosma_model *model, uint32_t x)
  */
 static bool follows(const struct cosma_model *model, uint32_t v, uint32_t w)
 {
-	int64_t stores = model->staged[v] ? 0 : model->work[v];
+	int64_t stores = model->staged[v] ? 0 : model->workspace[v];
 	int64_t after = model->need[w], made = 0;
 	uint32_t y = model->outputs.item[model->outputs.first[v]];
 
@@ -116,7 +116,7 @@ static bool follows(const struct cosma_model *model, uint32_t v, uint32_t w)
 	cosma_for_each(k, model->inputs, w)
 		after -= model->size[model->inputs.item[k]];
 	return made <= model->size[y] && stores <= after &&
-	       model->work[v] + made - model->size[y] <= after;
+	       model->workspace[v] + made - model->size[y] <= after;
 }
 
 /*

@@ -38,7 +38,7 @@ bool cosma_is_own_parameter(const struct cosma_model *model, const struct npupla
 {
 	const struct npuplan_op *op = &graph->ops[model->op_of[v]];
 	const struct npuplan_tensor *tensor = &graph->tensors[op->inputs[k]];
-	bool own = model->work[v] && tensor->kind == NPUMEM_TENSOR_PARAMETER &&
+	bool own = model->workspace[v] && tensor->kind == NPUMEM_TENSOR_PARAMETER &&
 		   !(tensor->flags & NPUMEM_TENSOR_FLAG_EXTERNAL);
 
 	/* If an operator names it twice, the first one counts. */
@@ -104,7 +104,7 @@ static int model_alloc(struct cosma_model *model, uint32_t ops, uint32_t tensors
 	model->rank = npuplan_pool_take(pool, ops, sizeof(*model->rank));
 	model->follower = npuplan_pool_take(pool, ops, sizeof(*model->follower));
 	model->leader = npuplan_pool_take(pool, ops, sizeof(*model->leader));
-	model->work = npuplan_pool_take(pool, ops, sizeof(*model->work));
+	model->workspace = npuplan_pool_take(pool, ops, sizeof(*model->workspace));
 	model->need = npuplan_pool_take(pool, ops, sizeof(*model->need));
 	model->born = npuplan_pool_take(pool, ops, sizeof(*model->born));
 	model->staged = npuplan_pool_take(pool, ops, sizeof(*model->staged));
@@ -123,7 +123,7 @@ static int model_alloc(struct cosma_model *model, uint32_t ops, uint32_t tensors
  */
 static int64_t derive_need(const struct cosma_model *model, uint32_t v)
 {
-	int64_t loads = model->work[v], stores = model->staged[v] ? 0 : model->work[v];
+	int64_t loads = model->workspace[v], stores = model->staged[v] ? 0 : model->workspace[v];
 
 	cosma_for_each(k, model->inputs, v) {
 		int64_t size = model->size[model->inputs.item[k]];
@@ -416,7 +416,7 @@ static void fill_op(struct cosma_model *model, const struct graph_reading *readi
 			model->taker[in] = find_taker(reading, model->op_of[v], t);
 			model->inputs.item[in++] = x;
 		} else if (reading->options->with_parameters && !is_external(reading, t)) {
-			model->work[v] += reading->graph->tensors[t].size;
+			model->workspace[v] += reading->graph->tensors[t].size;
 		}
 	}
 	for (uint32_t k = 0; k < op->output_count; k++)
@@ -581,13 +581,13 @@ static void part_op(struct cosma_model *part, const struct cosma_model *whole, u
 
 	part->op_of[i] = v;
 	part->rank[i] = whole->rank[v];
-	part->work[i] = whole->work[v];
+	part->workspace[i] = whole->workspace[v];
 	part->staged[i] = whole->staged[v];
 	cosma_for_each(k, whole->inputs, v) {
 		uint32_t x = whole->inputs.item[k], y = whole->taker[k];
 
 		if (keep && !keep[x]) {
-			part->work[i] += whole->size[x];
+			part->workspace[i] += whole->size[x];
 			continue;
 		}
 		part->inputs.item[in] = part_tensor(part, whole, x, part_of);
@@ -602,7 +602,7 @@ static void part_op(struct cosma_model *part, const struct cosma_model *whole, u
 			part->outputs.item[out++] = part_tensor(part, whole, x, part_of);
 	}
 	if (keep)
-		part->work[i] += outside_outputs(whole, v, keep);
+		part->workspace[i] += outside_outputs(whole, v, keep);
 	part->inputs.first[i + 1] = in;
 	part->outputs.first[i + 1] = out;
 }

@@ -39,7 +39,7 @@ struct cosma_list {
  * @tensor_of, @op_of: per tensor and operator, its number in the graph, or in the model that this
  *	is a part of
  * @rank: per operator, its position in the order that the caller has given; for a fixed schedule
- * @work: per operator, bytes that only it needs, while it runs
+ * @workspace: per operator, bytes that only it needs, while it runs
  * @need: per operator, bytes that must be on chip while it runs: at least, when all that may make
  *	room for its outputs is gone
  * @born: per operator, bytes of those of its outputs that somebody uses
@@ -69,7 +69,7 @@ struct cosma_model {
 	uint32_t *tensor_of;
 	uint32_t *op_of;
 	uint32_t *rank;
-	int64_t *work;
+	int64_t *workspace;
 	int64_t *need;
 	int64_t *born;
 	bool *staged;
@@ -150,7 +150,7 @@ int cosma_model_init(struct cosma_model *model, const struct npuplan_graph *grap
 
 /* cosma_model_part() - make a model of some operators of a model, with its order
  * @ops: operators of @whole, ascending
- * @keep: per tensor of @whole: it is one of the part. The bytes of others are @work of the
+ * @keep: per tensor of @whole: it is one of the part. The bytes of others are @workspace of the
  *	operators that touch them. NULL: all are
  *
  * Tensors that are produced outside are on chip at the start if they have no host copy. -ENOMEM

@@ -103,7 +103,7 @@ int64_t cosma_schedule_peak(const struct cosma_schedule *schedule)
 	peak = now;
 	for (uint32_t p = 0; p < model->op_count; p++) {
 		uint32_t v = schedule->order[p];
-		int64_t gone = 0, stores = model->staged[v] ? 0 : model->work[v], loads;
+		int64_t gone = 0, stores = model->staged[v] ? 0 : model->workspace[v], loads;
 
 		cosma_for_each(k, model->inputs, v) {
 			uint32_t x = model->inputs.item[k];
@@ -116,7 +116,7 @@ int64_t cosma_schedule_peak(const struct cosma_schedule *schedule)
 			gone += model->size[x];
 			stores -= cosma_makes_room(model, v, k) ? model->size[x] : 0;
 		}
-		loads = now + model->work[v];
+		loads = now + model->workspace[v];
 		cosma_for_each(k, model->outputs, v) {
 			uint32_t x = model->outputs.item[k];
 

@@ -130,7 +130,7 @@ static int collect(struct working_set *set, const struct cosma_model *model, uin
 	op = &set->graph->ops[model->op_of[v]];
 	for (uint32_t k = 0; k < op->input_count && !err; k++) {
 		bool known = set->graph->tensors[op->inputs[k]].kind == NPUMEM_TENSOR_PARAMETER &&
-			     !model->work[v];
+			     !model->workspace[v];
 
 		cosma_for_each(j, model->inputs, v)
 			if (model->tensor_of[model->inputs.item[j]] == op->inputs[k])

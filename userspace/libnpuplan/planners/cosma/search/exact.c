@@ -353,7 +353,7 @@ static void record(struct exact *exact, uint32_t p, uint32_t v, const struct cos
 		npuplan_set_add(on, model->inputs.item[k]);
 	cosma_for_each(k, model->outputs, v)
 		npuplan_set_add(on, model->outputs.item[k]);
-	*row = model->work[v] || cosma_takes_over(model, v) ? v : NPUMEM_NONE;
+	*row = model->workspace[v] || cosma_takes_over(model, v) ? v : NPUMEM_NONE;
 }
 
 /* Returns the bytes of the operator's inputs that may leave with it. */

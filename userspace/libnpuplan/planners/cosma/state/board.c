@@ -106,8 +106,8 @@ void cosma_board_need(const struct cosma_board *board, uint32_t v, int64_t *load
 {
 	const struct cosma_model *model = board->model;
 
-	*loads = board->on_bytes + model->work[v];
-	*stores = board->on_bytes + (model->staged[v] ? 0 : model->work[v]);
+	*loads = board->on_bytes + model->workspace[v];
+	*stores = board->on_bytes + (model->staged[v] ? 0 : model->workspace[v]);
 	cosma_for_each(k, model->inputs, v) {
 		uint32_t x = model->inputs.item[k];
 

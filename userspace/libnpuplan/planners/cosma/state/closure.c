@@ -99,7 +99,7 @@ static bool block_fits(const struct cosma_board *board, const struct op_block *b
 
 	for (uint32_t i = 0; i < block->count; i++) {
 		uint32_t v = block->op[i];
-		int64_t made = 0, room = model->staged[v] ? model->work[v] : 0;
+		int64_t made = 0, room = model->staged[v] ? model->workspace[v] : 0;
 
 		cosma_for_each(k, model->inputs, v) {
 			uint32_t x = model->inputs.item[k];
@@ -116,8 +116,8 @@ static bool block_fits(const struct cosma_board *board, const struct op_block *b
 		/*
 		 * While an operator loads, all its inputs are there; then what makes room is gone.
 		 */
-		if (bytes + model->work[v] > budget ||
-		    bytes + model->work[v] + made - room > budget)
+		if (bytes + model->workspace[v] > budget ||
+		    bytes + model->workspace[v] + made - room > budget)
 			return false;
 		bytes += model->born[v];
 		/* Outputs are used within the block, except those of its last operator. */
