@@ -370,6 +370,7 @@ struct drm_npumem_bo_mmap_offset {
  *
  * If the BO is an imported dma-buf, its exporter has been told of the end of the jobs'
  * access, too: other devices see what the jobs wrote.
+ * Of a shared arena it waits for jobs of the run whose turn it is, and for no other fence.
  */
 struct drm_npumem_bo_wait {
 	__u32 handle;

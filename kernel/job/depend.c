@@ -34,7 +34,7 @@ static u32 submit_await_resv(struct submit *submit, u32 index, struct npu_gate *
 	struct dma_fence *fence;
 	u32 n = 0;
 
-	/* Whose turn it was before has ended all of its jobs; other fences there are nobody's. */
+	/* Whose turn it was before has ended all of its jobs; see npumem_shared_wait(). */
 	if (to_npumem_bo(externals->objs[index])->shared)
 		return 0;
 	dma_resv_for_each_fence(&cursor, externals->objs[index]->resv,

@@ -388,7 +388,6 @@ static struct npu_run *run_create(struct npu_file *file, struct npu_plan *plan,
 	spin_lock_init(&run->gates_lock);
 	INIT_LIST_HEAD(&run->gates);
 	INIT_WORK(&run->release, run_release_work);
-	npumem_place_init(&run->place);
 	run->file = file;
 	run->dev = dev;
 	run->plan = plan;
@@ -398,6 +397,7 @@ static struct npu_run *run_create(struct npu_file *file, struct npu_plan *plan,
 	run->created_ns = ktime_get_ns();
 	run->id = atomic64_inc_return(&last_run);
 	run->turn_context = dma_fence_context_alloc(2 * NPUMEM_MAX_ENGINES + 2);
+	npumem_place_init(&run->place, run->turn_context + NPUMEM_MAX_ENGINES);
 	run->gate_context = run->turn_context + 2 * NPUMEM_MAX_ENGINES;
 	run->end_context = run->gate_context + 1;
 

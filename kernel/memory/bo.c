@@ -449,7 +449,10 @@ int npumem_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *fi
 	obj = drm_gem_object_lookup(file, args->handle);
 	if (!obj)
 		return npumem_refuse(drm, -ENOENT, "BO_WAIT: no BO %u", args->handle);
-	ret = dma_resv_wait_timeout(obj->resv, DMA_RESV_USAGE_READ, true, timeout);
+	if (to_npumem_bo(obj)->shared)
+		ret = npumem_shared_wait(to_npumem_bo(obj)->shared, timeout);
+	else
+		ret = dma_resv_wait_timeout(obj->resv, DMA_RESV_USAGE_READ, true, timeout);
 	/* With a timeout of zero, a fence that has signalled counts as one jiffy left. */
 	if (ret > 0)
 		ret = access_wait(to_npumem_bo(obj), timeout ? ret : 0);

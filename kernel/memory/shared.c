@@ -30,6 +30,8 @@
  * Time. Nobody is made to end a turn: clients that share an arena trust each other for time, not
  * for bytes. A turn also ends with its run, and so with the file, and the process.
  */
+#include <linux/dma-fence.h>
+#include <linux/dma-resv.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/slab.h>
@@ -65,8 +67,9 @@ void npumem_shared_destroy(struct npu_shared *shared)
 	kfree(shared);
 }
 
-void npumem_place_init(struct npu_place *place)
+void npumem_place_init(struct npu_place *place, u64 context)
 {
+	place->context = context;
 	INIT_LIST_HEAD(&place->node);
 	init_completion(&place->woken);
 }
@@ -194,6 +197,37 @@ void npumem_shared_end(struct npu_shared *shared, struct npu_place *place)
 	shared->turn = NULL;
 	pass_on(shared);
 	mutex_unlock(&shared->lock);
+}
+
+static u64 turn_context(struct npu_shared *shared)
+{
+	guard(mutex)(&shared->lock);
+	/* No fence has a context of 0. */
+	return shared->turn ? shared->turn->context : 0;
+}
+
+long npumem_shared_wait(struct npu_shared *shared, long timeout)
+{
+	const u64 context = turn_context(shared);
+	long ret = timeout ?: 1;
+	struct dma_resv_iter cursor;
+	struct dma_fence *fence;
+
+	if (!context)
+		return ret;
+	dma_resv_iter_begin(&cursor, shared->bo->shmem.base.resv, DMA_RESV_USAGE_READ);
+	dma_resv_for_each_fence_unlocked(&cursor, fence)
+	{
+		if (fence->context - context >= NPUMEM_MAX_ENGINES)
+			continue;
+		ret = dma_fence_wait_timeout(fence, true, timeout);
+		if (ret <= 0)
+			break;
+		if (timeout)
+			timeout = ret;
+	}
+	dma_resv_iter_end(&cursor);
+	return ret;
 }
 
 void npumem_shared_cancel(struct npu_shared *shared, struct npu_place *place, int error)

@@ -39,6 +39,7 @@ struct npu_shared {
  * @waits: a call waits in it. One that was interrupted leaves the run its place, but
  *	those behind it go first meanwhile
  * @until: CLOCK_MONOTONIC nanoseconds, until when it is kept without a call
+ * @context: first one of the NPUMEM_MAX_ENGINES contexts of fences of the run's jobs
  * @error: negative errno for all that wait or will, or zero
  * @woken: when the turn has come, or @error is set
  */
@@ -46,6 +47,7 @@ struct npu_place {
 	struct list_head node;
 	bool waits;
 	s64 until;
+	u64 context;
 	int error;
 	struct completion woken;
 };
@@ -54,7 +56,7 @@ struct npu_place {
 struct npu_shared *npumem_shared_create(struct npu_bo *bo);
 void npumem_shared_destroy(struct npu_shared *shared); /* or NULL; nobody is in the line */
 
-void npumem_place_init(struct npu_place *place);
+void npumem_place_init(struct npu_place *place, u64 context);
 
 /**
  * npumem_shared_begin() - wait for the turn, and make the arena ready
@@ -78,6 +80,12 @@ int npumem_shared_begin(struct npu_shared *shared, struct npu_place *place,
  * arena any more. All mappings are gone on return, and the next in the line has the turn.
  */
 void npumem_shared_end(struct npu_shared *shared, struct npu_place *place);
+
+/*
+ * Wait for the jobs of the run whose turn it is. Other fences of the arena are nobody's: whoever
+ * has its dma-buf can put some there. Returns as dma_resv_wait_timeout().
+ */
+long npumem_shared_wait(struct npu_shared *shared, long timeout);
 
 /* Who waits in that place shall not, with a negative errno, nor shall anybody later. */
 void npumem_shared_cancel(struct npu_shared *shared, struct npu_place *place, int error);

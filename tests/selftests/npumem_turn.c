@@ -2,7 +2,9 @@
 /* Shared arenas: runs of one client, and of two, take turns with one. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/dma-buf.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -519,6 +521,41 @@ TEST_F(turn, models_that_do_not_fit_together)
 	ASSERT_EQ(0, npu_bo_close(self->fd[1], bo[1]));
 	for (i = 0; i < 2; i++)
 		model_free(&large[i]);
+}
+
+/* Whoever has the dma-buf can put a fence there; jobs, and who waits for them, do not look at it. */
+TEST_F(turn, fences_of_others_are_nobodys)
+{
+	struct dma_buf_import_sync_file fence = { .flags = DMA_BUF_SYNC_RW };
+	uint32_t sync = npu_syncobj(self->fd[1]);
+	struct drm_npumem_sync out = { .handle = sync };
+	struct drm_npumem_submit args;
+	struct drm_npumem_job job;
+	struct attached engine;
+	struct world own;
+	int buffer;
+
+	ASSERT_EQ(0, world_open(&own, self->fd[1], &self->model[1]));
+	/* Its engine never answers. */
+	ASSERT_EQ(0, attach_engine(&engine, self->fd[1], 0, 16384, 10000));
+	job = attach_job(&own, 0);
+	args = (struct drm_npumem_submit){ .run = own.run,
+					   .jobs = NPU_ARRAY(&job, 1),
+					   .out_syncs = NPU_ARRAY(&out, 1) };
+	ASSERT_EQ(0, npu_ioctl(self->fd[1], DRM_IOCTL_NPUMEM_SUBMIT, &args));
+	ASSERT_EQ(0, drmSyncobjExportSyncFile(self->fd[1], sync, &fence.fd));
+	ASSERT_EQ(0, drmPrimeHandleToFD(self->fd[1], self->bo[1], DRM_CLOEXEC | DRM_RDWR, &buffer));
+	ASSERT_EQ(0, ioctl(buffer, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &fence));
+	ASSERT_EQ(0, world_begin(&self->w[0], LATE));
+	EXPECT_TRUE(infers(&self->w[0], &self->model[0], 4));
+	EXPECT_EQ(0, npu_bo_wait(self->fd[0], self->bo[0], 0));
+	EXPECT_EQ(0, world_end(&self->w[0]));
+	/* Nobody has waited until it was given up. */
+	EXPECT_EQ(-ETIMEDOUT, npu_bo_wait(self->fd[1], own.arena_bo, 0));
+	detach_engine(&engine);
+	world_close(&own);
+	close(buffer);
+	close(fence.fd);
 }
 
 TEST_HARNESS_MAIN
