@@ -523,7 +523,7 @@ TEST_F(turn, models_that_do_not_fit_together)
 		model_free(&large[i]);
 }
 
-/* Whoever has the dma-buf can put a fence there; jobs, and who waits for them, do not look at it. */
+/* Whoever has the dma-buf can put a fence there; jobs, and who waits for them, do not look. */
 TEST_F(turn, fences_of_others_are_nobodys)
 {
 	struct dma_buf_import_sync_file fence = { .flags = DMA_BUF_SYNC_RW };

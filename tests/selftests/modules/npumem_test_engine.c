@@ -24,7 +24,7 @@ static DECLARE_WAIT_QUEUE_HEAD(stopped);
 static bool linger;
 module_param(linger, bool, 0600);
 
-/* How many engines the next device has: none, which npumem refuses, one, or one that does DMA, too. */
+/* Engines of the next device: none, which npumem refuses, one, or one that does DMA, too. */
 static uint described = 1;
 module_param(described, uint, 0600);
 
