@@ -107,7 +107,7 @@ struct npuplan_tiling {
  * of all operators, plus one; so have its outputs among the tensors. They are
  * intermediates, whatever the first ones are.
  * -EINVAL: the graph is tiled, an id is not known, or a reader reads nothing of the
- * operator. -EOPNOTSUPP: loops and branches, state, aliases.
+ * operator. -EOPNOTSUPP: loops and branches, state, aliases. -EOVERFLOW: there is no larger id.
  */
 NPUPLAN_EXPORT int npuplan_graph_clone_op(const struct npuplan_graph *graph,
 					  const struct npuplan_clone *clone,

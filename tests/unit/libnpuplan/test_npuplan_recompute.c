@@ -91,6 +91,7 @@ static void clone_refused(const struct npuplan_graph *graph, int64_t op, int64_t
 TEST(clone_refused)
 {
 	struct npuplan_graph *graph = shortcut();
+	int64_t last;
 
 	clone_refused(graph, 17, 1004, 1, -EINVAL, "there is no operator 17");
 	clone_refused(graph, 1000, 1004, 0, -EINVAL, "operator 1000 is to run again for nobody");
@@ -105,6 +106,16 @@ TEST(clone_refused)
 	clone_refused(graph, 1000, 1004, 1, -EOPNOTSUPP,
 		      "operator 'make_big' cannot run again: 'big' is an alias");
 	graph->tensors[1].flags = 0;
+	last = graph->ops[1].id;
+	graph->ops[1].id = INT64_MAX;
+	clone_refused(graph, 1000, 1004, 1, -EOVERFLOW,
+		      "operator 1000 cannot run again: Value too large for defined data type");
+	graph->ops[1].id = last;
+	last = graph->tensors[0].id;
+	graph->tensors[0].id = INT64_MAX;
+	clone_refused(graph, 1000, 1004, 1, -EOVERFLOW,
+		      "operator 1000 cannot run again: Value too large for defined data type");
+	graph->tensors[0].id = last;
 	assert_int_equal(npuplan_graph_tile_bands(graph, 1, false, NULL), 0);
 	clone_refused(graph, 1000, 1004, 1, -EINVAL,
 		      "operators run again only in a graph that is not tiled yet");

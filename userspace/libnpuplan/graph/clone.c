@@ -125,6 +125,8 @@ static int add_tensors(struct rewriting *rewriting)
 		rewriting->switched[t] = t;
 		id = old->tensors[t].id > id ? old->tensors[t].id : id;
 	}
+	if (id > INT64_MAX - op->output_count)
+		return -EOVERFLOW;
 	for (uint32_t k = 0; k < op->output_count; k++) {
 		struct npuplan_tensor tensor = old->tensors[op->outputs[k]];
 		int64_t added;
@@ -157,6 +159,8 @@ static int add_clone(struct rewriting *rewriting)
 
 	for (uint32_t v = 0; v < old->op_count; v++)
 		id = old->ops[v].id > id ? old->ops[v].id : id;
+	if (id == INT64_MAX)
+		return -EOVERFLOW;
 	op.id = id + 1;
 	op.outputs = rewriting->outputs;
 	if (asprintf(&op.name, "%s#%lld", op.name, (long long)op.id) < 0)

@@ -288,7 +288,7 @@ static int try_candidate(struct hill_climb *climb, struct clone_set *candidate, 
 	if (err) {
 		found_fini(&now);
 		/* An operator that cannot run again is no choice. */
-		return err == -EOPNOTSUPP ? 0 : err;
+		return err == -EOPNOTSUPP || err == -EOVERFLOW ? 0 : err;
 	}
 	now.traffic = now.plan.spill + now.plan.fill;
 	now.operations = all_operations(now.graph);
