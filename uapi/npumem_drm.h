@@ -568,7 +568,8 @@ enum drm_npumem_priority {
 /**
  * struct drm_npumem_run_create - DRM_IOCTL_NPUMEM_RUN_CREATE
  * @plan: handle of a READY plan (EBUSY while pending, ENOEXEC if failed)
- * @bank: carveout bank to take the arena from, or that it is in
+ * @bank: carveout bank to take the arena from; zero with NPUMEM_RUN_CREATE_SHARED, whose is
+ *	that of the BO
  * @flags: NPUMEM_RUN_CREATE_SHARED or zero
  * @handle: out: run handle
  * @arena_bo: out: GEM handle of the arena, for mmap (inputs, outputs); with
@@ -592,8 +593,7 @@ enum drm_npumem_priority {
  * this file for reading only. EBUSY: it is the host
  * BO of another run, which would overwrite the copies.
  *
- * With NPUMEM_RUN_CREATE_SHARED, of @arena_bo: EINVAL: not a shared arena, in another bank, or
- * too small. EACCES: it is shared with this file for reading only. EOPNOTSUPP: the graph
+ * With NPUMEM_RUN_CREATE_SHARED, of @arena_bo: EINVAL: not a shared arena, or too small. EACCES: it is shared with this file for reading only. EOPNOTSUPP: the graph
  * has state that is not external: it would have to outlive the turns of others. The run keeps
  * the arena while it lives, whether or not the handle is closed, and takes jobs in its turn only.
  */

@@ -314,15 +314,14 @@ static bool keeps_state(const struct npuv_graph *graph)
 }
 
 static int shared_check(struct drm_device *drm, struct drm_file *file, const struct npu_plan *plan,
-			const struct npu_bank *bank, struct npu_bo *bo)
+			struct npu_bo *bo)
 {
 	u64 size = bo->shmem.base.size, need = plan->v->info->arena_size;
 
-	if (!bo->shared || bo->bank != bank || size < need)
-		return npumem_refuse(
-			drm, -EINVAL,
-			"RUN_CREATE: arena of %llu bytes, not a shared one of %llu in bank %u",
-			size, need, bank->index);
+	if (!bo->shared || size < need)
+		return npumem_refuse(drm, -EINVAL,
+				     "RUN_CREATE: arena of %llu bytes, not a shared one of %llu",
+				     size, need);
 	if (npumem_bo_read_only(bo, file->driver_priv))
 		return npumem_refuse(drm, -EACCES, "RUN_CREATE: the arena is shared read-only");
 	if (keeps_state(npumem_plan_graph(plan)->v))
@@ -332,7 +331,7 @@ static int shared_check(struct drm_device *drm, struct drm_file *file, const str
 
 /* The shared arena that the caller names, referenced, NULL if it wants one of its own, ERR_PTR. */
 static struct npu_bo *shared_lookup(struct drm_device *drm, struct drm_file *file,
-				    const struct npu_plan *plan, const struct npu_bank *bank,
+				    const struct npu_plan *plan,
 				    const struct drm_npumem_run_create *args)
 {
 	struct drm_gem_object *obj;
@@ -340,10 +339,13 @@ static struct npu_bo *shared_lookup(struct drm_device *drm, struct drm_file *fil
 
 	if (!(args->flags & NPUMEM_RUN_CREATE_SHARED))
 		return NULL;
+	if (args->bank)
+		return ERR_PTR(npumem_refuse(drm, -EINVAL, "RUN_CREATE: bank %u for a shared arena",
+					     args->bank));
 	obj = drm_gem_object_lookup(file, args->arena_bo);
 	if (!obj)
 		return ERR_PTR(npumem_refuse(drm, -ENOENT, "RUN_CREATE: no BO %u", args->arena_bo));
-	err = shared_check(drm, file, plan, bank, to_npumem_bo(obj));
+	err = shared_check(drm, file, plan, to_npumem_bo(obj));
 	if (!err)
 		return to_npumem_bo(obj);
 	drm_gem_object_put(obj);
@@ -506,7 +508,7 @@ int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file 
 		err = npumem_refuse(drm, err, "RUN_CREATE: plan %u is not ready", args->plan);
 		goto err_plan;
 	}
-	shared = shared_lookup(drm, file, plan, bank, args);
+	shared = shared_lookup(drm, file, plan, args);
 	if (IS_ERR(shared)) {
 		err = PTR_ERR(shared);
 		goto err_plan;

@@ -150,6 +150,10 @@ TEST_F(foreign, carveout)
 	handle = import(self, bo, DRM_RDWR, &err);
 	EXPECT_EQ(-ENOSYS, err);
 	EXPECT_EQ(0, handle);
+	ASSERT_EQ(0, npu_bo_create(self->far, BO_SIZE, NPUMEM_BO_SHARED, &bo));
+	handle = import(self, bo, DRM_RDWR, &err);
+	EXPECT_EQ(-ENOSYS, err);
+	EXPECT_EQ(0, handle);
 }
 
 /* Each device works on what the other one has made, in the order of the calls. */

@@ -31,6 +31,7 @@ enum { BUFFER = 32768, MOST = 2000, TEXT = 1024 };
  * @path: of the device node
  * @models, @graphs, @plans: of external tensors, and of spills
  * @w: with all external tensors bound, X to @imported
+ * @sharing: run with arena @shared
  * @nth: /proc/thread-self/fail-nth
  */
 struct scene {
@@ -38,8 +39,8 @@ struct scene {
 	int fd, buffer, nth;
 	struct model models[2];
 	struct blob graphs[2], plans[2];
-	struct world w;
-	uint32_t system, imported, host, graph, plan, spill_plan, in, out, made, arena;
+	struct world w, sharing;
+	uint32_t system, shared, imported, host, graph, plan, spill_plan, in, out, made, arena;
 	struct fake_daemon daemon;
 	struct fake_request request;
 };
@@ -151,6 +152,40 @@ static void undo_run(struct scene *s)
 {
 	npu_bo_close(s->fd, s->arena);
 	world_destroy(s->fd, DRM_IOCTL_NPUMEM_RUN_DESTROY, s->made);
+}
+
+static int call_shared(struct scene *s)
+{
+	return call_bo(s, NPUMEM_BO_SHARED);
+}
+
+static int call_run_shared(struct scene *s)
+{
+	struct drm_npumem_run_create args = {
+		.plan = s->plan,
+		.flags = NPUMEM_RUN_CREATE_SHARED,
+		.arena_bo = s->shared,
+	};
+	int err = npu_ioctl(s->fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &args);
+
+	s->made = args.handle;
+	return err;
+}
+
+static void undo_run_shared(struct scene *s)
+{
+	world_destroy(s->fd, DRM_IOCTL_NPUMEM_RUN_DESTROY, s->made);
+}
+
+/* Who gets no memory for the page in his turn would be killed, so none is touched. */
+static int call_turn(struct scene *s)
+{
+	return world_begin(&s->sharing, 0);
+}
+
+static void undo_turn(struct scene *s)
+{
+	world_end(&s->sharing);
 }
 
 static int call_bind(struct scene *s)
@@ -278,8 +313,11 @@ static const struct call {
 	{ "PLAN_LOAD, refused", call_bad_plan, undo_nothing },
 	{ "BO_CREATE, carveout", call_carveout, undo_bo },
 	{ "BO_CREATE, system", call_system, undo_bo },
+	{ "BO_CREATE, shared", call_shared, undo_bo },
 	{ "RUN_CREATE", call_run, undo_run },
 	{ "RUN_CREATE, host BO", call_run_with_host, undo_run },
+	{ "RUN_CREATE, shared", call_run_shared, undo_run_shared },
+	{ "RUN_TURN", call_turn, undo_turn },
 	{ "RUN_BIND", call_bind, undo_bind },
 	{ "RUN_BIND, imported", call_bind_imported, undo_bind_imported },
 	{ "SUBMIT", call_submit, undo_submit },
@@ -440,6 +478,8 @@ FIXTURE_SETUP(no_memory)
 	ASSERT_EQ(0, world_bind(&s->w, EXTERNAL_P, s->system, 0));
 	ASSERT_EQ(0, world_bind(&s->w, EXTERNAL_E, s->system, 8192));
 	ASSERT_EQ(0, world_bind(&s->w, EXTERNAL_Y, s->system, 16384));
+	ASSERT_EQ(0, npu_bo_create(s->fd, BUFFER, NPUMEM_BO_SHARED, &s->shared));
+	ASSERT_EQ(0, world_open_shared(&s->sharing, s->fd, &s->models[0], s->shared));
 	s->out = npu_syncobj(s->fd);
 	ASSERT_EQ(0, drmSyncobjCreate(s->fd, DRM_SYNCOBJ_CREATE_SIGNALED, &s->in));
 	ASSERT_EQ(0, fake_open(&s->daemon));
@@ -458,6 +498,7 @@ FIXTURE_TEARDOWN(no_memory)
 	close(s->request.fd);
 	fake_close(&s->daemon);
 	close(s->buffer);
+	world_close(&s->sharing);
 	world_close(&s->w);
 	close(s->fd);
 	for (i = 0; i < 2; i++) {

@@ -184,6 +184,21 @@ TEST_F(turn, arenas_that_will_not_do)
 	EXPECT_EQ(-EINVAL, world_open_shared(&w, self->fd[0], &large, system));
 	EXPECT_EQ(-EINVAL, world_open_shared(&w, self->fd[0], &large, self->bo[0]));
 	ASSERT_EQ(0, world_open_shared(&w, self->fd[0], &large, exact));
+	/* The bank is the arena's. */
+	{
+		struct drm_npumem_run_create args = {
+			.plan = w.plan,
+			.flags = NPUMEM_RUN_CREATE_SHARED,
+			.arena_bo = exact,
+			.bank = 1,
+		};
+
+		EXPECT_EQ(-EINVAL, npu_ioctl(self->fd[0], DRM_IOCTL_NPUMEM_RUN_CREATE, &args));
+		args.bank = 0;
+		ASSERT_EQ(0, npu_ioctl(self->fd[0], DRM_IOCTL_NPUMEM_RUN_CREATE, &args));
+		EXPECT_EQ(exact, args.arena_bo);
+		EXPECT_EQ(0, world_destroy(self->fd[0], DRM_IOCTL_NPUMEM_RUN_DESTROY, args.handle));
+	}
 	/* An arena of a run is its own, whatever it is asked for. */
 	world_close(&w);
 	ASSERT_EQ(0, world_open(&w, self->fd[0], &large));

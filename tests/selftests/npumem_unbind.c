@@ -10,7 +10,9 @@
 #include <linux/dma-buf.h>
 #include <linux/sync_file.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -249,6 +251,61 @@ TEST_F(unbind, fences_in_others_hands)
 	check_fence(_metadata, of_buffer.fd, 1);
 	close(of_syncobj);
 	close(of_buffer.fd);
+}
+
+/*
+ * struct waiter - a thread that waits for the turn of a run
+ * @about: it is about to
+ */
+struct waiter {
+	pthread_t thread;
+	struct world w;
+	atomic_bool about;
+	int err;
+};
+
+static void *wait_for_turn(void *data)
+{
+	struct waiter *waiter = data;
+
+	atomic_store(&waiter->about, true);
+	waiter->err = world_begin(&waiter->w, npu_now() + NPU_PATIENCE_NS);
+	return NULL;
+}
+
+/* Those who wait for a shared arena are told; who has it loses it. */
+TEST_F(unbind, with_turns)
+{
+	struct waiter waiters[3] = { 0 };
+	struct world w;
+	uint32_t bo;
+	int i;
+
+	ASSERT_EQ(0, npu_bo_create(self->fd, 65536, NPUMEM_BO_SHARED, &bo));
+	ASSERT_EQ(0, world_open_shared(&w, self->fd, &self->model, bo));
+	ASSERT_EQ(0, world_begin(&w, 0));
+	ASSERT_EQ(0, pause_engine("1\n"));
+	ASSERT_EQ(0, world_step(&w, 0, NPUMEM_SIM_FILL, 1));
+	EXPECT_FALSE(npu_read_faults(w.arena));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, world_open_shared(&waiters[i].w, self->fd, &self->model, bo));
+		ASSERT_EQ(0, pthread_create(&waiters[i].thread, NULL, wait_for_turn, &waiters[i]));
+		while (!atomic_load(&waiters[i].about))
+			sched_yield();
+	}
+	/* Most of the time they wait by now; one that does not yet is told the same. */
+	usleep(20000);
+	ASSERT_EQ(0, npu_write(NPU_DRIVER "unbind", self->name));
+	for (i = 0; i < 3; i++) {
+		pthread_join(waiters[i].thread, NULL);
+		EXPECT_EQ(-ENODEV, waiters[i].err);
+	}
+	EXPECT_TRUE(npu_read_faults(w.arena));
+	EXPECT_EQ(-ENODEV, world_end(&w));
+	EXPECT_EQ(-ENODEV, world_begin(&w, 0));
+	munmap(w.arena, w.arena_size);
+	for (i = 0; i < 3; i++)
+		munmap(waiters[i].w.arena, w.arena_size);
 }
 
 TEST_F(unbind, new_device_works_while_the_old_file_is_open)

@@ -567,7 +567,8 @@ enum drm_npumem_priority {
 /**
  * struct drm_npumem_run_create - DRM_IOCTL_NPUMEM_RUN_CREATE
  * @plan: handle of a READY plan (EBUSY while pending, ENOEXEC if failed)
- * @bank: carveout bank to take the arena from, or that it is in
+ * @bank: carveout bank to take the arena from; zero with NPUMEM_RUN_CREATE_SHARED, whose is
+ *	that of the BO
  * @flags: NPUMEM_RUN_CREATE_SHARED or zero
  * @handle: out: run handle
  * @arena_bo: out: GEM handle of the arena, for mmap (inputs, outputs); with
@@ -591,8 +592,7 @@ enum drm_npumem_priority {
  * this file for reading only. EBUSY: it is the host
  * BO of another run, which would overwrite the copies.
  *
- * With NPUMEM_RUN_CREATE_SHARED, of @arena_bo: EINVAL: not a shared arena, in another bank, or
- * too small. EACCES: it is shared with this file for reading only. EOPNOTSUPP: the graph
+ * With NPUMEM_RUN_CREATE_SHARED, of @arena_bo: EINVAL: not a shared arena, or too small. EACCES: it is shared with this file for reading only. EOPNOTSUPP: the graph
  * has state that is not external: it would have to outlive the turns of others. The run keeps
  * the arena while it lives, whether or not the handle is closed, and takes jobs in its turn only.
  */
@@ -622,12 +622,12 @@ struct drm_npumem_run_create {
  * its writers only, if no step writes the tensor) and adds its own: implicit
  * synchronisation with whoever shares the buffer.
  *
- * While a dma-buf of another device is bound, SUBMIT announces the CPU's access to its
- * exporter, for reading only if no step writes the tensor. It waits itself, then, for
- * the buffer's fences and for its in-syncs, instead of leaving it to the engine. The
- * access ends after the last job; BO_WAIT of the BO waits for that. What the exporter says
- * if it refuses that is SUBMIT's errno, but EREMOTEIO for one that has another meaning
- * (EPERM, ENXIO, EIO, ESTALE), and EBUSY for EAGAIN.
+ * While a dma-buf of another device is bound, and engines are the CPU, SUBMIT announces its access
+ * to the exporter, for reading only if no step writes the tensor. It waits itself, then, for the
+ * buffer's fences and for its in-syncs, instead of leaving it to the engine. The access ends after
+ * the last job; BO_WAIT of the BO waits for that. What the exporter says if it refuses that is
+ * SUBMIT's errno, but EREMOTEIO for one that has another meaning (EPERM, ENXIO, EIO, ESTALE), and
+ * EBUSY for EAGAIN.
  *
  * EINVAL: the tensor is not EXTERNAL; it reaches beyond the BO; @offset is
  * misaligned; the BO is an arena, or this run's host BO; or the bytes overlap
@@ -638,7 +638,9 @@ struct drm_npumem_run_create {
  * others wrote there, or what others have read (RUN_RESET ends it; in a graph of several
  * blocks: of any tensor that steps write). EMFILE: the run has 1024 BOs bound.
  * EOPNOTSUPP: the engines cannot reach such a dma-buf, as it has no kernel mapping or
- * one of I/O memory.
+ * one of I/O memory, and engines are the CPU; or some are and some do DMA. With engines that
+ * do DMA, also what its exporter says if it refuses to map it, as SUBMIT tells it (see
+ * above), and EINVAL if it maps less than there is.
  */
 struct drm_npumem_run_bind {
 	__u32 run;
