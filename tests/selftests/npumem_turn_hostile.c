@@ -109,7 +109,7 @@ FIXTURE_TEARDOWN(hostile)
 	close(fd);
 }
 
-/* In its turn a run takes, the client of it fills the arena, and another one asks for it. */
+/* A run has the turn, and its client has filled the arena with what is nobody else's business. */
 static void fill_secret(struct __test_metadata *_metadata, struct world *w)
 {
 	ASSERT_EQ(0, world_begin(w, LATE));
@@ -201,7 +201,8 @@ TEST_F(hostile, system_calls_see_nothing)
 	/* Pages cannot be pinned: not even by whose turn it is. */
 	EXPECT_FALSE(npu_read_faults(victim->arena));
 	EXPECT_EQ(-1, process_vm_readv(getpid(), &here, 1, &there, 1, 0));
-	EXPECT_EQ(EFAULT, errno);
+	/* Not every kernel has the call; what it does is what /proc does below. */
+	EXPECT_TRUE(errno == EFAULT || errno == ENOSYS);
 	EXPECT_EQ(-1, pread(mem, &byte, 1, (uintptr_t)victim->arena));
 	EXPECT_EQ(EIO, errno);
 	ASSERT_EQ(0, pipe(fds));
