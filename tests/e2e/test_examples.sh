@@ -37,6 +37,16 @@ without_udmabuf() {
 	return $copied
 }
 
+# Which of two processes is first does not matter; what each says does.
+turns() {
+	"$EXAMPLES/take_turns" here there >out.txt || { cat out.txt; return 1; }
+	cat out.txt
+	[ "$(sort out.txt)" = 'here, inference 0
+here, inference 1
+there, inference 0
+there, inference 1' ]
+}
+
 no_daemon() {
 	fails 1 'no planning daemon is registered' "$EXAMPLES/run_graph" word
 }
@@ -53,4 +63,5 @@ check "share_memory: an imported dma-buf, and memory by udmabuf" \
 check "share_memory: without udmabuf the memory is copied" without_udmabuf
 check "own_engine: computed by the program itself" prints 'ifmmp' own_engine hello 1
 check "own_engine: and by nobody else's" prints 'khoor' own_engine hello 3
+check "take_turns: two models that the carveout cannot hold together" turns
 finish

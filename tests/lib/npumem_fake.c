@@ -125,7 +125,8 @@ int fake_default(unsigned long request, void *argument)
 		struct drm_npumem_run_create *args = argument;
 
 		args->handle = 10;
-		args->arena_bo = 11;
+		if (!(args->flags & NPUMEM_RUN_CREATE_SHARED))
+			args->arena_bo = 11;
 		return 0;
 	}
 	case DRM_IOCTL_NPUMEM_RUN_QUERY: {
@@ -147,6 +148,7 @@ int fake_default(unsigned long request, void *argument)
 	case DRM_IOCTL_NPUMEM_RUN_RESET:
 	case DRM_IOCTL_NPUMEM_RUN_DESTROY:
 	case DRM_IOCTL_NPUMEM_RUN_BIND:
+	case DRM_IOCTL_NPUMEM_RUN_TURN:
 	case DRM_IOCTL_NPUMEM_SUBMIT:
 	case UDMABUF_CREATE:
 	case DMA_BUF_IOCTL_SYNC:

@@ -63,16 +63,16 @@ int npumem_bo_new(struct npumem_device *device, uint64_t size, uint32_t flags, u
 		return npumem_fail(error, -EINVAL, "npumem_bo_new: NULL argument");
 	if (!size)
 		return npumem_fail(error, -EINVAL, "a BO must have at least one byte");
-	if (flags != NPUMEM_BO_CARVEOUT && flags != NPUMEM_BO_SYSTEM)
+	if (flags != NPUMEM_BO_CARVEOUT && flags != NPUMEM_BO_SYSTEM && flags != NPUMEM_BO_SHARED)
 		return npumem_fail(error, -EINVAL,
 				   "flags %#x of a BO are not one of NPUMEM_BO_CARVEOUT, "
-				   "NPUMEM_BO_SYSTEM",
+				   "NPUMEM_BO_SYSTEM, NPUMEM_BO_SHARED",
 				   flags);
 	if (flags == NPUMEM_BO_SYSTEM && bank)
 		return npumem_fail(error, -EINVAL, "bank %u was given for a BO in system memory",
 				   bank);
 	err = npumem_ioctl(device, DRM_IOCTL_NPUMEM_BO_CREATE, &args);
-	if (err == -ENOSPC && flags == NPUMEM_BO_CARVEOUT)
+	if (err == -ENOSPC && flags != NPUMEM_BO_SYSTEM)
 		return fail_full(device, size, bank, error);
 	if (err)
 		return npumem_fail_errno(error, err, "create a BO of %llu bytes",

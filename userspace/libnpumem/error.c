@@ -49,6 +49,7 @@ static const char *advice(int code)
 		{ -E2BIG, "it is over a limit of the device, see npumem_device_info()" },
 		{ -EBUSY, "jobs or requests are under way; wait for them" },
 		{ -EIO, "an earlier job of the run failed; reset the run" },
+		{ -ENOLCK, "the arena is shared, and it is not the turn of the run" },
 	};
 
 	for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++)

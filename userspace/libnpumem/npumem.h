@@ -238,8 +238,8 @@ NPUMEM_DEVICE_QUERY(holders, NPUMEM_QUERY_HOLDERS, holder)
  * npumem_bo_new() - buffer of zero bytes
  * @device: the device
  * @size: bytes, > 0; rounded up to whole pages, see npumem_bo_size()
- * @flags: NPUMEM_BO_CARVEOUT or NPUMEM_BO_SYSTEM
- * @bank: index, for NPUMEM_BO_CARVEOUT; else zero
+ * @flags: NPUMEM_BO_CARVEOUT, NPUMEM_BO_SYSTEM, or NPUMEM_BO_SHARED for npumem_run_new_shared()
+ * @bank: index in the carveout, zero for NPUMEM_BO_SYSTEM
  * @out: out: the new object, which is the caller's
  * @error: filled in if the call fails; may be NULL
  *
@@ -687,6 +687,48 @@ NPUMEM_EXPORT uint32_t npumem_plan_handle(const struct npumem_plan *plan);
 NPUMEM_EXPORT int npumem_run_new(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *host,
 				 struct npumem_run **out, struct npumem_error *error);
 /**
+ * npumem_run_new_shared() - make a run that takes turns with others
+ * @plan: the plan
+ * @arena: shared arena (NPUMEM_BO_SHARED) of at least the plan's arena_size; made with this
+ *	device object, or imported by it. It is the caller's, who frees it after the run
+ * @host: as for npumem_run_new()
+ * @out: out: the new object, which is the caller's
+ * @error: filled in if the call fails; may be NULL
+ *
+ * Runs of several models, clients and processes have one arena, one at a time. npumem_bo_export()
+ * gives it to another process, writable; npumem_bo_import() takes it. A run takes jobs between
+ * npumem_run_begin_turn() and npumem_run_end_turn() only, and only then may the CPU
+ * touch the arena: at other times that is a SIGBUS. -EINVAL: not a shared arena, too small, or of
+ * another device object; -EACCES: it was exported for reading only; -EOPNOTSUPP: the plan has
+ * state in the arena, which others would overwrite; of @host as npumem_run_new(); -ENOMEM.
+ */
+NPUMEM_EXPORT int npumem_run_new_shared(struct npumem_plan *plan, struct npumem_bo *arena,
+					struct npumem_bo *host, struct npumem_run **out,
+					struct npumem_error *error);
+/**
+ * npumem_run_begin_turn() - wait until a shared arena is the run's
+ * @run: of npumem_run_new_shared()
+ * @deadline: CLOCK_MONOTONIC nanoseconds, see npumem_deadline(); a past time polls
+ * @error: filled in if the call fails; may be NULL
+ *
+ * First come first served; signals do not cost the place in the line. The run begins an
+ * inference, as by npumem_run_reset(): inputs and parameters are to be written anew. The arena is
+ * zero if another client had it last. -ETIMEDOUT: @deadline has passed; -EALREADY: it is the run's
+ * turn; -EBUSY: another thread waits for it; -ECANCELED: the run was freed meanwhile; -EINVAL:
+ * NULL argument, or the arena is the run's own; -ENODEV.
+ */
+NPUMEM_EXPORT int npumem_run_begin_turn(struct npumem_run *run, int64_t deadline,
+					struct npumem_error *error);
+/**
+ * npumem_run_end_turn() - give a shared arena to the next one that waits
+ * @run: whose turn it is
+ * @error: filled in if the call fails; may be NULL
+ *
+ * Outputs are read before. -EBUSY: jobs are in flight, npumem_run_wait() first; -ENOLCK: it is not
+ * its turn; -EINVAL: NULL argument, or the arena is the run's own.
+ */
+NPUMEM_EXPORT int npumem_run_end_turn(struct npumem_run *run, struct npumem_error *error);
+/**
  * npumem_run_free() - give up a run and its arena
  * @run: may be NULL. Its arena is unmapped, too. Jobs in flight still finish
  */
@@ -695,7 +737,8 @@ NPUMEM_EXPORT void npumem_run_free(struct npumem_run *run);
  * npumem_run_arena() - arena of a run, for npumem_bo_map()
  * @run: the run
  *
- * The BO is the run's: it ends with it, and npumem_bo_free() is not for it.
+ * The BO is the run's: it ends with it, and npumem_bo_free() is not for it. Of
+ * npumem_run_new_shared() it is the one that the caller gave.
  */
 NPUMEM_EXPORT struct npumem_bo *npumem_run_arena(struct npumem_run *run);
 /**

@@ -10,11 +10,46 @@
 #include "device.h"
 #include "sized.h"
 
+/*
+ * struct npumem_run - a run
+ * @arena: its own, or the shared one that the caller has
+ * @own: the arena if it is the run's own, or NULL
+ */
 struct npumem_run {
 	struct npumem_device *device;
 	struct npumem_bo *arena;
+	struct npumem_bo *own;
 	uint32_t handle;
 };
+
+/* What is wrong with the memory that a run of a plan is to have, before the driver is asked. */
+static int check_host(const struct npumem_plan_stats *stats, const struct npumem_bo *host,
+		      struct npumem_error *error)
+{
+	if (host && !stats->host_size)
+		return npumem_fail(error, -EINVAL,
+				   "a host BO was given, but the plan needs no system memory");
+	if (stats->host_size && (!host || npumem_bo_size(host) < stats->host_size))
+		return npumem_fail(error, -EINVAL,
+				   "the plan needs a host BO of %llu bytes, %llu were given",
+				   (unsigned long long)stats->host_size,
+				   (unsigned long long)(host ? npumem_bo_size(host) : 0));
+	return 0;
+}
+
+/* A run whose handle is @handle, and that has no arena yet; NULL: the handle is given back. */
+static struct npumem_run *run_wrap(struct npumem_device *device, uint32_t handle)
+{
+	struct npumem_run *run = calloc(1, sizeof(*run));
+
+	if (!run) {
+		npumem_handle_destroy(device, DRM_IOCTL_NPUMEM_RUN_DESTROY, handle);
+		return NULL;
+	}
+	run->device = npumem_device_get(device);
+	run->handle = handle;
+	return run;
+}
 
 int npumem_run_new(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *host,
 		   struct npumem_run **out, struct npumem_error *error)
@@ -30,46 +65,105 @@ int npumem_run_new(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *ho
 		return npumem_fail(error, -EINVAL, "npumem_run_new: NULL argument");
 	device = npumem_plan_device(plan);
 	err = npumem_plan_get_stats(plan, &stats, error);
+	if (!err)
+		err = check_host(&stats, host, error);
 	if (err)
 		return err;
-	if (host && !stats.host_size)
-		return npumem_fail(error, -EINVAL,
-				   "a host BO was given, but the plan needs no system memory");
-	if (stats.host_size && (!host || npumem_bo_size(host) < stats.host_size))
-		return npumem_fail(error, -EINVAL,
-				   "the plan needs a host BO of %llu bytes, %llu were given",
-				   (unsigned long long)stats.host_size,
-				   (unsigned long long)(host ? npumem_bo_size(host) : 0));
-	run = calloc(1, sizeof(*run));
-	if (!run)
-		return npumem_fail_errno(error, -ENOMEM, "create a run");
 	args.plan = npumem_plan_handle(plan);
 	args.host_bo = host ? npumem_bo_handle(host) : 0;
 	err = npumem_ioctl(device, DRM_IOCTL_NPUMEM_RUN_CREATE, &args);
-	if (err) {
-		free(run);
+	if (err)
 		return npumem_fail_errno(error, err,
 					 "create a run with an arena of %llu bytes in bank %u",
 					 (unsigned long long)stats.arena_size, bank);
+	run = run_wrap(device, args.handle);
+	if (!run) {
+		drmCloseBufferHandle(device->fd, args.arena_bo);
+		return npumem_fail_errno(error, -ENOMEM, "create a run");
 	}
 	err = npumem_bo_wrap(device, args.arena_bo, (stats.arena_size + page - 1) & ~(page - 1),
-			     &run->arena, error);
+			     &run->own, error);
 	if (err) {
-		npumem_handle_destroy(device, DRM_IOCTL_NPUMEM_RUN_DESTROY, args.handle);
-		free(run);
+		npumem_run_free(run);
 		return err;
 	}
-	run->device = npumem_device_get(device);
-	run->handle = args.handle;
+	run->arena = run->own;
 	*out = run;
 	return 0;
+}
+
+int npumem_run_new_shared(struct npumem_plan *plan, struct npumem_bo *arena, struct npumem_bo *host,
+			  struct npumem_run **out, struct npumem_error *error)
+{
+	struct drm_npumem_run_create args = { .flags = NPUMEM_RUN_CREATE_SHARED };
+	struct npumem_plan_stats stats;
+	struct npumem_device *device;
+	struct npumem_run *run;
+	int err;
+
+	if (!plan || !arena || !out)
+		return npumem_fail(error, -EINVAL, "npumem_run_new_shared: NULL argument");
+	device = npumem_plan_device(plan);
+	if (arena->device != device)
+		return npumem_fail(error, -EINVAL,
+				   "the arena is of another open device file: import it");
+	err = npumem_plan_get_stats(plan, &stats, error);
+	if (!err)
+		err = check_host(&stats, host, error);
+	if (err)
+		return err;
+	args.plan = npumem_plan_handle(plan);
+	args.arena_bo = npumem_bo_handle(arena);
+	args.host_bo = host ? npumem_bo_handle(host) : 0;
+	err = npumem_ioctl(device, DRM_IOCTL_NPUMEM_RUN_CREATE, &args);
+	if (err == -EOPNOTSUPP)
+		return npumem_fail(error, err,
+				   "a plan with state in its arena cannot share one: make the "
+				   "state external");
+	if (err)
+		return npumem_fail_errno(error, err,
+					 "create a run of %llu bytes in a shared arena of %llu",
+					 (unsigned long long)stats.arena_size,
+					 (unsigned long long)npumem_bo_size(arena));
+	run = run_wrap(device, args.handle);
+	if (!run)
+		return npumem_fail_errno(error, -ENOMEM, "create a run");
+	run->arena = arena;
+	*out = run;
+	return 0;
+}
+
+static int run_turn(struct npumem_run *run, uint32_t flags, int64_t deadline,
+		    struct npumem_error *error, const char *what)
+{
+	struct drm_npumem_run_turn args = {
+		.run = run->handle,
+		.flags = flags,
+		.deadline_ns = deadline,
+	};
+
+	return npumem_call(run->device, DRM_IOCTL_NPUMEM_RUN_TURN, &args, error, what);
+}
+
+int npumem_run_begin_turn(struct npumem_run *run, int64_t deadline, struct npumem_error *error)
+{
+	if (!run)
+		return npumem_fail(error, -EINVAL, "npumem_run_begin_turn: NULL argument");
+	return run_turn(run, NPUMEM_TURN_BEGIN, deadline, error, "begin the turn of a run");
+}
+
+int npumem_run_end_turn(struct npumem_run *run, struct npumem_error *error)
+{
+	if (!run)
+		return npumem_fail(error, -EINVAL, "npumem_run_end_turn: NULL argument");
+	return run_turn(run, NPUMEM_TURN_END, 0, error, "end the turn of a run");
 }
 
 void npumem_run_free(struct npumem_run *run)
 {
 	if (!run)
 		return;
-	npumem_bo_free(run->arena);
+	npumem_bo_free(run->own);
 	npumem_handle_destroy(run->device, DRM_IOCTL_NPUMEM_RUN_DESTROY, run->handle);
 	npumem_device_put(run->device);
 	free(run);

@@ -408,7 +408,8 @@ TEST_WITH(bo_arguments, setup, teardown)
 	assert_error(npumem_bo_new(*state, 0, NPUMEM_BO_SYSTEM, 0, &bo, &error), -EINVAL,
 		     "a BO must have at least one byte");
 	assert_error(npumem_bo_new(*state, 1, 3, 0, &bo, &error), -EINVAL,
-		     "flags 0x3 of a BO are not one of NPUMEM_BO_CARVEOUT, NPUMEM_BO_SYSTEM");
+		     "flags 0x3 of a BO are not one of NPUMEM_BO_CARVEOUT, NPUMEM_BO_SYSTEM, "
+		     "NPUMEM_BO_SHARED");
 	assert_error(npumem_bo_new(*state, 1, NPUMEM_BO_SYSTEM, 2, &bo, &error), -EINVAL,
 		     "bank 2 was given for a BO in system memory");
 	assert_error(npumem_bo_new(NULL, 1, NPUMEM_BO_SYSTEM, 0, &bo, &error), -EINVAL,
@@ -445,6 +446,9 @@ TEST_WITH(bo_failures, setup, teardown)
 	assert_error(npumem_bo_new(*state, 100000, NPUMEM_BO_CARVEOUT, 5, &bo, &error), -ENOSPC,
 		     "cannot create a BO of 100000 bytes in bank 5: No space left on device (the "
 		     "carveout has no such range free)");
+	assert_error(npumem_bo_new(*state, 100000, NPUMEM_BO_SHARED, 0, &bo, &error), -ENOSPC,
+		     "cannot create a BO of 100000 bytes in bank 0: of 1048576 bytes 8192 are "
+		     "free, the largest range 4096");
 	fake.handler = no_bank;
 	assert_error(npumem_bo_new(*state, 100, NPUMEM_BO_CARVEOUT, 5, &bo, &error), -EINVAL,
 		     "cannot create a BO of 100 bytes: Invalid argument");

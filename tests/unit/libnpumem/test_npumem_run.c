@@ -202,6 +202,83 @@ TEST_WITH(run_failures, objects_setup, objects_teardown)
 	npumem_bo_free(bo);
 }
 
+static int keeps_state(unsigned long request, void *argument)
+{
+	return request == DRM_IOCTL_NPUMEM_RUN_CREATE ? EOPNOTSUPP :
+							fake_default(request, argument);
+}
+
+static int no_turn(unsigned long request, void *argument)
+{
+	return request == DRM_IOCTL_NPUMEM_RUN_TURN ? ENOLCK : fake_default(request, argument);
+}
+
+TEST_WITH(run_shared, objects_setup, objects_teardown)
+{
+	const struct drm_npumem_run_create *create = (const void *)fake.before;
+	const struct drm_npumem_run_turn *turn = (const void *)fake.before;
+	struct npumem_device *other = fake_device();
+	struct objects *o = *state;
+	struct npumem_bo *arena, *theirs;
+	struct npumem_run *run;
+
+	assert_int_equal(npumem_bo_new(o->device, 8192, NPUMEM_BO_SHARED, 0, &arena, &error), 0);
+	assert_int_equal(npumem_run_new_shared(o->plan, arena, NULL, &run, &error), 0);
+	assert_int_equal(create->flags, NPUMEM_RUN_CREATE_SHARED);
+	assert_int_equal(create->bank, 0);
+	assert_int_equal(create->arena_bo, 5);
+	assert_int_equal(create->host_bo, 0);
+	assert_ptr_equal(npumem_run_arena(run), arena);
+
+	/* A wait that is interrupted goes on with the same deadline. */
+	fake.interrupts = 2;
+	assert_int_equal(npumem_run_begin_turn(run, 77, &error), 0);
+	assert_int_equal(turn->run, 10);
+	assert_int_equal(turn->flags, NPUMEM_TURN_BEGIN);
+	assert_int_equal(turn->deadline_ns, 77);
+	assert_int_equal(npumem_run_end_turn(run, &error), 0);
+	assert_int_equal(turn->run, 10);
+	assert_int_equal(turn->flags, NPUMEM_TURN_END);
+	assert_int_equal(turn->deadline_ns, 0);
+	fake.handler = no_turn;
+	assert_error(npumem_run_end_turn(run, &error), -ENOLCK,
+		     "cannot end the turn of a run: No locks available (the arena is shared, and "
+		     "it is not the turn of the run)");
+	assert_error(npumem_run_begin_turn(run, 0, &error), -ENOLCK,
+		     "cannot begin the turn of a run: No locks available (the arena is shared, "
+		     "and it is not the turn of the run)");
+	assert_error(npumem_run_begin_turn(NULL, 0, &error), -EINVAL,
+		     "npumem_run_begin_turn: NULL argument");
+	assert_error(npumem_run_end_turn(NULL, &error), -EINVAL,
+		     "npumem_run_end_turn: NULL argument");
+	/* The arena is the caller's. */
+	fake.closed_handle = 0;
+	npumem_run_free(run);
+	assert_int_equal(fake.closed_handle, 0);
+
+	fake.handler = keeps_state;
+	assert_error(npumem_run_new_shared(o->plan, arena, NULL, &run, &error), -EOPNOTSUPP,
+		     "a plan with state in its arena cannot share one: make the state external");
+	fake.handler = full;
+	assert_error(npumem_run_new_shared(o->plan, arena, NULL, &run, &error), -ENOSPC,
+		     "cannot create a run of 5000 bytes in a shared arena of 8192: No space left "
+		     "on device (the carveout has no such range free)");
+	fake.handler = wants_host;
+	assert_error(npumem_run_new_shared(o->plan, arena, NULL, &run, &error), -EINVAL,
+		     "the plan needs a host BO of 4097 bytes, 0 were given");
+	fake.handler = fake_default;
+	assert_int_equal(npumem_bo_new(other, 8192, NPUMEM_BO_SHARED, 0, &theirs, &error), 0);
+	assert_error(npumem_run_new_shared(o->plan, theirs, NULL, &run, &error), -EINVAL,
+		     "the arena is of another open device file: import it");
+	assert_error(npumem_run_new_shared(o->plan, NULL, NULL, &run, &error), -EINVAL,
+		     "npumem_run_new_shared: NULL argument");
+	assert_error(npumem_run_new_shared(NULL, arena, NULL, &run, &error), -EINVAL,
+		     "npumem_run_new_shared: NULL argument");
+	npumem_bo_free(theirs);
+	npumem_bo_free(arena);
+	npumem_device_close(other);
+}
+
 TEST_WITH(submit, objects_setup, objects_teardown)
 {
 	const struct drm_npumem_job jobs[2] = { { .position_count = 1 } };
