@@ -6,13 +6,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/dma-buf.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -23,7 +21,7 @@
 #include <xf86drm.h>
 
 #include "kselftest_harness.h"
-#include "npumem_attach.h"
+#include "npumem_world.h"
 
 #define SIZE (64u << 10)
 #define LATE (npu_now() + NPU_PATIENCE_NS)
@@ -274,48 +272,6 @@ TEST_F(hostile, descriptor_alone_is_of_no_use)
 }
 
 /* --------------------------------------------------------------------- time */
-
-/* A fence in the buffer's reservation object, put there by anybody, is waited for by no job. */
-TEST_F(hostile, fences_in_the_buffer_hold_up_nobody)
-{
-	struct drm_npumem_job job;
-	struct drm_npumem_sync out = { .handle = npu_syncobj(self->fd[OTHER]) };
-	struct dma_buf_import_sync_file import_fence = { .flags = DMA_BUF_SYNC_RW };
-	struct drm_npumem_submit args = { .jobs = NPU_ARRAY(&job, 1),
-					  .out_syncs = NPU_ARRAY(&out, 1) };
-	struct npumem_engine_next task;
-	struct attached engine;
-	struct world own;
-	int buffer, fence;
-
-	/* A job of an engine that takes its time. */
-	ASSERT_EQ(0, world_open(&own, self->fd[OTHER], &self->model));
-	ASSERT_EQ(0, attach_engine(&engine, self->fd[OTHER], 0, SIZE, ATTACH_HANG));
-	args.run = own.run;
-	job = attach_job(&own, CHAIN_COPY);
-	ASSERT_EQ(0, npu_ioctl(self->fd[OTHER], DRM_IOCTL_NPUMEM_SUBMIT, &args));
-	ASSERT_EQ(0, attach_fetch(&engine, &task));
-	ASSERT_EQ(0, drmSyncobjExportSyncFile(self->fd[OTHER], out.handle, &fence));
-	ASSERT_EQ(0, drmPrimeHandleToFD(self->fd[OTHER], self->bo[OTHER], DRM_CLOEXEC | DRM_RDWR,
-					&buffer));
-	import_fence.fd = fence;
-	ASSERT_EQ(0, ioctl(buffer, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &import_fence));
-	close(fence);
-	close(buffer);
-
-	ASSERT_EQ(0, world_begin(&self->w[VICTIM], 0));
-	out.handle = npu_syncobj(self->fd[VICTIM]);
-	args.run = self->w[VICTIM].run;
-	job = world_job(&self->w[VICTIM], CHAIN_COPY, NPUMEM_SIM_FILL, 1);
-	ASSERT_EQ(0, npu_ioctl(self->fd[VICTIM], DRM_IOCTL_NPUMEM_SUBMIT, &args));
-	EXPECT_EQ(0, npu_sync_wait(self->fd[VICTIM], out.handle, 0));
-	EXPECT_EQ(0, world_end(&self->w[VICTIM]));
-	/* It was there all the time. */
-	EXPECT_EQ(-ETIMEDOUT, npu_bo_wait(self->fd[VICTIM], self->bo[VICTIM], 0));
-	ASSERT_EQ(0, attach_commit(&engine, task.task, 0));
-	detach_engine(&engine);
-	world_close(&own);
-}
 
 /* He never ends it: others are told so when their time is up, and get it when he goes. */
 TEST_F(hostile, never_ends_its_turn)

@@ -370,6 +370,7 @@ struct drm_npumem_bo_mmap_offset {
  *
  * If the BO is an imported dma-buf, its exporter has been told of the end of the jobs'
  * access, too: other devices see what the jobs wrote.
+ * Of a shared arena it waits for jobs of the run whose turn it is, and for no other fence.
  */
 struct drm_npumem_bo_wait {
 	__u32 handle;
@@ -592,9 +593,10 @@ enum drm_npumem_priority {
  * this file for reading only. EBUSY: it is the host
  * BO of another run, which would overwrite the copies.
  *
- * With NPUMEM_RUN_CREATE_SHARED, of @arena_bo: EINVAL: not a shared arena, or too small. EACCES: it is shared with this file for reading only. EOPNOTSUPP: the graph
- * has state that is not external: it would have to outlive the turns of others. The run keeps
- * the arena while it lives, whether or not the handle is closed, and takes jobs in its turn only.
+ * With NPUMEM_RUN_CREATE_SHARED, of @arena_bo: EINVAL: not a shared arena, or too small.
+ * EACCES: it is shared with this file for reading only. EOPNOTSUPP: the graph has state that
+ * is not external: it would have to outlive the turns of others. The run keeps the arena
+ * while it lives, whether or not the handle is closed, and takes jobs in its turn only.
  */
 struct drm_npumem_run_create {
 	__u32 plan;
