@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "netlink.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <netlink/errno.h>
@@ -185,6 +186,10 @@ static int parse_request(struct nlattr *request, struct accepted *accepted)
 	if (attributes[NPUMEM_A_REQUEST_PLANNER])
 		nla_strlcpy(accepted->planner, attributes[NPUMEM_A_REQUEST_PLANNER],
 			    sizeof(accepted->planner));
+	/* Answers and the log name it, whatever bytes the client took for a name. */
+	for (char *c = accepted->planner; *c; c++)
+		if (!isgraph((unsigned char)*c))
+			*c = '?';
 	if (attributes[NPUMEM_A_REQUEST_OPTIONS_SIZE])
 		accepted->options_size = nla_get_u64(attributes[NPUMEM_A_REQUEST_OPTIONS_SIZE]);
 	accepted->cut = attributes[NPUMEM_A_REQUEST_CUT];

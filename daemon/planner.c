@@ -149,6 +149,11 @@ static int check_asked(const struct plan_work *work, struct npuplan_error *error
 				    "option %d (budget) and an arena budget of %" PRIu64
 				    " bytes exclude each other",
 				    NPUMEM_OPTION_BUDGET, task->arena_budget);
+	if (asked_for(asked, NPUMEM_OPTION_BANKS) && task->arena_budget)
+		return options_fail(error, -EINVAL,
+				    "option %d (banks) and an arena budget of %" PRIu64
+				    " bytes exclude each other",
+				    NPUMEM_OPTION_BANKS, task->arena_budget);
 	if (named && !(npuplan_planner_traits(task->planner) & NPUPLAN_PLANNER_MOVES))
 		return options_fail(error, -EOPNOTSUPP,
 				    "option %d (budget) is of planners that move tensors, and %s "

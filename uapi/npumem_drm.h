@@ -839,7 +839,7 @@ struct drm_npumem_run_query {
  *
  * The client is the open file: a process that has inherited it, or was passed it, sees what it
  * sees, in its turns. A page of the arena is in no process when the turn has ended, and cannot
- * be pinned.
+ * be pinned (an IOMMU that a process programs through VFIO is beyond what the driver can see).
  */
 struct drm_npumem_run_turn {
 	__u32 run;

@@ -155,15 +155,18 @@ static int edu_move(struct edu *edu, dma_addr_t memory, u32 at, u32 bytes, bool 
 
 /*
  * From now on the device touches no memory, and the interrupt of what it did last is not taken for
- * that of what it will do next.
+ * that of what it will do next. A device that does not end what it has begun is taken off the bus:
+ * its later jobs fail, instead of somebody else's bytes.
  */
 static void edu_quiesce(struct edu *edu)
 {
 	u64 command;
 
 	if (readq_poll_timeout(edu->mmio + EDU_DMA_COMMAND, command, !(command & EDU_DMA_RUN), 1000,
-			       EDU_PIECE_MS * 1000))
+			       EDU_PIECE_MS * 1000)) {
 		dev_err(&edu->pdev->dev, "DMA does not end\n");
+		pci_clear_master(edu->pdev);
+	}
 	writel(readl(edu->mmio + EDU_IRQ_STATUS), edu->mmio + EDU_IRQ_ACK);
 	synchronize_irq(edu->irq);
 }

@@ -69,6 +69,8 @@ check "a budget that cannot be met is refused with numbers" \
 	fails 1 'lower bound' npumemctl run --arena-budget 1MiB "$MOBILENET"
 check "an unknown planner is refused by name" \
 	fails 1 'no-such-planner' npumemctl run --planner no-such-planner "$MOBILENET"
-check "the daemon has survived both" whole_trip
+check "a planner's name is plain text, whatever bytes it has" \
+	fails 1 'unknown planner x[?][?]' npumemctl run --planner "$(printf 'x\233\377')" "$MOBILENET"
+check "the daemon has survived all" whole_trip
 check "SIGTERM: exit 0" stop_daemon
 finish

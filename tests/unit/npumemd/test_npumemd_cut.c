@@ -387,6 +387,8 @@ NAMED(budget_peak, NPUMEM_BUDGET_PEAK)
 static const struct npumem_request by_rows = { .rows = 1 };
 static const struct npumem_request recomputed = { .recompute = 1 };
 static const struct npumem_request needed = { .budget = NPUMEM_BUDGET_NEEDED };
+static const struct npumem_option_bank two_banks[] = { { 640, 8000 }, { 640, 1000 } };
+static const struct npumem_request banked = { .banks = two_banks };
 static const struct npumem_request odd_tile = { .tiles = &(struct npumem_option_tile){ .op = 26,
 										       .rows = 1 },
 						.tile_count = 1 };
@@ -402,6 +404,8 @@ FAILURE(no_leave_to_cut, .build = build_chain_model, .asks = &by_rows, .uncut = 
 		   "that (NPUMEM_PLAN_REQUEST_CUT)")
 FAILURE(two_budgets, .planner = "cosma", .asks = &needed, .budget = 600, .status = EINVAL,
 	.message = "options: option 3 (budget) and an arena budget of 600 bytes exclude each other")
+FAILURE(banks_and_a_budget, .planner = "cosma", .asks = &banked, .budget = 600, .status = EINVAL,
+	.message = "options: option 6 (banks) and an arena budget of 600 bytes exclude each other")
 FAILURE(budget_of_another, .planner = "greedy", .asks = &needed, .status = EOPNOTSUPP,
 	.message = "options: option 3 (budget) is of planners that move tensors, and greedy does "
 		   "not")
