@@ -314,6 +314,7 @@ TEST_F(hostile, closes_its_file)
 {
 	struct world *other = &self->w[OTHER];
 	uint32_t i;
+	int err;
 
 	ASSERT_EQ(0, world_begin(other, 0));
 	memset(other->arena, 0x66, SIZE);
@@ -323,9 +324,12 @@ TEST_F(hostile, closes_its_file)
 	munmap(other->arena, other->arena_size);
 	close(self->fd[OTHER]);
 	self->fd[OTHER] = -1;
-	EXPECT_EQ(-ETIMEDOUT, world_begin(&self->w[VICTIM], npu_now() + 20 * 1000000));
+	/* The engine has the first job, which keeps the arena until it ends, or it came too late. */
+	err = world_begin(&self->w[VICTIM], npu_now() + 20 * 1000000);
+	ASSERT_TRUE(err == -ETIMEDOUT || !err);
 	ASSERT_EQ(0, npu_knob("pause", 0));
-	ASSERT_EQ(0, world_begin(&self->w[VICTIM], LATE));
+	if (err)
+		ASSERT_EQ(0, world_begin(&self->w[VICTIM], LATE));
 	EXPECT_TRUE(npu_all_bytes(self->w[VICTIM].arena, SIZE, 0));
 	ASSERT_EQ(0, world_end(&self->w[VICTIM]));
 }
