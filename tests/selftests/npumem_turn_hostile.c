@@ -324,7 +324,7 @@ TEST_F(hostile, closes_its_file)
 	munmap(other->arena, other->arena_size);
 	close(self->fd[OTHER]);
 	self->fd[OTHER] = -1;
-	/* The engine has the first job, which keeps the arena until it ends, or it came too late. */
+	/* The engine has the first job, which keeps the arena, or that came too late. */
 	err = world_begin(&self->w[VICTIM], npu_now() + 20 * 1000000);
 	ASSERT_TRUE(err == -ETIMEDOUT || !err);
 	ASSERT_EQ(0, npu_knob("pause", 0));
