@@ -82,6 +82,7 @@ MODULE_PARM_DESC(timeout_ms, "time that a job may take (default: 60000)");
  * @done: the device has done what it was told last
  * @aborted: the work item is to end, without a word on its job
  * @hang_next: jobs that will never end
+ * @lost: its DMA did not end; no job of it can be done any more
  * @bus_limit: of its bus, as it was found
  */
 struct edu {
@@ -97,6 +98,7 @@ struct edu {
 	bool done;
 	bool aborted;
 	atomic_t hang_next;
+	bool lost;
 	u64 bus_limit;
 };
 
@@ -136,13 +138,15 @@ static irqreturn_t edu_interrupt(int irq, void *data)
 	return IRQ_HANDLED;
 }
 
-/* Bytes between memory and the device's buffer; -ECANCELED: aborted. */
+/* Bytes between memory and the device's buffer; -ECANCELED: aborted; -EIO: it is lost. */
 static int edu_move(struct edu *edu, dma_addr_t memory, u32 at, u32 bytes, bool to_memory)
 {
 	u64 buffer = EDU_BUFFER + at;
 
 	if (READ_ONCE(edu->aborted))
 		return -ECANCELED;
+	if (READ_ONCE(edu->lost))
+		return -EIO;
 	WRITE_ONCE(edu->done, false);
 	writeq(to_memory ? buffer : memory, edu->mmio + EDU_DMA_SOURCE);
 	writeq(to_memory ? memory : buffer, edu->mmio + EDU_DMA_TARGET);
@@ -165,6 +169,7 @@ static void edu_quiesce(struct edu *edu)
 	if (readq_poll_timeout(edu->mmio + EDU_DMA_COMMAND, command, !(command & EDU_DMA_RUN), 1000,
 			       EDU_PIECE_MS * 1000)) {
 		dev_err(&edu->pdev->dev, "DMA does not end\n");
+		WRITE_ONCE(edu->lost, true);
 		pci_clear_master(edu->pdev);
 	}
 	writel(readl(edu->mmio + EDU_IRQ_STATUS), edu->mmio + EDU_IRQ_ACK);
