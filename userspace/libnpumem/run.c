@@ -51,6 +51,20 @@ static struct npumem_run *run_wrap(struct npumem_device *device, uint32_t handle
 	return run;
 }
 
+/* What all runs of the plan have, in @args; and its @stats, which fit the host BO. */
+static int fill_in(struct drm_npumem_run_create *args, struct npumem_plan *plan,
+		   struct npumem_plan_stats *stats, const struct npumem_bo *host,
+		   struct npumem_error *error)
+{
+	int err = npumem_plan_get_stats(plan, stats, error);
+
+	if (!err)
+		err = check_host(stats, host, error);
+	args->plan = npumem_plan_handle(plan);
+	args->host_bo = host ? npumem_bo_handle(host) : 0;
+	return err;
+}
+
 int npumem_run_new(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *host,
 		   struct npumem_run **out, struct npumem_error *error)
 {
@@ -64,13 +78,9 @@ int npumem_run_new(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *ho
 	if (!plan || !out)
 		return npumem_fail(error, -EINVAL, "npumem_run_new: NULL argument");
 	device = npumem_plan_device(plan);
-	err = npumem_plan_get_stats(plan, &stats, error);
-	if (!err)
-		err = check_host(&stats, host, error);
+	err = fill_in(&args, plan, &stats, host, error);
 	if (err)
 		return err;
-	args.plan = npumem_plan_handle(plan);
-	args.host_bo = host ? npumem_bo_handle(host) : 0;
 	err = npumem_ioctl(device, DRM_IOCTL_NPUMEM_RUN_CREATE, &args);
 	if (err)
 		return npumem_fail_errno(error, err,
@@ -107,14 +117,10 @@ int npumem_run_new_shared(struct npumem_plan *plan, struct npumem_bo *arena, str
 	if (arena->device != device)
 		return npumem_fail(error, -EINVAL,
 				   "the arena is of another open device file: import it");
-	err = npumem_plan_get_stats(plan, &stats, error);
-	if (!err)
-		err = check_host(&stats, host, error);
+	args.arena_bo = npumem_bo_handle(arena);
+	err = fill_in(&args, plan, &stats, host, error);
 	if (err)
 		return err;
-	args.plan = npumem_plan_handle(plan);
-	args.arena_bo = npumem_bo_handle(arena);
-	args.host_bo = host ? npumem_bo_handle(host) : 0;
 	err = npumem_ioctl(device, DRM_IOCTL_NPUMEM_RUN_CREATE, &args);
 	if (err == -EOPNOTSUPP)
 		return npumem_fail(error, err,
