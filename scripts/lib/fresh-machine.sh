@@ -21,7 +21,8 @@ check() {
 	else
 		failed=1
 		echo "not ok $n - $suite: $name"
-		tail -n 25 /tmp/out | sed 's/^/# /'
+		# Of a command that runs tests, those that failed.
+		{ grep -A 8 '^not ok' /tmp/out; tail -n 25 /tmp/out; } | sed 's/^/# /'
 	fi
 }
 

@@ -49,6 +49,7 @@ static const char *advice(int code)
 		{ -E2BIG, "it is over a limit of the device, see npumem_device_info()" },
 		{ -EBUSY, "jobs or requests are under way; wait for them" },
 		{ -EIO, "an earlier job of the run failed; reset the run" },
+		{ -EUNATCH, "no process is attached to the slot of the engine" },
 		{ -ENOLCK, "the arena is shared, and it is not the turn of the run" },
 	};
 

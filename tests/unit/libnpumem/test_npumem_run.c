@@ -351,6 +351,16 @@ static int unbound(unsigned long request, void *argument)
 	return ENXIO;
 }
 
+static int no_engine(unsigned long request, void *argument)
+{
+	struct drm_npumem_submit *args = argument;
+
+	if (request != DRM_IOCTL_NPUMEM_SUBMIT)
+		return fake_default(request, argument);
+	args->failed_job = 1;
+	return EUNATCH;
+}
+
 static int lost(unsigned long request, void *argument)
 {
 	return request == DRM_IOCTL_NPUMEM_SUBMIT ? EIO : fake_default(request, argument);
@@ -370,6 +380,11 @@ TEST_WITH(submit_refused, objects_setup, objects_teardown)
 	fake.handler = unbound;
 	assert_error(npumem_run_submit(o->run, &submit, &error), -ENXIO,
 		     "job 1 was refused: rule \"external tensor that is not bound\", tensor 3");
+	fake.handler = no_engine;
+	assert_error(npumem_run_submit(o->run, &submit, &error), -EUNATCH,
+		     "cannot accept job 1: Protocol driver not attached (no process is attached to "
+		     "the slot of the engine)");
+	assert_int_equal(submit.failed_job, 1);
 	fake.handler = lost;
 	assert_error(npumem_run_submit(o->run, &submit, &error), -EIO,
 		     "cannot accept the submission: Input/output error (an earlier job of the run "
