@@ -109,6 +109,12 @@ check 'a limit of memory that has room for one packing' gives 0 '20001' '' \
 # shellcheck disable=SC2016
 check 'and for it and a search' gives 0 '1' '' \
 	sh -c '"$1" bench pack -j --memory 256MiB --work 20000000 many.csv | grep -c "\"ended_by\":\"work\""' sh "$ctl"
+echo 'id,lower,upper,size' >none.csv
+check 'no buffers need no bytes' gives 0 'none.csv: 0 buffers, lower bound 0, top 0, optimal, T s, work 1' '' \
+	"$ctl" bench pack none.csv
+check 'and in JSON, with offsets of none' gives 0 '{"files":[{"name":"none.csv","n":0,"lower_bound":0,"top":0,'\
+'"status":"optimal","ended_by":null,"seconds":T,"work":1}]}' '' "$ctl" bench pack -j -o none.out none.csv
+check 'which are a header' gives 0 'id,lower,upper,size,offset' '' cat none.out
 check 'memory of no bytes' gives 2 '' "npumemctl bench pack: --memory: '0' is not a number of bytes; give one like 1572864 or 1.5MiB
 $usage" "$ctl" bench pack --memory 0 five.csv
 check 'a limit before any packing' gives 4 \

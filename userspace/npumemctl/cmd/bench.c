@@ -123,10 +123,10 @@ static const char *ended_by(const struct arguments *args, const struct npuplan_p
 				 result->work, args->limits.work);
 }
 
-/* Whether there are addresses to show, check and write: a file may have no buffers at all. */
-static bool is_packed(uint32_t count, const struct npuplan_pack_result *result)
+/* Whether there is a packing to show, check and write; one of no buffers is one. */
+static bool is_packed(const struct npuplan_pack_result *result)
 {
-	return count && result->top != UINT64_MAX;
+	return result->top != UINT64_MAX;
 }
 
 static void print(const struct arguments *args, const char *path, uint32_t count,
@@ -135,9 +135,9 @@ static void print(const struct arguments *args, const char *path, uint32_t count
 	FILE *out = args->output && !strcmp(args->output, "-") ? stderr : stdout;
 
 	fprintf(out, "%s: %u buffers, lower bound %" PRIu64, path, count, result->lower_bound);
-	if (is_packed(count, result))
+	if (is_packed(result))
 		fprintf(out, ", top %" PRIu64, result->top);
-	if (is_packed(count, result) && result->lower_bound)
+	if (is_packed(result) && result->lower_bound)
 		fprintf(out, " (%.4f)", (double)result->top / (double)result->lower_bound);
 	fprintf(out, ", %s, %.6f s, work %" PRIu64, npuplan_status_name(result->status),
 		result->seconds, result->work);
@@ -155,8 +155,8 @@ static json_t *result_json(const struct arguments *args, const char *path, uint3
 	if (!object)
 		return NULL;
 	json_object_set_new(object, "top",
-			    is_packed(count, result) ? json_integer((json_int_t)result->top) :
-						       json_null());
+			    is_packed(result) ? json_integer((json_int_t)result->top) :
+						json_null());
 	json_object_set_new(object, "status", json_string(npuplan_status_name(result->status)));
 	json_object_set_new(object, "ended_by", ended ? json_string(ended) : json_null());
 	json_object_set_new(object, "seconds", json_real(result->seconds));
@@ -218,9 +218,9 @@ static int pack_file(const struct arguments *args, const char *path, json_t *res
 		failure(path, "%s", error.text);
 		goto out;
 	}
-	if (is_packed(csv.count, &result))
+	if (is_packed(&result))
 		ok = check(path, &problem, offsets, &result);
-	if (ok && is_packed(csv.count, &result) && args->output)
+	if (ok && is_packed(&result) && args->output)
 		ok = write_offsets(args->output, &csv, offsets);
 	if (results)
 		json_array_append_new(results, result_json(args, path, csv.count, &result));
