@@ -40,14 +40,6 @@ int log_level_parse(const char *name, int *level)
 	return -EINVAL;
 }
 
-const char *log_level_name(int level)
-{
-	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
-		if (levels[i].level == level)
-			return levels[i].name;
-	return "unknown";
-}
-
 void log_setup(bool to_stderr, int level)
 {
 	sink.level = level;

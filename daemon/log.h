@@ -36,7 +36,6 @@ void log_set_level(int level);
 
 /** log_level_parse() - level of "error", "warning", "notice", "info" or "debug"; else -EINVAL */
 int log_level_parse(const char *name, int *level);
-const char *log_level_name(int level);
 
 /* Log a message. @fields is NULL if it is about no request. */
 __attribute__((format(printf, 3, 4))) void log_request(int level, const struct log_fields *fields,
