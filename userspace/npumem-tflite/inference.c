@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inference.h"
+
+int work_init(struct work *work, const char *const *paths, size_t path_count, enum pixels pixels,
+	      const char **where, struct why *why)
+{
+	const struct tflite *t = work->ours->tflite;
+	int32_t count = t->TfLiteInterpreterGetInputTensorCount(work->ours->interpreter);
+	int err = 0;
+
+	work->input_count = count > 0 ? (size_t)count : 0;
+	if (path_count > work->input_count)
+		return refuse(why, -EINVAL, "%zu inputs were given, and the model takes %zu",
+			      path_count, work->input_count);
+	work->inputs = calloc(work->input_count + 1, sizeof(*work->inputs));
+	if (!work->inputs)
+		return refuse(why, -ENOMEM, "no memory for inputs");
+	for (size_t i = 0; !err && i < work->input_count; i++) {
+		struct TfLiteTensor *tensor =
+			t->TfLiteInterpreterGetInputTensor(work->ours->interpreter, (int32_t)i);
+
+		work->inputs[i].shape = session_shape(t, tensor);
+		*where = i < path_count ? paths[i] : *where;
+		err = input_read(&work->inputs[i], i < path_count ? paths[i] : NULL, pixels, why);
+	}
+	return err;
+}
+
+static void free_outputs(struct output *outputs, size_t count)
+{
+	for (size_t i = 0; outputs && i < count; i++)
+		free(outputs[i].data);
+	free(outputs);
+}
+
+void work_fini(struct work *work)
+{
+	for (size_t i = 0; work->inputs && i < work->input_count; i++)
+		input_fini(&work->inputs[i]);
+	free(work->inputs);
+	free_outputs(work->outputs, work->output_count);
+	work->inputs = NULL;
+	work->outputs = NULL;
+}
+
+static int give_inputs(const struct work *work, const struct session *session, struct why *why)
+{
+	const struct tflite *t = session->tflite;
+
+	for (size_t i = 0; i < work->input_count; i++) {
+		struct TfLiteTensor *tensor =
+			t->TfLiteInterpreterGetInputTensor(session->interpreter, (int32_t)i);
+
+		if (t->TfLiteTensorCopyFromBuffer(tensor, work->inputs[i].data,
+						  work->inputs[i].shape.bytes) != TFLITE_OK)
+			return refuse(why, -EIO, "input '%s' cannot be set",
+				      work->inputs[i].shape.name);
+	}
+	return 0;
+}
+
+/* Copies of all outputs; their sizes may be another after each inference. */
+static int take_outputs(const struct session *session, struct output **outputs, size_t *count,
+			struct why *why)
+{
+	const struct tflite *t = session->tflite;
+	int32_t wanted = t->TfLiteInterpreterGetOutputTensorCount(session->interpreter);
+	struct output *list = calloc((size_t)wanted + 1, sizeof(*list));
+
+	if (!list)
+		return refuse(why, -ENOMEM, "no memory for outputs");
+	*outputs = list;
+	*count = (size_t)wanted;
+	for (size_t i = 0; i < *count; i++) {
+		const struct TfLiteTensor *tensor =
+			t->TfLiteInterpreterGetOutputTensor(session->interpreter, (int32_t)i);
+
+		list[i].shape = session_shape(t, tensor);
+		list[i].data = malloc(list[i].shape.bytes + 1);
+		if (!list[i].data)
+			return refuse(why, -ENOMEM, "no memory for output '%s'",
+				      list[i].shape.name);
+		if (t->TfLiteTensorCopyToBuffer(tensor, list[i].data, list[i].shape.bytes) !=
+		    TFLITE_OK)
+			return refuse(why, -EIO, "output '%s' cannot be read", list[i].shape.name);
+	}
+	return 0;
+}
+
+/* The first byte in which an output differs; false: in none. */
+static bool differ(const struct output *ours, const struct output *plain, char *text, size_t size)
+{
+	const unsigned char *a = ours->data, *b = plain->data;
+	size_t i = 0;
+
+	if (ours->shape.bytes != plain->shape.bytes) {
+		snprintf(text, size, "has %zu bytes, and plain %zu", ours->shape.bytes,
+			 plain->shape.bytes);
+		return true;
+	}
+	while (i < ours->shape.bytes && a[i] == b[i])
+		i++;
+	if (i == ours->shape.bytes)
+		return false;
+	snprintf(text, size, "byte %zu of %zu is %u, and plain %u", i, ours->shape.bytes, a[i],
+		 b[i]);
+	return true;
+}
+
+static int compare(struct work *work, uint32_t run, struct why *why)
+{
+	struct output *plain = NULL;
+	size_t count = 0;
+	char text[100];
+	int err = take_outputs(work->plain, &plain, &count, why);
+
+	for (size_t i = 0; !err && !*work->difference && i < count; i++)
+		if (differ(&work->outputs[i], &plain[i], text, sizeof(text)))
+			snprintf(work->difference, sizeof(work->difference),
+				 "inference %u, seed %" PRIu64 ": output %zu '%s' differs: %s", run,
+				 work->seed + run, i, work->outputs[i].shape.name, text);
+	free_outputs(plain, count);
+	return err;
+}
+
+static int infer(struct work *work, uint32_t run, struct why *why)
+{
+	struct session *order[] = { work->ours, work->plain };
+	int err = 0;
+
+	if (run & 1) {
+		order[0] = work->plain;
+		order[1] = work->ours;
+	}
+	input_draw(work->inputs, work->input_count, work->seed + run);
+	for (size_t i = 0; !err && i < 2; i++) {
+		if (!order[i])
+			continue;
+		err = give_inputs(work, order[i], why);
+		if (!err)
+			err = session_invoke(order[i], why);
+	}
+	return err;
+}
+
+int work_do(struct work *work, struct why *why)
+{
+	int err = 0;
+
+	for (uint32_t run = 0; !err && run < work->runs && !*work->difference; run++) {
+		err = infer(work, run, why);
+		free_outputs(work->outputs, work->output_count);
+		work->outputs = NULL;
+		work->output_count = 0;
+		if (!err)
+			err = take_outputs(work->ours, &work->outputs, &work->output_count, why);
+		if (!err && work->plain)
+			err = compare(work, run, why);
+	}
+	return err;
+}

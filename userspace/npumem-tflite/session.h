@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An interpreter of a model: with a delegate, or the plain one, to which it is compared.
+ *
+ * TensorFlow Lite's builds give nodes that no delegate has claimed to XNNPACK, whose results differ
+ * from those of its own kernels. The plain interpreter is therefore given a delegate that claims
+ * nothing: after one that takes no dynamic tensors the graph is not changed any more, and XNNPACK
+ * is left out. Such a delegate also sees where TensorFlow Lite's own planner has put tensors.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shape.h"
+#include "tflite_api.h"
+#include "times.h"
+#include "why.h"
+
+/* struct observer - the delegate that claims nothing, and what it has seen */
+struct observer {
+	struct TfLiteDelegate delegate;
+	struct TfLiteContext *context;
+	uint32_t operators;
+};
+
+/*
+ * struct session - an interpreter, and how long it took
+ * @said: what TensorFlow Lite said first when something failed
+ * @prepare: nanoseconds that it took to make it, plans and all
+ */
+struct session {
+	const struct tflite *tflite;
+	struct TfLiteInterpreterOptions *options;
+	struct TfLiteInterpreter *interpreter;
+	struct observer observer;
+	char said[200];
+	int64_t prepare;
+	struct times times;
+};
+
+/*
+ * session_open() - make an interpreter; session_close() gives it back, whatever came of it
+ * @delegate: NULL: the plain one
+ *
+ * A session may not be moved. -EINVAL: TensorFlow Lite does not take the model, or the delegate;
+ * -ENOMEM.
+ */
+int session_open(struct session *session, const struct tflite *tflite,
+		 const struct TfLiteModel *model, uint32_t threads, struct TfLiteDelegate *delegate,
+		 struct why *why);
+void session_close(struct session *session);
+
+/* Run once, and add how long it took to @times, which has room for it. -EIO: it fails. */
+int session_invoke(struct session *session, struct why *why);
+
+/*
+ * struct arena - memory of tensors as TensorFlow Lite's own planner laid them out
+ * @bytes: from the first to the end of the last
+ * @sum: of all sizes
+ */
+struct arena {
+	uint64_t bytes;
+	uint64_t sum;
+};
+
+/* Of the plain interpreter. */
+struct arena session_arena(const struct session *session);
+
+/* What a tensor is. */
+struct shape session_shape(const struct tflite *tflite, const struct TfLiteTensor *tensor);
