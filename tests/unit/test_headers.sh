@@ -20,12 +20,12 @@ header() {
 	fi
 	echo "#include <$4>" >"use.$3"
 	check "$4 by $1, $2" "$1" -std="$2" -Wall -Wextra -pedantic -Werror -fsyntax-only \
-		-I"$top/userspace/libnpumem" -I"$top/userspace/libnpuplan" -I"$top/userspace/formats" -I"$top/uapi" \
+		-I"$top/userspace/libnpumem" -I"$top/userspace/libnpuplan" -I"$top/userspace/formats" -I"$top/userspace/runtimes/tflite" -I"$top/uapi" \
 		-isystem "$drm" "use.$3"
 }
 
 for name in npumem.h npumem_commands.h npumem_layout.h npumem_memory.h npumem_serve.h npuplan.h npuplan_base.h npuplan_graph.h \
-	npuplan_pack.h npuplan_plan.h npuplan_tiling.h npuimport.h npumem_drm.h npumem_graph.h npumem_plan.h npumem_netlink.h; do
+	npuplan_pack.h npuplan_plan.h npuplan_tiling.h npuimport.h npumem_tflite.h npumem_drm.h npumem_graph.h npumem_plan.h npumem_netlink.h; do
 	header gcc c11 c $name
 	for standard in c++11 c++20; do
 		header g++ $standard cc $name

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* A delegate, its partitions, and what the parts that make them share. */
+#pragma once
+
+#include "enforcer.h"
+#include "memory.h"
+#include "npumem_tflite.h"
+#include "tflite_abi.h"
+
+/* enum holding - whose memory a tensor of the model has */
+enum holding {
+	HOLDING_NOT = 0,     /* the runtime's, or of whoever else */
+	HOLDING_PLANNED = 1, /* a partition's arena */
+	HOLDING_KEPT = 2,    /* a partition's, beside its arena: what kernels compute only once */
+};
+
+/*
+ * struct op - a borrowed kernel
+ * @node: the runtime's node, copied, but for its temporaries: kernels free and replace these
+ * @prepare, @invoke: the kernel's; @prepare may be NULL
+ * @code: builtin code
+ * @index: number of the node in the model
+ * @step: of the graph; NPUMEM_NONE: no planned tensor is accessed
+ * @name: for messages
+ */
+struct op {
+	struct tfl_node node;
+	int (*prepare)(struct tfl_context *context, struct tfl_node *node);
+	int (*invoke)(struct tfl_context *context, struct tfl_node *node);
+	int32_t code;
+	int index;
+	uint32_t step;
+	char name[64];
+};
+
+/*
+ * struct planned - a tensor of the graph
+ * @index: of the tensor in the model
+ * @bytes: its size
+ * @kind: enum npumem_tensor_kind
+ * @was: enum tfl_allocation that it had
+ */
+struct planned {
+	int index;
+	uint64_t bytes;
+	uint32_t kind;
+	int was;
+};
+
+/* struct kept - a tensor that is filled in once; @memory, of @bytes, is aligned */
+struct kept {
+	int index;
+	uint64_t bytes;
+	void *memory;
+};
+
+struct delegate;
+
+/*
+ * struct partition - operators that run one after the other, in one plan
+ * @delegate: whose it is
+ * @next: of the delegate's partitions
+ * @ops: @op_count of them, in the runtime's order
+ * @outputs: tensors that others need after the partition; @output_count
+ * @planned: tensors of the graph, by their numbers there; @planned_count
+ * @number_of: per tensor of the model its number in the graph, or NPUMEM_NONE; @tensor_count
+ * @kept: @kept_count of them
+ * @op_of: per step of the graph, its operator
+ * @step_count: number of @op_of
+ * @memory: plan and arena; NULL: nothing is planned
+ * @variables: an operator has tensors that last from one inference to the next
+ */
+struct partition {
+	struct delegate *delegate;
+	struct partition *next;
+	struct op *ops;
+	uint32_t op_count;
+	int *outputs;
+	uint32_t output_count;
+	struct planned *planned;
+	uint32_t planned_count;
+	uint32_t *number_of;
+	size_t tensor_count;
+	struct kept *kept;
+	uint32_t kept_count;
+	uint32_t *op_of;
+	uint32_t step_count;
+	struct memory *memory;
+	bool variables;
+};
+
+/*
+ * struct delegate - what tflite_plugin_create_delegate() makes
+ * @tfl: what the runtime sees; the first field
+ * @options: as given
+ * @enforcer: NULL: claim nothing
+ * @context: of the graph that nodes were claimed of; only one has planned memory
+ * @partitions: list
+ * @produced: per tensor: an operator of the model writes it; @tensor_count
+ * @holder: per tensor, whose @holding it is
+ * @holding: enum holding, per tensor
+ * @capacity: tensors that the runtime's vector has room for, as far as it is known
+ * @operators: of the model
+ * @claimed: of them
+ * @destroyed: it goes with its last partition
+ */
+struct delegate {
+	struct tfl_delegate tfl;
+	struct options options;
+	struct enforcer *enforcer;
+	struct tfl_context *context;
+	struct partition *partitions;
+	bool *produced;
+	struct partition **holder;
+	uint8_t *holding;
+	size_t tensor_count;
+	size_t capacity;
+	uint32_t operators;
+	uint32_t claimed;
+	bool destroyed;
+};
+
+/* ------------------------------------------------------------------ delegate.c */
+
+/*
+ * delegate_new() - a delegate with an enforcer of its own
+ * @options: become the delegate's
+ * @enforcer: becomes the delegate's; NULL: it claims nothing
+ *
+ * NULL: out of memory; both are the caller's then.
+ */
+struct delegate *delegate_new(const struct options *options, struct enforcer *enforcer);
+/* Give it up, or leave it to the last of its partitions. */
+void delegate_free(struct delegate *delegate);
+/* Room for what is known of tensors that kernels have added. -ENOMEM. */
+int delegate_grow(struct delegate *delegate, size_t tensor_count);
+
+/* ------------------------------------------------------------------ headroom.c */
+
+/*
+ * See to it that a kernel may be prepared: that the tensors it adds move no others
+ *
+ * -EINVAL: the runtime's tensors do not grow as they are known to.
+ */
+int headroom_ensure(struct delegate *delegate, struct tfl_context *context, struct why *why);
+
+/* ----------------------------------------------------------------- partition.c */
+
+/* The registration of the node that stands for a partition. */
+struct tfl_registration_padded partition_registration(void);
+/* One inference: the positions of the plan in their order. TFL_OK or an error that was said. */
+int partition_invoke(struct tfl_context *context, struct partition *p);
+
+/* --------------------------------------------------------------------- claim.c */
+
+/*
+ * claim() - which nodes are to run in planned memory
+ * @plan: nodes of the model in the order in which they run
+ * @claimed: out: free() it
+ *
+ * What is left to the runtime a line says. -EINVAL: the structs are not those of a known version;
+ * -EPERM: option "strict", and a node is left; -ENOMEM.
+ */
+int claim(struct delegate *delegate, struct tfl_context *context, const struct tfl_ints *plan,
+	  struct tfl_ints **claimed, struct why *why);
+
+/* --------------------------------------------------------------------- graph.c */
+
+/*
+ * graph_build() - the graph of a partition whose kernels are prepared
+ * @blob: out: free() it; NULL: there is nothing to plan
+ *
+ * Sets @planned, @number_of, @op_of, and the operators' steps. -EOPNOTSUPP: a tensor has become
+ * one whose size is known only when it runs.
+ */
+int graph_build(struct partition *p, struct tfl_context *context, void **blob, size_t *size,
+		struct why *why);

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#include "enforcer.h"
+
+#include <errno.h>
+
+int enforcer_open(const struct options *options, struct enforcer **out, struct why *why)
+{
+	int err;
+
+	*out = NULL;
+	if (options->none)
+		return process_open(options, out, why);
+	err = device_open(options, out, why);
+	if (err != -ENOENT && err != -ENOTCONN)
+		return err;
+	switch (options->fallback) {
+	case FALLBACK_ERROR:
+		return err;
+	case FALLBACK_ASIDE:
+		say("%s: nothing is claimed", why->text);
+		return 0;
+	case FALLBACK_PROCESS:
+		break;
+	}
+	say("%s: planned and enforced in this process", why->text);
+	return process_open(options, out, why);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who plans a graph, has the memory for it, and is asked before each step: the driver, or the
+ * driver's verifier in this process. Both take the same blobs, and refuse with a sentence that
+ * names step, tensor and bytes.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "options.h"
+#include "why.h"
+
+/* Units of work that a search may spend: a program waits for it, a few tenths of a second. */
+#define PLAN_WORK 2000000
+
+struct enforcer;
+struct session;
+
+/*
+ * struct blobs - a graph, and a plan of it
+ * @graph, @graph_size: graph blob
+ * @plan, @plan_size: plan blob; NULL: none yet
+ */
+struct blobs {
+	void *graph;
+	size_t graph_size;
+	void *plan;
+	size_t plan_size;
+};
+
+/*
+ * struct enforcer_ops - what a kind of enforcer does
+ * @name: for people
+ * @enforced_by: enum npumem_tflite_enforcer
+ * @plan: have @blobs->plan made; free() it
+ * @start: have the plan verified, and take memory for it. @arena: out: where it is mapped
+ * @begin: another inference begins: from the first step on, the model's inputs are valid
+ * @step: the step at a position of the plan's schedule is about to run
+ * @stop: give up a session and its memory
+ * @free: give up the enforcer
+ */
+struct enforcer_ops {
+	const char *name;
+	uint32_t enforced_by;
+	int (*plan)(struct enforcer *enforcer, struct blobs *blobs, struct why *why);
+	int (*start)(struct enforcer *enforcer, const struct blobs *blobs, struct session **session,
+		     uint8_t **arena, struct why *why);
+	int (*begin)(struct session *session, struct why *why);
+	int (*step)(struct session *session, uint32_t position, struct why *why);
+	void (*stop)(struct session *session);
+	void (*free)(struct enforcer *enforcer);
+};
+
+/*
+ * struct enforcer - what all of them have; theirs begin with it
+ * @ops: see above
+ * @options: the delegate's
+ */
+struct enforcer {
+	const struct enforcer_ops *ops;
+	const struct options *options;
+};
+
+/* Plan and enforce in this process. -ENOMEM. */
+int process_open(const struct options *options, struct enforcer **out, struct why *why);
+/* Have a graph planned in this process, as @options want; used where only the daemon is missing. */
+int process_plan(const struct options *options, struct blobs *blobs, struct why *why);
+
+/*
+ * device_open() - plan by the daemon and enforce by the driver
+ *
+ * -ENOENT: there is no device, or none that this process may open; -ENOTCONN: it is there, but
+ * no daemon is, and @options->fallback is not to plan in this process. Others are errors.
+ */
+int device_open(const struct options *options, struct enforcer **out, struct why *why);
+
+/*
+ * enforcer_open() - the one that the options want
+ *
+ * 0 and NULL in @out: to step aside, of which a line says why. Errors are to be reported.
+ */
+int enforcer_open(const struct options *options, struct enforcer **out, struct why *why);

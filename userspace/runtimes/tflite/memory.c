@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include "memory.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../monotonic/monotonic.h"
+#include "cache.h"
+#include "npumem_layout.h"
+
+void memory_free(struct memory *memory)
+{
+	if (!memory)
+		return;
+	if (memory->session)
+		memory->enforcer->ops->stop(memory->session);
+	free(memory->blobs.graph);
+	free(memory->blobs.plan);
+	free(memory->steps);
+	free(memory->offsets);
+	free(memory);
+}
+
+/* A kernel has one pointer for a tensor, so the tensor has one range, all its life. */
+static int find_tensor(struct memory *m, const struct npumem_placement *placement, struct why *why)
+{
+	const uint32_t t = placement->tensor;
+	uint64_t bytes = placement->region.length;
+
+	for (int d = 0; d < NPUMEM_REGION_DIMS; d++)
+		bytes *= placement->region.count[d];
+	if (t >= m->tensor_count)
+		return why_fail(why, -EOPNOTSUPP,
+				"the plan has a tensor %" PRIu32 " that the graph has not", t);
+	if (bytes != placement->region.length || placement->region.offset)
+		return why_fail(why, -EOPNOTSUPP,
+				"the plan has tensor %" PRIu32 " in pieces, which no borrowed "
+				"kernel can take (option \"planner\")",
+				t);
+	if (m->offsets[t] != UINT64_MAX && m->offsets[t] != placement->offset)
+		return why_fail(why, -EOPNOTSUPP,
+				"the plan moves tensor %" PRIu32 ", which no borrowed kernel can "
+				"take (option \"planner\")",
+				t);
+	m->offsets[t] = placement->offset;
+	return 0;
+}
+
+static int find_tensors(struct memory *m, const struct npumem_layout *layout, struct why *why)
+{
+	uint32_t count = npumem_layout_count(layout, NPUMEM_PLAN_SECTION_PLACEMENTS);
+	struct npumem_placement placement;
+	struct npumem_error error = { 0 };
+	int err = 0;
+
+	for (uint32_t t = 0; t < m->tensor_count; t++)
+		m->offsets[t] = UINT64_MAX;
+	for (uint32_t i = 0; i < count && !err; i++) {
+		err = npumem_layout_placement(layout, i, &placement, &error);
+		if (err)
+			return why_fail(why, err, "%s", error.text);
+		err = find_tensor(m, &placement, why);
+	}
+	for (uint32_t t = 0; t < m->tensor_count && !err; t++)
+		if (m->offsets[t] == UINT64_MAX)
+			err = why_fail(why, -EOPNOTSUPP,
+				       "the plan has no place for tensor %" PRIu32, t);
+	return err;
+}
+
+static int find_steps(struct memory *m, const struct npumem_layout *layout, struct why *why)
+{
+	struct npumem_position position;
+	struct npumem_error error = { 0 };
+
+	for (uint32_t i = 0; i < m->step_count; i++) {
+		int err = npumem_layout_position(layout, i, &position, &error);
+
+		if (err)
+			return why_fail(why, err, "%s", error.text);
+		if (position.kind != NPUMEM_POSITION_STEP)
+			return why_fail(why, -EOPNOTSUPP,
+					"the plan moves tensors to host memory, which engine "
+					"\"borrow\" does not (options \"planner\", \"budget\")");
+		m->steps[i] = position.index;
+	}
+	return 0;
+}
+
+static int read_layout(struct memory *m, struct why *why)
+{
+	struct npumem_error error = { 0 };
+	struct npumem_layout *layout;
+	int err;
+
+	err = npumem_layout_new(m->blobs.graph, m->blobs.graph_size, m->blobs.plan,
+				m->blobs.plan_size, &layout, &error);
+	if (err)
+		return why_fail(why, err, "%s", error.text);
+	free(m->steps);
+	free(m->offsets);
+	m->step_count = npumem_layout_count(layout, NPUMEM_PLAN_SECTION_SCHEDULE);
+	m->steps = calloc(m->step_count + (size_t)1, sizeof(*m->steps));
+	m->offsets = calloc(m->tensor_count + (size_t)1, sizeof(*m->offsets));
+	if (!m->steps || !m->offsets)
+		err = why_fail(why, -ENOMEM, "out of memory");
+	if (!err)
+		err = find_steps(m, layout, why);
+	if (!err)
+		err = find_tensors(m, layout, why);
+	if (!err)
+		err = npumem_layout_record(layout, NPUMEM_PLAN_SECTION_INFO, 0, &m->info,
+					   sizeof(m->info), &error);
+	npumem_layout_free(layout);
+	return err;
+}
+
+/* Verified first: the layout believes what it reads. */
+static int take_plan(struct memory *m, struct why *why)
+{
+	int err = m->enforcer->ops->start(m->enforcer, &m->blobs, &m->session, &m->arena, why);
+
+	if (err)
+		return err;
+	err = read_layout(m, why);
+	if (err) {
+		m->enforcer->ops->stop(m->session);
+		m->session = NULL;
+	}
+	return err;
+}
+
+/* -ENOENT: there is none, or none that is right, of which a line says why. */
+static int take_cached(struct memory *m)
+{
+	const struct options *options = m->enforcer->options;
+	struct why why;
+
+	if (!options->cache)
+		return -ENOENT;
+	if (cache_read(options, &m->blobs, &why))
+		return -ENOENT;
+	if (take_plan(m, &why)) {
+		say("the cached plan is no good, so it is made anew: %s", why.text);
+		free(m->blobs.plan);
+		m->blobs.plan = NULL;
+		return -ENOENT;
+	}
+	m->cached = true;
+	return 0;
+}
+
+static int make_plan(struct memory *m, struct why *why)
+{
+	const struct options *options = m->enforcer->options;
+	struct why unsaved;
+	int err = m->enforcer->ops->plan(m->enforcer, &m->blobs, why);
+
+	if (!err)
+		err = take_plan(m, why);
+	if (!err && options->cache && cache_write(options, &m->blobs, &unsaved))
+		say("the plan is not cached: %s", unsaved.text);
+	return err;
+}
+
+int memory_new(struct enforcer *enforcer, void *graph, size_t graph_size, uint32_t tensor_count,
+	       struct memory **out, struct why *why)
+{
+	struct memory *m = calloc(1, sizeof(*m));
+	int64_t before = monotonic_ns();
+	int err;
+
+	if (!m) {
+		free(graph);
+		return why_fail(why, -ENOMEM, "out of memory");
+	}
+	m->enforcer = enforcer;
+	m->blobs.graph = graph;
+	m->blobs.graph_size = graph_size;
+	m->tensor_count = tensor_count;
+	err = take_cached(m);
+	if (err)
+		err = make_plan(m, why);
+	if (err) {
+		memory_free(m);
+		return err;
+	}
+	m->plan_ns = (uint64_t)(monotonic_ns() - before);
+	*out = m;
+	return 0;
+}

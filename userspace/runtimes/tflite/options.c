@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npuplan.h"
+#include "size.h"
+
+/*
+ * struct option - one key
+ * @key: as programs write it
+ * @values: what it may be, for the message
+ * @read: -EINVAL if the value is none of these
+ */
+struct option {
+	const char *key;
+	const char *values;
+	int (*read)(struct options *options, const char *value);
+};
+
+static int copy(char **to, const char *value)
+{
+	if (!value[0])
+		return -EINVAL;
+	*to = strdup(value);
+	return *to ? 0 : -ENOMEM;
+}
+
+/* The number of a word in a list that ends with NULL, or -EINVAL. */
+static int word(const char *value, const char *const *words)
+{
+	for (int i = 0; words[i]; i++)
+		if (strcmp(value, words[i]) == 0)
+			return i;
+	return -EINVAL;
+}
+
+static int read_device(struct options *options, const char *value)
+{
+	options->none = strcmp(value, "none") == 0;
+	if (options->none || strcmp(value, "auto") == 0)
+		return 0;
+	return copy(&options->device, value);
+}
+
+static int read_fallback(struct options *options, const char *value)
+{
+	static const char *const words[] = { "process", "aside", "error", NULL };
+	int i = word(value, words);
+
+	if (i >= 0)
+		options->fallback = (enum fallback)i;
+	return i < 0 ? i : 0;
+}
+
+static int read_planner(struct options *options, const char *value)
+{
+	const char *name;
+
+	for (unsigned int i = 0; (name = npuplan_planner_name(i)); i++)
+		if (strcmp(name, value) == 0)
+			return copy(&options->planner, value);
+	return -EINVAL;
+}
+
+static int read_budget(struct options *options, const char *value)
+{
+	return npusize_parse(value, &options->budget) ? -EINVAL : 0;
+}
+
+static int read_cache(struct options *options, const char *value)
+{
+	return copy(&options->cache, value);
+}
+
+static int read_engine(struct options *options, const char *value)
+{
+	return strcmp(value, "borrow") == 0 ? 0 : -EINVAL;
+}
+
+static int read_inputs(struct options *options, const char *value)
+{
+	static const char *const words[] = { "keep", "reuse", NULL };
+	int i = word(value, words);
+
+	options->reuse_inputs = i == 1;
+	return i < 0 ? i : 0;
+}
+
+static int read_strict(struct options *options, const char *value)
+{
+	static const char *const words[] = { "0", "1", NULL };
+	int i = word(value, words);
+
+	options->strict = i == 1;
+	return i < 0 ? i : 0;
+}
+
+static int read_verbose(struct options *options, const char *value)
+{
+	static const char *const words[] = { "0", "1", "2", NULL };
+	int i = word(value, words);
+
+	if (i >= 0)
+		options->verbose = (unsigned int)i;
+	return i < 0 ? i : 0;
+}
+
+static const struct option all[] = {
+	{ "budget", "a number of bytes, as 64KiB", read_budget },
+	{ "cache", "a folder", read_cache },
+	{ "device", "\"auto\", \"none\", or a path", read_device },
+	{ "engine", "\"borrow\"", read_engine },
+	{ "fallback", "\"process\", \"aside\" or \"error\"", read_fallback },
+	{ "inputs", "\"keep\" or \"reuse\"", read_inputs },
+	{ "planner", "a planner of \"npumemctl plan --list-planners\"", read_planner },
+	{ "strict", "0 or 1", read_strict },
+	{ "verbose", "0, 1 or 2", read_verbose },
+};
+
+static const struct option *find(const char *key)
+{
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (strcmp(all[i].key, key) == 0)
+			return &all[i];
+	return NULL;
+}
+
+static int read_one(struct options *options, char **keys, char **values, size_t i, struct why *why)
+{
+	const struct option *option;
+	int err;
+
+	if (!keys[i] || !values[i])
+		return why_fail(why, -EINVAL, "option %zu has no key or no value", i);
+	option = find(keys[i]);
+	if (!option)
+		return why_fail(why, -EINVAL, "there is no option \"%s\"", keys[i]);
+	for (size_t j = 0; j < i; j++)
+		if (strcmp(keys[j], keys[i]) == 0)
+			return why_fail(why, -EINVAL, "option \"%s\" is there twice", keys[i]);
+	err = option->read(options, values[i]);
+	if (err == -EINVAL)
+		return why_fail(why, err, "option \"%s\" is \"%s\", which is not %s", keys[i],
+				values[i], option->values);
+	return err ? why_fail(why, err, "out of memory") : 0;
+}
+
+int options_read(struct options *options, char **keys, char **values, size_t count, struct why *why)
+{
+	int err = 0;
+
+	memset(options, 0, sizeof(*options));
+	if (count && (!keys || !values))
+		return why_fail(why, -EINVAL, "there are options, but no keys or no values");
+	for (size_t i = 0; i < count && !err; i++)
+		err = read_one(options, keys, values, i, why);
+	return err;
+}
+
+void options_fini(struct options *options)
+{
+	free(options->device);
+	free(options->planner);
+	free(options->cache);
+	memset(options, 0, sizeof(*options));
+}

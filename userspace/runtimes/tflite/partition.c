@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The runtime's node that stands for a partition: it prepares and invokes the borrowed kernels, one
+ * after the other, in memory that was planned, and asks before each.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "delegate.h"
+#include "npumem.h"
+#include "operators.h"
+
+/* Say it where the program looks for the runtime's own errors. */
+static int report(struct tfl_context *context, const struct why *why)
+{
+	context->report_error(context, "npumem: %s", why->text);
+	return TFL_DELEGATE_ERROR;
+}
+
+/* ------------------------------------------------------------ init and free */
+
+static struct tfl_ints *copy_ints(const struct tfl_ints *list)
+{
+	size_t size = list ? (size_t)list->size : 0;
+	struct tfl_ints *copy = malloc(sizeof(*copy) + size * sizeof(int));
+
+	if (!copy)
+		return NULL;
+	copy->size = (int)size;
+	for (size_t i = 0; i < size; i++)
+		copy->data[i] = list->data[i];
+	return copy;
+}
+
+/* The runtime's vector of nodes moves, so what it points to is copied while it may be asked. */
+static int borrow(struct tfl_context *context, struct op *op, int index, struct why *why)
+{
+	struct tfl_registration *registration = NULL;
+	struct tfl_node *node = NULL;
+
+	if (context->get_node_and_registration(context, index, &node, &registration) != TFL_OK)
+		return why_fail(why, -EINVAL, "the runtime does not give node %d", index);
+	op->node = *node;
+	op->node.temporaries = copy_ints(node->temporaries);
+	op->prepare = registration->prepare;
+	op->invoke = registration->invoke;
+	op->code = registration->builtin_code;
+	op->index = index;
+	snprintf(op->name, sizeof(op->name), "%s, node %d", operator_name(op->code), index);
+	return op->node.temporaries ? 0 : why_fail(why, -ENOMEM, "out of memory");
+}
+
+static void unlink_partition(struct partition *p)
+{
+	struct partition **at = &p->delegate->partitions;
+
+	while (*at && *at != p)
+		at = &(*at)->next;
+	if (*at)
+		*at = p->next;
+}
+
+/* Tensors go back to the runtime, which gives them memory when it allocates again. */
+static void give_back(struct tfl_context *context, struct partition *p)
+{
+	struct delegate *d = p->delegate;
+
+	for (size_t i = 0; i < d->tensor_count && i < context->tensors_size; i++) {
+		struct tfl_tensor *t = &context->tensors[i];
+
+		if (d->holder[i] != p)
+			continue;
+		if (t->allocation_type == TFL_CUSTOM) {
+			t->allocation_type = d->holding[i] == HOLDING_KEPT ? TFL_ARENA_PERSISTENT :
+									     TFL_ARENA;
+			t->data.raw = NULL;
+		}
+		d->holder[i] = NULL;
+		d->holding[i] = HOLDING_NOT;
+	}
+}
+
+static void free_partition(struct tfl_context *context, void *data)
+{
+	struct partition *p = data;
+	struct delegate *d;
+
+	if (!p)
+		return;
+	d = p->delegate;
+	give_back(context, p);
+	unlink_partition(p);
+	memory_free(p->memory);
+	for (uint32_t i = 0; i < p->op_count; i++)
+		free(p->ops[i].node.temporaries);
+	for (uint32_t i = 0; i < p->kept_count; i++)
+		free(p->kept[i].memory);
+	free(p->kept);
+	free(p->ops);
+	free(p->outputs);
+	free(p->planned);
+	free(p->number_of);
+	free(p->op_of);
+	free(p);
+	if (d->destroyed && !d->partitions)
+		delegate_free(d);
+}
+
+static int copy_outputs(struct partition *p, const struct tfl_ints *outputs)
+{
+	p->outputs = calloc((size_t)outputs->size + 1, sizeof(*p->outputs));
+	if (!p->outputs)
+		return -ENOMEM;
+	p->output_count = (uint32_t)outputs->size;
+	for (int i = 0; i < outputs->size; i++)
+		p->outputs[i] = outputs->data[i];
+	return 0;
+}
+
+static void *init(struct tfl_context *context, const char *buffer, size_t size)
+{
+	const struct tfl_delegate_params *params = (const void *)buffer;
+	struct partition *p = calloc(1, sizeof(*p));
+	struct why why = { .text = "out of memory" };
+	int err = p ? 0 : -ENOMEM;
+
+	if (!err) {
+		p->delegate = (struct delegate *)params->delegate;
+		p->next = p->delegate->partitions;
+		p->delegate->partitions = p;
+		p->ops = calloc((size_t)params->nodes->size + 1, sizeof(*p->ops));
+		err = p->ops ? copy_outputs(p, params->outputs) : -ENOMEM;
+	}
+	for (int i = 0; !err && i < params->nodes->size; i++) {
+		p->op_count++;
+		err = borrow(context, &p->ops[i], params->nodes->data[i], &why);
+	}
+	if (err) {
+		report(context, &why);
+		free_partition(context, p);
+		return NULL;
+	}
+	return p;
+}
+
+/* -------------------------------------------------------------------- memory */
+
+static void hold(struct delegate *d, struct tfl_tensor *t, int index, struct partition *p,
+		 enum holding holding, void *memory, uint64_t bytes)
+{
+	t->allocation_type = TFL_CUSTOM;
+	t->data.raw = memory;
+	t->bytes = bytes;
+	d->holder[index] = p;
+	d->holding[index] = (uint8_t)holding;
+}
+
+/*
+ * Give each tensor its address. The runtime may take it away between two inferences: 2.14 clears
+ * temporaries that no node has.
+ */
+static void bind(struct tfl_context *context, struct partition *p)
+{
+	struct delegate *d = p->delegate;
+
+	for (uint32_t i = 0; i < p->planned_count; i++) {
+		const struct planned *planned = &p->planned[i];
+
+		hold(d, &context->tensors[planned->index], planned->index, p, HOLDING_PLANNED,
+		     p->memory->arena + p->memory->offsets[i], planned->bytes);
+	}
+	for (uint32_t i = 0; i < p->kept_count; i++)
+		hold(d, &context->tensors[p->kept[i].index], p->kept[i].index, p, HOLDING_KEPT,
+		     p->kept[i].memory, p->kept[i].bytes);
+}
+
+static uint64_t sum_of(const struct partition *p)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < p->planned_count; i++)
+		sum += p->planned[i].bytes;
+	return sum;
+}
+
+static void say_summary(const struct partition *p)
+{
+	const struct memory *m = p->memory;
+
+	say("%" PRIu32 " of %" PRIu32 " operators, arena %" PRIu64 " bytes, bound %" PRIu64
+	    ", tensors %" PRIu64 ", planner %.31s, %s in %" PRIu64 " us, enforced by %s",
+	    p->op_count, p->delegate->operators, (uint64_t)m->info.arena_size,
+	    (uint64_t)m->info.lower_bound, sum_of(p), m->info.planner,
+	    m->cached ? "from the cache" : "planned", m->plan_ns / 1000, m->enforcer->ops->name);
+}
+
+/* Variables tie operators together in the order that they have. */
+static int check_order(const struct partition *p, struct why *why)
+{
+	if (!p->variables)
+		return 0;
+	for (uint32_t i = 0; i < p->memory->step_count; i++)
+		if (p->memory->steps[i] != i)
+			return why_fail(why, -EOPNOTSUPP,
+					"the plan has another order, which variables do not allow "
+					"(option \"planner\")");
+	return 0;
+}
+
+static bool is_same(const struct memory *memory, const void *graph, size_t size)
+{
+	return memory && memory->blobs.graph_size == size &&
+	       memcmp(memory->blobs.graph, graph, size) == 0;
+}
+
+static int plan_memory(struct tfl_context *context, struct partition *p, struct why *why)
+{
+	struct delegate *d = p->delegate;
+	size_t size = 0;
+	void *graph;
+	int err;
+
+	err = graph_build(p, context, &graph, &size, why);
+	if (err)
+		return err;
+	if (graph && is_same(p->memory, graph, size)) {
+		free(graph);
+		return 0;
+	}
+	memory_free(p->memory);
+	p->memory = NULL;
+	if (!graph)
+		return 0;
+	err = memory_new(d->enforcer, graph, size, p->planned_count, &p->memory, why);
+	if (!err)
+		err = check_order(p, why);
+	if (!err && d->options.verbose)
+		say_summary(p);
+	return err;
+}
+
+/* The tensors that another graph had, and this one has not, are the runtime's again. */
+static int prepare(struct tfl_context *context, struct tfl_node *node)
+{
+	struct partition *p = node->user_data;
+	struct why why;
+	int err = 0;
+
+	if (!p)
+		return TFL_DELEGATE_ERROR;
+	for (uint32_t i = 0; i < p->op_count; i++) {
+		struct op *op = &p->ops[i];
+		int status;
+
+		if (headroom_ensure(p->delegate, context, &why))
+			return report(context, &why);
+		status = op->prepare ? op->prepare(context, &op->node) : TFL_OK;
+		if (status != TFL_OK)
+			return status;
+	}
+	if (delegate_grow(p->delegate, context->tensors_size))
+		err = why_fail(&why, -ENOMEM, "out of memory");
+	if (!err)
+		err = plan_memory(context, p, &why);
+	if (err)
+		return report(context, &why);
+	bind(context, p);
+	return TFL_OK;
+}
+
+/* -------------------------------------------------------------------- invoke */
+
+static int run_op(struct tfl_context *context, struct op *op, struct why *why, int *status)
+{
+	*status = op->invoke(context, &op->node);
+	return *status == TFL_OK ? 0 : why_fail(why, -EIO, "%s has failed", op->name);
+}
+
+static int run_step(struct tfl_context *context, struct partition *p, uint32_t position,
+		    struct why *why, int *status)
+{
+	struct memory *m = p->memory;
+	uint32_t step = m->steps[position];
+	int err;
+
+	if (step >= p->step_count)
+		return why_fail(why, -EINVAL, "the plan has a step %" PRIu32 ", the graph has not",
+				step);
+	err = m->enforcer->ops->step(m->session, position, why);
+	return err ? err : run_op(context, &p->ops[p->op_of[step]], why, status);
+}
+
+int partition_invoke(struct tfl_context *context, struct partition *p)
+{
+	int status = TFL_DELEGATE_ERROR, err = 0;
+	struct why why;
+
+	bind(context, p);
+	/* What accesses nothing that is planned needs nothing of it either. */
+	for (uint32_t i = 0; i < p->op_count && !err; i++)
+		if (p->ops[i].step == NPUMEM_NONE)
+			err = run_op(context, &p->ops[i], &why, &status);
+	if (!err && p->memory)
+		err = p->memory->enforcer->ops->begin(p->memory->session, &why);
+	for (uint32_t i = 0; !err && p->memory && i < p->memory->step_count; i++)
+		err = run_step(context, p, i, &why, &status);
+	if (!err)
+		return TFL_OK;
+	report(context, &why);
+	return status == TFL_OK ? TFL_DELEGATE_ERROR : status;
+}
+
+static int invoke(struct tfl_context *context, struct tfl_node *node)
+{
+	return partition_invoke(context, node->user_data);
+}
+
+struct tfl_registration_padded partition_registration(void)
+{
+	struct tfl_registration_padded registration;
+
+	memset(&registration, 0, sizeof(registration));
+	registration.known.init = init;
+	registration.known.free = free_partition;
+	registration.known.prepare = prepare;
+	registration.known.invoke = invoke;
+	registration.known.builtin_code = TFL_OP_DELEGATE;
+	registration.known.custom_name = "npumem";
+	registration.known.version = 1;
+	return registration;
+}
