@@ -10,7 +10,7 @@ MESON_FLAGS ?=
 
 export NPUMEM_BUILD := $(abspath $(BUILD))
 
-.PHONY: all check demo bench install module module-all guest format clean \
+.PHONY: all check demo inference bench install module module-all guest format clean \
 	help deps
 .DEFAULT_GOAL := all
 
@@ -18,7 +18,8 @@ export NPUMEM_BUILD := $(abspath $(BUILD))
 all: $(USER_BUILD)/build.ninja
 	@ninja -C $(USER_BUILD)
 	@mkdir -p $(BUILD)/bin
-	@for p in userspace/npumemctl/npumemctl userspace/npumem-engine/npumem-engine daemon/npumemd; do \
+	@for p in userspace/npumemctl/npumemctl userspace/npumem-engine/npumem-engine \
+		userspace/npumem-tflite/npumem-tflite daemon/npumemd; do \
 		[ ! -x $(USER_BUILD)/$$p ] || ln -sfn ../userspace/$$p $(BUILD)/bin/; \
 	done
 
@@ -36,6 +37,11 @@ check:
 demo:
 	@scripts/deps demo
 	@scripts/demo
+
+# All models of a folder, in the guest: make inference MODELS=DIR
+inference:
+	@scripts/deps demo
+	@scripts/inference $(MODELS)
 
 bench: all
 	@scripts/deps check
@@ -70,9 +76,10 @@ clean:
 	rm -rf $(BUILD)
 
 help:
-	@echo 'make               userspace: build/bin/npumemctl, npumemd, npumem-engine'
+	@echo 'make               userspace: build/bin/npumemctl, npumemd, npumem-engine, npumem-tflite'
 	@echo 'make check         all tests; LANES="unit e2e" for some (scripts/check --list)'
 	@echo 'make demo          plan, verify and run a model in the guest'
+	@echo 'make inference     run models in TensorFlow Lite with planned memory; MODELS=DIR'
 	@echo 'make bench         measure planners and driver'
 	@echo 'make install       PREFIX=/usr/local DESTDIR='
 	@echo 'make module        npumem.ko for Debian 6.12 arm64; module-all: all kernels'

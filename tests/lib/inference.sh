@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+#
+# inference.sh - models in TensorFlow Lite by npumem-tflite, each inference compared with the plain
+# runtime, and a line of a table for each model; in any POSIX shell, on the host and in the guest.
+# Source check.sh first. INFERENCE is the program with its runtime, PLANNED what else it takes to
+# have the delegate, RUNS and SEED say which inferences there are.
+: "${INFERENCE:?}" "${PLANNED=}" "${RUNS:?}" "${SEED:?}"
+
+# How many models were run, and which of them have a larger arena than TensorFlow Lite gives them.
+INFERRED=0 LARGER=
+
+# value KEY N: the N-th value that the last run's JSON has for KEY; "-" if there is none. What
+# npumem has comes first, what the plain runtime has after it.
+value() {
+	found=$(grep -o "\"$1\": *\"\{0,1\}[^,\"}]*" inference.json | sed -n "$2{s/^[^:]*: *\"\{0,1\}//;p}")
+	echo "${found:--}"
+}
+
+ms() { value "$1" "$2" | awk '{ if ($1 == "-") print "-"; else printf "%.3f\n", $1 / 1e6 }'; }
+
+# All lines of the table are comments of the TAP.
+table_head() {
+	printf '# inferences of seeds %s to %s each; bytes, and median milliseconds\n' "$SEED" \
+		$((SEED + RUNS - 1))
+	printf '# %-38s %9s %8s %8s %8s %8s %5s %9s %9s\n' model operators arena TFLite\'s bound \
+		spilled equal time plain
+}
+table_line() { # NAME
+	printf '# %-38s %9s %8s %8s %8s %8s %5s %9s %9s\n' "$1" \
+		"$(value claimed 1)/$(value operators 1)" "$(value arena_bytes 1)" \
+		"$(value arena_bytes 2)" "$(value lower_bound 1)" "$(value spilled_bytes 1)" \
+		"$(value equal 1)" "$(ms median_ns 1)" "$(ms median_ns 2)"
+}
+
+# runs MODEL: the plain runtime does run it; some models are for other runtimes.
+runs() {
+	# shellcheck disable=SC2086 # words
+	$INFERENCE -d none -n 2 -s "$SEED" "$1" >plain.out 2>&1
+}
+
+# equal BY MODEL: all inferences equal the plain runtime's, operators were claimed, and BY, the
+# driver or this process, has enforced the plan.
+equal() {
+	rm -f inference.json
+	# shellcheck disable=SC2086 # words
+	$INFERENCE $PLANNED -j -c -n "$RUNS" -s "$SEED" "$2" >inference.json 2>inference.err || {
+		cat inference.err
+		grep -o '"difference": .*' inference.json
+		return 1
+	}
+	[ "$(value equal 1)" = true ] && [ "$(value runs 1)" = "$RUNS" ] &&
+		[ "$(value claimed 1)" -gt 0 ] && [ "$(value enforced_by 1)" = "$1" ] && return
+	cat inference.err inference.json
+	return 1
+}
+
+# infer BY MODEL: one test, and its line of the table.
+infer() {
+	model_name=${2##*/}
+	if ! runs "$2"; then
+		skipped "$model_name" 'plain TensorFlow Lite does not run it'
+		return
+	fi
+	INFERRED=$((INFERRED + 1))
+	check "$model_name: inferences equal plain ones, byte for byte" equal "$1" "$2"
+	[ -s inference.json ] || return 0
+	table_line "$model_name"
+	[ "$(value arena_bytes 1)" -le "$(value arena_bytes 2)" ] || LARGER="$LARGER $model_name"
+}
+
+# infer_folder BY FOLDER: all models of a folder.
+infer_folder() {
+	table_head
+	for model in "$2"/*.tflite; do
+		[ ! -e "$model" ] || infer "$1" "$model"
+	done
+}
+
+# inferred LEAST: at least so many models were run.
+inferred() {
+	echo "$INFERRED models were run"
+	[ "$INFERRED" -ge "$1" ]
+}
+
+# none_larger: no arena is larger than TensorFlow Lite's own.
+none_larger() {
+	echo "larger:$LARGER"
+	[ -z "$LARGER" ]
+}
