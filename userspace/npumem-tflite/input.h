@@ -27,8 +27,8 @@ struct input {
  * input_read() - take memory for an input, and its values from a file if @path is not NULL
  *
  * A file whose name ends in .png is a picture, one in .wav a sound, and any other one has the bytes
- * as they are. The errnos are those of file_read(), picture_fill() and sound_fill(); -EINVAL, too, if
- * there are more or fewer bytes than the input takes; -EOPNOTSUPP, too, if its size is not fixed.
+ * as they are. The errnos are those of file_read(), picture_fill() and sound_fill(); -EINVAL, too,
+ * if there are more or fewer bytes than the input takes; -EOPNOTSUPP, too, if it has no fixed size.
  */
 int input_read(struct input *input, const char *path, enum pixels pixels, struct why *why);
 void input_fini(struct input *input);

@@ -15,7 +15,7 @@
  * @samples: out: how many samples the file has; where the tensor takes more, silence follows, and
  *	where it takes less, its end is not heard
  *
- * A sample of -32768 to 32767 is itself where the tensor has 16-bit integers, and -1 to 1 (below it)
+ * A sample of -32768 to 32767 is itself where the tensor has 16-bit integers, and -1 to (below) 1
  * where it has floats or 8-bit integers, quantised as the model says.
  *
  * -EOPNOTSUPP: the tensor is none of a sound, or the file is of another kind; -EINVAL: no WAV file,
