@@ -148,6 +148,12 @@ int headroom_ensure(struct delegate *delegate, struct tfl_context *context, stru
 
 /* The registration of the node that stands for a partition. */
 struct tfl_registration_padded partition_registration(void);
+/*
+ * What stands at a position of the plan, if it may run now
+ * @status: out: what the kernel has returned
+ */
+int partition_step(struct tfl_context *context, struct partition *p, uint32_t position,
+		   struct why *why, int *status);
 /* One inference: the positions of the plan in their order. TFL_OK or an error that was said. */
 int partition_invoke(struct tfl_context *context, struct partition *p);
 

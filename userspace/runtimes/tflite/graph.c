@@ -232,38 +232,44 @@ static int add_list(struct build *b, struct op *op, const struct tfl_ints *list,
 	return err;
 }
 
-static int add_step(struct build *b, uint32_t number)
+static int fill_step(struct build *b, struct op *op, uint32_t number)
 {
 	struct partition *p = b->p;
-	struct op *op = &p->ops[number];
 	int64_t step;
 	int err;
 
-	op->step = NPUMEM_NONE;
-	b->access_count = 0;
-	b->accesses = calloc(1 + length(op->node.inputs) + length(op->node.outputs) +
-				     length(op->node.temporaries),
-			     sizeof(*b->accesses));
-	if (!b->accesses)
-		return why_fail(b->why, -ENOMEM, "out of memory");
 	err = add_list(b, op, op->node.inputs, false);
 	if (!err)
 		err = add_list(b, op, op->node.temporaries, true);
 	if (!err)
 		err = add_list(b, op, op->node.outputs, true);
+	if (err || !b->access_count)
+		return err;
 	allow_inplace(b, op);
-	if (!err && b->access_count) {
-		step = npumem_builder_add_step(b->builder, op->name, 0, (uint64_t)op->index,
-					       b->accesses, b->access_count, &b->error);
-		if (step < 0)
-			err = why_fail(b->why, (int)step, "%s", b->error.text);
-		else
-			op->step = p->step_count;
-	}
-	if (!err && b->access_count)
-		p->op_of[p->step_count++] = number;
-	free(b->accesses);
-	b->accesses = NULL;
+	step = npumem_builder_add_step(b->builder, op->name, 0, (uint64_t)op->index, b->accesses,
+				       b->access_count, &b->error);
+	if (step < 0)
+		return why_fail(b->why, (int)step, "%s", b->error.text);
+	op->step = p->step_count;
+	p->op_of[p->step_count++] = number;
+	return 0;
+}
+
+static int add_step(struct build *b, uint32_t number)
+{
+	struct op *op = &b->p->ops[number];
+	size_t count =
+		length(op->node.inputs) + length(op->node.outputs) + length(op->node.temporaries);
+	struct npumem_access *accesses = calloc(count + 1, sizeof(*accesses));
+	int err;
+
+	if (!accesses)
+		return why_fail(b->why, -ENOMEM, "out of memory");
+	op->step = NPUMEM_NONE;
+	b->accesses = accesses;
+	b->access_count = 0;
+	err = fill_step(b, op, number);
+	free(accesses);
 	return err;
 }
 

@@ -279,8 +279,8 @@ static int run_op(struct tfl_context *context, struct op *op, struct why *why, i
 	return *status == TFL_OK ? 0 : why_fail(why, -EIO, "%s has failed", op->name);
 }
 
-static int run_step(struct tfl_context *context, struct partition *p, uint32_t position,
-		    struct why *why, int *status)
+int partition_step(struct tfl_context *context, struct partition *p, uint32_t position,
+		   struct why *why, int *status)
 {
 	struct memory *m = p->memory;
 	uint32_t step = m->steps[position];
@@ -306,7 +306,7 @@ int partition_invoke(struct tfl_context *context, struct partition *p)
 	if (!err && p->memory)
 		err = p->memory->enforcer->ops->begin(p->memory->session, &why);
 	for (uint32_t i = 0; !err && p->memory && i < p->memory->step_count; i++)
-		err = run_step(context, p, i, &why, &status);
+		err = partition_step(context, p, i, &why, &status);
 	if (!err)
 		return TFL_OK;
 	report(context, &why);

@@ -1,0 +1,643 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Small graphs in a runtime that looks like TensorFlow Lite: what they compute with the delegate
+ * is what they compute without, and what must not happen is refused.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "delegate.h"
+#include "fake_runtime.h"
+#include "npuplan.h"
+#include "said.h"
+#include "unit.h"
+
+enum { ADD = 0, CONV = 3, RELU = 19, WHILE = 119 };
+
+/* struct net - a graph: how many tensors there are, and its nodes; others are made of these */
+struct net {
+	const char *name;
+	int bytes;
+	int tensor_count;
+	int variable, weight;
+	int outputs[3];
+	int op_count;
+	struct fake_op ops[8];
+};
+
+#define ONE(op, flags, in, out)	  { op, flags, { in, -2 }, { out, -2 } }
+#define TWO(op, flags, a, b, out) { op, flags, { a, b, -2 }, { out, -2 } }
+
+static const struct net chain = {
+	"chain", 256,
+	5,	 -1,
+	-1,	 { 4, -2 },
+	4,	 { ONE(CONV, 0, 0, 1), ONE(CONV, 0, 1, 2), ONE(CONV, 0, 2, 3), ONE(CONV, 0, 3, 4) }
+};
+static const struct net residual = {
+	"residual", 192,
+	5,	    -1,
+	2,	    { 4, -2 },
+	3,	    { TWO(CONV, 0, 0, 2, 1), ONE(CONV, FAKE_TEMPORARY, 1, 3), TWO(ADD, 0, 1, 3, 4) }
+};
+static const struct net inplace = {
+	"inplace", 320,	      4, -1,
+	-1,	   { 3, -2 }, 3, { ONE(CONV, 0, 0, 1), ONE(RELU, 0, 1, 2), ONE(CONV, 0, 2, 3) }
+};
+static const struct net temporaries = { "temporaries",
+					100,
+					4,
+					-1,
+					-1,
+					{ 3, -2 },
+					3,
+					{ ONE(CONV, FAKE_TEMPORARY, 0, 1),
+					  ONE(CONV, FAKE_TEMPORARY, 1, 2),
+					  ONE(CONV, FAKE_TEMPORARY, 2, 3) } };
+static const struct net split = { "split",
+				  128,
+				  7,
+				  -1,
+				  -1,
+				  { 6, 2, -2 },
+				  5,
+				  { ONE(CONV, 0, 0, 1), ONE(CONV, 0, 1, 2), ONE(WHILE, 0, 2, 3),
+				    TWO(CONV, 0, 3, 0, 4), TWO(CONV, 0, 4, 1, 6) } };
+static const struct net variable = {
+	"variable", 64,	       4, 2,
+	-1,	    { 3, -2 }, 2, { TWO(CONV, FAKE_COUNTS, 0, 2, 1), ONE(CONV, 0, 1, 3) }
+};
+static const struct net lasting = {
+	"lasting", 64,
+	5,	   -1,
+	1,	   { 4, -2 },
+	3,	   { ONE(CONV, FAKE_LASTS, 1, 2), TWO(ADD, 0, 0, 2, 3), TWO(ADD, 0, 3, 2, 4) }
+};
+static const struct net dynamic = { "dynamic",
+				    64,
+				    6,
+				    -1,
+				    -1,
+				    { 5, 4, -2 },
+				    4,
+				    { ONE(CONV, 0, 0, 1), ONE(CONV, FAKE_DYNAMIC, 1, 2),
+				      ONE(CONV, FAKE_DYNAMIC, 2, 4), ONE(CONV, 0, 1, 5) } };
+
+static struct fake *make(const struct net *net, int minor)
+{
+	struct fake *fake = fake_new(minor);
+
+	for (int t = 0; t < net->tensor_count; t++) {
+		int number = fake_tensor(fake, net->bytes,
+					 t == net->weight   ? TFL_MMAP_RO :
+					 t == net->variable ? TFL_ARENA_PERSISTENT :
+							      TFL_ARENA);
+
+		fake_at(fake, number)->is_variable = t == net->variable;
+		if (t == net->weight)
+			fake_fill(fake, number, 99);
+	}
+	for (int i = 0; i < net->op_count; i++)
+		fake_add(fake, &net->ops[i]);
+	memcpy(fake->outputs, net->outputs, sizeof(net->outputs));
+	return fake;
+}
+
+/* A delegate in this process with one option more. */
+static struct delegate *make_delegate(const char *key, const char *value)
+{
+	char *keys[] = { strdup("device"), key ? strdup(key) : NULL };
+	char *values[] = { strdup("none"), value ? strdup(value) : NULL };
+	struct delegate *d = tflite_plugin_create_delegate(keys, values, key ? 2 : 1, NULL);
+
+	for (int i = 0; i < 2; i++) {
+		free(keys[i]);
+		free(values[i]);
+	}
+	assert_non_null(d);
+	return d;
+}
+
+static struct npumem_tflite_stats stats_of(struct delegate *d)
+{
+	struct npumem_tflite_stats stats = { .size = sizeof(stats) };
+
+	assert_int_equal(npumem_tflite_get_stats(d, &stats), 0);
+	return stats;
+}
+
+static void assert_same(struct fake *a, struct fake *b, const struct net *net)
+{
+	for (int i = 0; net->outputs[i] != -2; i++) {
+		const struct tfl_tensor *x = fake_at(a, net->outputs[i]);
+		const struct tfl_tensor *y = fake_at(b, net->outputs[i]);
+
+		assert_int_equal(x->bytes, y->bytes);
+		assert_memory_equal(x->data.raw, y->data.raw, x->bytes);
+	}
+}
+
+/* Three inferences; the last with the inputs of the one before. */
+static void infer(struct fake *plain, struct fake *ours, const struct net *net)
+{
+	for (unsigned int seed = 1; seed <= 3; seed++) {
+		if (seed < 3) {
+			fake_fill(plain, 0, seed);
+			fake_fill(ours, 0, seed);
+		}
+		assert_int_equal(fake_invoke(plain), TFL_OK);
+		if (fake_invoke(ours) != TFL_OK)
+			fail_msg("%s: %s", net->name, ours->error);
+		assert_same(plain, ours, net);
+	}
+}
+
+struct wanted {
+	const struct net *net;
+	unsigned int claimed, partitions;
+	const char *said;
+};
+
+static void same_at(const struct wanted *w, int minor)
+{
+	struct fake *plain = make(w->net, minor), *ours = make(w->net, minor);
+	struct delegate *d = make_delegate(NULL, NULL);
+	struct npumem_tflite_stats stats;
+	struct said said;
+	char *text;
+
+	plain->clear_temporaries = false;
+	said_begin(&said);
+	assert_int_equal(fake_delegate(ours, d), TFL_OK);
+	text = said_end(&said);
+	assert_string_equal(text, w->said);
+	free(text);
+	assert_int_equal(fake_allocate(plain), TFL_OK);
+	if (fake_allocate(ours) != TFL_OK)
+		fail_msg("%s: %s", w->net->name, ours->error);
+	infer(plain, ours, w->net);
+	stats = stats_of(d);
+	assert_int_equal(stats.claimed, w->claimed);
+	assert_int_equal(stats.operators, w->net->op_count);
+	assert_int_equal(stats.partitions, w->partitions);
+	assert_int_equal(stats.enforced_by, NPUMEM_TFLITE_PROCESS);
+	assert_true(stats.arena_bytes >= stats.lower_bound);
+	fake_free(ours);
+	fake_free(plain);
+	tflite_plugin_destroy_delegate(d);
+}
+
+static void same(void **state)
+{
+	same_at(*state, 9);
+	same_at(*state, 14);
+}
+
+TEST_CASE(chain, same, NULL, NULL, struct wanted, &chain, 4, 1, "")
+TEST_CASE(residual, same, NULL, NULL, struct wanted, &residual, 3, 1, "")
+TEST_CASE(inplace, same, NULL, NULL, struct wanted, &inplace, 3, 1, "")
+TEST_CASE(temporaries, same, NULL, NULL, struct wanted, &temporaries, 3, 1, "")
+TEST_CASE(variable, same, NULL, NULL, struct wanted, &variable, 2, 1, "")
+TEST_CASE(lasting, same, NULL, NULL, struct wanted, &lasting, 3, 1, "")
+
+/* The fake's loop keeps its size, but nobody knows that before it has run. */
+TEST_CASE(split, same, NULL, NULL, struct wanted, &split, 2, 1,
+	  "npumem: left to TensorFlow Lite: node 2 (WHILE): it runs other graphs; and 2 more "
+	  "(verbose=2 lists them)\n")
+TEST_CASE(
+	dynamic, same, NULL, NULL, struct wanted, &dynamic, 2, 2,
+	"npumem: left to TensorFlow Lite: node 1 (CONV_2D): tensor 2 \"t\" is dynamic; and 1 more "
+	"(verbose=2 lists them)\n")
+
+/* ------------------------------------------------------------------------ memory */
+
+TEST(inplace_takes_no_bytes)
+{
+	struct fake *fake = make(&inplace, 9);
+	struct delegate *d = make_delegate(NULL, NULL);
+
+	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_OK);
+	assert_ptr_equal(fake_at(fake, 1)->data.raw, fake_at(fake, 2)->data.raw);
+	/* The input, which is kept, the tensor and the output. */
+	assert_int_equal(stats_of(d).arena_bytes, 3 * 320);
+	fake_free(fake);
+	tflite_plugin_destroy_delegate(d);
+}
+
+TEST(inputs_are_reused_if_asked_for)
+{
+	struct fake *fake = make(&inplace, 9);
+	struct delegate *d = make_delegate("inputs", "reuse");
+
+	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_OK);
+	assert_int_equal(stats_of(d).arena_bytes, 2 * 320);
+	fake_free(fake);
+	tflite_plugin_destroy_delegate(d);
+}
+
+TEST(resized)
+{
+	struct fake *plain = make(&residual, 9), *ours = make(&residual, 9);
+	struct delegate *d = make_delegate(NULL, NULL);
+	uint64_t before;
+
+	assert_int_equal(fake_delegate(ours, d), TFL_OK);
+	assert_int_equal(fake_allocate(plain), TFL_OK);
+	assert_int_equal(fake_allocate(ours), TFL_OK);
+	infer(plain, ours, &residual);
+	before = stats_of(d).arena_bytes;
+	fake_resize(plain, 0, 4096);
+	fake_resize(ours, 0, 4096);
+	assert_int_equal(fake_allocate(plain), TFL_OK);
+	assert_int_equal(fake_allocate(ours), TFL_OK);
+	infer(plain, ours, &residual);
+	assert_true(stats_of(d).arena_bytes > 4 * before);
+	fake_free(ours);
+	fake_free(plain);
+	tflite_plugin_destroy_delegate(d);
+}
+
+/* Freeing the delegate first is a mistake that harms nobody. */
+TEST(destroyed_first)
+{
+	struct fake *fake = make(&chain, 14);
+	struct delegate *d = make_delegate(NULL, NULL);
+
+	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_OK);
+	tflite_plugin_destroy_delegate(d);
+	assert_int_equal(fake_invoke(fake), TFL_OK);
+	fake_free(fake);
+}
+
+TEST(another_graph_is_left)
+{
+	struct fake *first = make(&chain, 9), *second = make(&chain, 9);
+	struct delegate *d = make_delegate(NULL, NULL);
+	struct said said;
+	char *text;
+
+	assert_int_equal(fake_delegate(first, d), TFL_OK);
+	said_begin(&said);
+	assert_int_equal(fake_delegate(second, d), TFL_OK);
+	text = said_end(&said);
+	assert_string_equal(text,
+			    "npumem: left to TensorFlow Lite: another graph than the first\n");
+	free(text);
+	assert_int_equal(fake_allocate(second), TFL_OK);
+	assert_int_equal(fake_invoke(second), TFL_OK);
+	fake_free(second);
+	fake_free(first);
+	tflite_plugin_destroy_delegate(d);
+}
+
+/* ---------------------------------------------------------------------- refusals */
+
+/* The delegate refuses the graph, or an allocation, with this error. */
+static void refused(struct fake *fake, const char *key, const char *value, const char *text)
+{
+	struct delegate *d = make_delegate(key, value);
+	struct said said;
+	int status;
+
+	said_begin(&said);
+	status = fake_delegate(fake, d);
+	if (status == TFL_OK)
+		status = fake_allocate(fake);
+	free(said_end(&said));
+	assert_int_equal(status, TFL_DELEGATE_ERROR);
+	assert_string_equal(fake->error, text);
+	fake_free(fake);
+	tflite_plugin_destroy_delegate(d);
+}
+
+TEST(strict)
+{
+	refused(make(&split, 9), "strict", "1",
+		"npumem: option \"strict\": 3 of 5 operators cannot be claimed: node 2 (WHILE): it "
+		"runs other graphs");
+}
+
+TEST(strings_are_left)
+{
+	struct fake *fake = make(&chain, 9);
+
+	fake_at(fake, 2)->type = TFL_STRING;
+	refused(fake, "strict", "1",
+		"npumem: option \"strict\": 2 of 4 operators cannot be claimed: node 1 (CONV_2D): "
+		"tensor 2 \"t\" holds strings");
+}
+
+TEST(resources_are_left)
+{
+	struct fake *fake = make(&chain, 9);
+
+	fake_at(fake, 0)->type = TFL_RESOURCE;
+	refused(fake, "strict", "1",
+		"npumem: option \"strict\": 1 of 4 operators cannot be claimed: node 0 (CONV_2D): "
+		"tensor 0 \"t\" is a resource");
+}
+
+TEST(no_kernel)
+{
+	struct fake *fake = make(&chain, 9);
+
+	fake->registrations[3].known.invoke = NULL;
+	refused(fake, "strict", "1",
+		"npumem: option \"strict\": 1 of 4 operators cannot be claimed: node 3 (CONV_2D): it "
+		"has no kernel to borrow");
+}
+
+TEST(other_delegate)
+{
+	struct tfl_delegate other = { 0 };
+	struct fake *fake = make(&chain, 9);
+
+	fake->nodes[3].delegate = &other;
+	refused(fake, "strict", "1",
+		"npumem: option \"strict\": 1 of 4 operators cannot be claimed: node 3 (CONV_2D): it "
+		"is another delegate's");
+}
+
+TEST(cannot_be_prepared)
+{
+	struct fake *fake = make(&chain, 9);
+
+	fake->states[3]->flags = FAKE_FAILS;
+	refused(fake, "strict", "1",
+		"npumem: option \"strict\": 1 of 4 operators cannot be claimed: node 3 (CONV_2D): its "
+		"kernel cannot be prepared");
+}
+
+TEST(lasts_longer_than_its_inputs)
+{
+	struct fake *fake = make(&chain, 9);
+
+	fake->states[3]->flags = FAKE_LASTS;
+	refused(fake, "strict", "1",
+		"npumem: option \"strict\": 1 of 4 operators cannot be claimed: node 3 (CONV_2D): an "
+		"output lasts, though its inputs do not");
+}
+
+TEST(no_such_tensor)
+{
+	struct fake *fake = make(&chain, 9);
+
+	fake->registrations[3].known.prepare = NULL;
+	fake->nodes[3].outputs->data[0] = 400;
+	refused(fake, "strict", "1",
+		"npumem: option \"strict\": 1 of 4 operators cannot be claimed: node 3 (CONV_2D): "
+		"there is no tensor 400");
+}
+
+TEST(over_budget)
+{
+	struct fake *fake = make(&chain, 9);
+	struct delegate *d = make_delegate("budget", "256");
+
+	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_DELEGATE_ERROR);
+	assert_non_null(strstr(fake->error, "budget"));
+	fake_free(fake);
+	tflite_plugin_destroy_delegate(d);
+}
+
+TEST(becomes_dynamic)
+{
+	struct fake *fake = make(&chain, 9);
+	struct delegate *d = make_delegate(NULL, NULL);
+
+	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	fake->states[1]->flags = FAKE_DYNAMIC;
+	assert_int_equal(fake_allocate(fake), TFL_DELEGATE_ERROR);
+	assert_string_equal(fake->error,
+			    "npumem: CONV_2D, node 1: tensor 2 \"t\" has become dynamic");
+	fake_free(fake);
+	tflite_plugin_destroy_delegate(d);
+}
+
+TEST(kernel_fails)
+{
+	struct fake *fake = make(&chain, 9);
+	struct delegate *d = make_delegate(NULL, NULL);
+
+	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_OK);
+	fake->states[2]->flags = FAKE_FAILS_RUN;
+	assert_int_equal(fake_invoke(fake), TFL_ERROR);
+	assert_string_equal(fake->error, "npumem: CONV_2D, node 2 has failed");
+	fake_free(fake);
+	tflite_plugin_destroy_delegate(d);
+}
+
+/* ------------------------------------------------------------------------ structs */
+
+TEST(weights_of_another_size)
+{
+	struct fake *fake = make(&residual, 9);
+
+	fake_at(fake, 2)->bytes--;
+	refused(fake, NULL, NULL, "npumem: tensor 2 is not that of a known version of the runtime");
+}
+
+TEST(impossible_fields)
+{
+	struct fake *fake = make(&chain, 9);
+
+	fake_at(fake, 1)->allocation_type = 99;
+	refused(fake, NULL, NULL, "npumem: tensor 1 is not that of a known version of the runtime");
+	fake = make(&chain, 9);
+	fake_at(fake, 3)->is_variable = 64;
+	refused(fake, NULL, NULL, "npumem: tensor 3 is not that of a known version of the runtime");
+}
+
+TEST(impossible_context)
+{
+	struct fake *fake = make(&chain, 9);
+
+	fake->context.resize_tensor = NULL;
+	refused(fake, NULL, NULL, "npumem: the runtime's context is not that of a known version");
+}
+
+/* The vector never moves: there is no telling whether a kernel may be prepared. */
+static int add_nothing(struct tfl_context *context, int count, int *first)
+{
+	*first = 0;
+	return TFL_ERROR;
+}
+
+TEST(tensors_do_not_grow)
+{
+	struct fake *fake = make(&chain, 9);
+
+	fake->context.add_tensors = add_nothing;
+	refused(fake, NULL, NULL,
+		"npumem: the runtime's tensors do not grow as those of known versions do");
+}
+
+/* ----------------------------------------------------------------- planted faults */
+
+static const struct enforcer_ops *good;
+
+/* A planner that puts the last tensor where the first one is. */
+static int plan_overlap(struct enforcer *enforcer, struct blobs *blobs, struct why *why)
+{
+	struct npuplan_error error;
+	struct npuplan_plan *plan;
+	int err = good->plan(enforcer, blobs, why);
+
+	if (err)
+		return err;
+	assert_int_equal(npuplan_plan_read(blobs->plan, blobs->plan_size, &plan, &error), 0);
+	free(blobs->plan);
+	for (uint32_t i = 0; i < plan->placement_count; i++)
+		plan->placements[i].offset = 0;
+	assert_int_equal(npuplan_plan_write(plan, &blobs->plan, &blobs->plan_size, &error), 0);
+	npuplan_plan_free(plan);
+	return 0;
+}
+
+TEST(overlapping_planner)
+{
+	struct fake *fake = make(&chain, 9);
+	struct delegate *d = make_delegate(NULL, NULL);
+	struct enforcer_ops bad = *d->enforcer->ops;
+
+	good = d->enforcer->ops;
+	bad.plan = plan_overlap;
+	d->enforcer->ops = &bad;
+	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_DELEGATE_ERROR);
+	assert_non_null(strstr(fake->error, "npumem: the verifier refuses the plan: "));
+	assert_non_null(strstr(fake->error, "CONV_2D, node 0"));
+	assert_non_null(strstr(fake->error, "256"));
+	fake_free(fake);
+	d->enforcer->ops = good;
+	tflite_plugin_destroy_delegate(d);
+}
+
+TEST(out_of_order)
+{
+	struct fake *fake = make(&chain, 9);
+	struct delegate *d = make_delegate(NULL, NULL);
+	struct partition *p;
+	struct why why;
+	int status;
+
+	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_OK);
+	p = d->partitions;
+	assert_int_equal(p->memory->enforcer->ops->begin(p->memory->session, &why), 0);
+	assert_int_equal(partition_step(&fake->context, p, 1, &why, &status), -EPERM);
+	assert_string_equal(
+		why.text,
+		"read of a tile that is not live: step 1 (CONV_2D, node 1) may not access tensor 1 \"t\", bytes "
+		"[256, 512) of the arena; step 0 (CONV_2D, node 0) is to come before");
+	assert_int_equal(partition_step(&fake->context, p, 0, &why, &status), 0);
+	assert_int_equal(partition_step(&fake->context, p, 0, &why, &status), -EPERM);
+	assert_int_equal(partition_step(&fake->context, p, 1, &why, &status), 0);
+	fake_free(fake);
+	tflite_plugin_destroy_delegate(d);
+}
+
+/* ------------------------------------------------------------------------- cache */
+
+static char folder[] = "/tmp/npumem-cache-XXXXXX";
+
+/* Cached plans of the delegate; @text: what it has said. */
+static unsigned int cached(char **text)
+{
+	struct fake *fake = make(&residual, 9);
+	struct delegate *d = make_delegate("cache", folder);
+	struct said said;
+	unsigned int count;
+
+	said_begin(&said);
+	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_OK);
+	*text = said_end(&said);
+	assert_int_equal(fake_invoke(fake), TFL_OK);
+	count = stats_of(d).cached;
+	fake_free(fake);
+	tflite_plugin_destroy_delegate(d);
+	return count;
+}
+
+/* Change the only file of the folder. */
+static void each_file(void (*change)(const char *path))
+{
+	struct dirent *entry;
+	DIR *dir = opendir(folder);
+	char path[600];
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		change(path);
+	}
+	closedir(dir);
+}
+
+static void cut_short(const char *path)
+{
+	assert_int_equal(truncate(path, 100), 0);
+}
+
+static void empty(const char *path)
+{
+	assert_int_equal(truncate(path, 0), 0);
+}
+
+static void spoil(const char *path)
+{
+	FILE *file = fopen(path, "r+");
+
+	assert_non_null(file);
+	fseek(file, -16, SEEK_END);
+	fputs("damaged", file);
+	fclose(file);
+}
+
+static void remove_file(const char *path)
+{
+	assert_int_equal(unlink(path), 0);
+}
+
+static void damaged(void (*change)(const char *path))
+{
+	char *text;
+
+	each_file(change);
+	assert_int_equal(cached(&text), 0);
+	assert_non_null(strstr(text, "npumem: the cached plan is no good, so it is made anew: "));
+	free(text);
+	assert_int_equal(cached(&text), 1);
+	free(text);
+}
+
+TEST(cache)
+{
+	char *text;
+
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(cached(&text), 0);
+	assert_string_equal(text, "");
+	free(text);
+	assert_int_equal(cached(&text), 1);
+	assert_string_equal(text, "");
+	free(text);
+	damaged(cut_short);
+	damaged(empty);
+	damaged(spoil);
+	each_file(remove_file);
+	rmdir(folder);
+	assert_int_equal(cached(&text), 0);
+	assert_non_null(strstr(text, "npumem: the plan is not cached: /tmp/npumem-cache-"));
+	free(text);
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+/* Options, and the ways in which no delegate is made. */
+#include <errno.h>
+
+#include "npumem_tflite.h"
+#include "options.h"
+#include "said.h"
+#include "unit.h"
+
+/* The runtime's version, as the library looks for it in the program. */
+const char *TfLiteVersion(void);
+static const char *version = "2.9.0";
+
+__attribute__((visibility("default"))) const char *TfLiteVersion(void)
+{
+	return version;
+}
+
+static char reported[2048];
+
+static void report(const char *text)
+{
+	snprintf(reported, sizeof(reported), "%s", text);
+}
+
+static void *create(const char *key, const char *value)
+{
+	char *keys[] = { strdup("device"), key ? strdup(key) : NULL };
+	char *values[] = { strdup("none"), value ? strdup(value) : NULL };
+	void *delegate;
+
+	reported[0] = '\0';
+	delegate = tflite_plugin_create_delegate(keys, values, key ? 2 : 1, report);
+	for (int i = 0; i < 2; i++) {
+		free(keys[i]);
+		free(values[i]);
+	}
+	return delegate;
+}
+
+struct refusal {
+	const char *key, *value, *text;
+};
+
+static void refused(void **state)
+{
+	const struct refusal *r = *state;
+
+	assert_null(create(r->key, r->value));
+	assert_string_equal(reported, r->text);
+}
+
+#define REFUSED(name, key, value, text) \
+	TEST_CASE(name, refused, NULL, NULL, struct refusal, key, value, text)
+
+REFUSED(unknown_key, "tiling", "1", "npumem: there is no option \"tiling\"")
+REFUSED(twice, "device", "auto", "npumem: option \"device\" is there twice")
+REFUSED(bad_fallback, "fallback", "never",
+	"npumem: option \"fallback\" is \"never\", which is not \"process\", \"aside\" or \"error\"")
+REFUSED(bad_planner, "planner", "best",
+	"npumem: option \"planner\" is \"best\", which is not a planner of \"npumemctl plan "
+	"--list-planners\"")
+REFUSED(bad_budget, "budget", "much",
+	"npumem: option \"budget\" is \"much\", which is not a number of bytes, as 64KiB")
+REFUSED(bad_cache, "cache", "", "npumem: option \"cache\" is \"\", which is not a folder")
+REFUSED(bad_engine, "engine", "sim",
+	"npumem: option \"engine\" is \"sim\", which is not \"borrow\"")
+REFUSED(bad_inputs, "inputs", "lose",
+	"npumem: option \"inputs\" is \"lose\", which is not \"keep\" or \"reuse\"")
+REFUSED(bad_strict, "strict", "2", "npumem: option \"strict\" is \"2\", which is not 0 or 1")
+REFUSED(bad_verbose, "verbose", "3", "npumem: option \"verbose\" is \"3\", which is not 0, 1 or 2")
+REFUSED(no_value, "verbose", NULL, "npumem: option 1 has no key or no value")
+
+TEST(bad_device)
+{
+	char *key = strdup("device"), *value = strdup("");
+
+	assert_null(tflite_plugin_create_delegate(&key, &value, 1, report));
+	assert_string_equal(reported, "npumem: option \"device\" is \"\", which is not \"auto\", "
+				      "\"none\", or a path");
+	free(key);
+	free(value);
+}
+
+TEST(no_keys)
+{
+	assert_null(tflite_plugin_create_delegate(NULL, NULL, 1, report));
+	assert_string_equal(reported, "npumem: there are options, but no keys or no values");
+}
+
+TEST(said_without_callback)
+{
+	char *key = strdup("colour"), *value = strdup("red");
+	struct said said;
+	char *text;
+
+	said_begin(&said);
+	assert_null(tflite_plugin_create_delegate(&key, &value, 1, NULL));
+	text = said_end(&said);
+	assert_string_equal(text, "npumem: there is no option \"colour\"\n");
+	free(text);
+	free(key);
+	free(value);
+}
+
+static void all_values(void **state)
+{
+	const struct refusal *r = *state;
+	void *delegate = create(r->key, r->value);
+
+	assert_string_equal(reported, "");
+	assert_non_null(delegate);
+	tflite_plugin_destroy_delegate(delegate);
+}
+
+TEST_CASE(good_fallback, all_values, NULL, NULL, struct refusal, "fallback", "aside")
+TEST_CASE(good_planner, all_values, NULL, NULL, struct refusal, "planner", "greedy")
+TEST_CASE(good_budget, all_values, NULL, NULL, struct refusal, "budget", "64KiB")
+TEST_CASE(good_cache, all_values, NULL, NULL, struct refusal, "cache", "/tmp")
+TEST_CASE(good_engine, all_values, NULL, NULL, struct refusal, "engine", "borrow")
+TEST_CASE(good_inputs, all_values, NULL, NULL, struct refusal, "inputs", "reuse")
+TEST_CASE(good_strict, all_values, NULL, NULL, struct refusal, "strict", "1")
+TEST_CASE(good_verbose, all_values, NULL, NULL, struct refusal, "verbose", "2")
+
+/* ------------------------------------------------------------------- versions */
+
+static void with_version(const char *text, const char *refusal)
+{
+	void *delegate;
+
+	version = text;
+	delegate = create(NULL, NULL);
+	version = "2.9.0";
+	assert_string_equal(reported, refusal);
+	assert_int_equal(delegate != NULL, refusal[0] == '\0');
+	tflite_plugin_destroy_delegate(delegate);
+}
+
+TEST(versions)
+{
+	with_version("2.9.0", "");
+	with_version("2.14.1", "");
+	with_version(NULL, "");
+	with_version("2.8.4", "npumem: TensorFlow Lite 2.8.4 has other structs than 2.9 and later");
+	with_version("1.15", "npumem: TensorFlow Lite 1.15 has other structs than 2.9 and later");
+	with_version("new", "npumem: TensorFlow Lite new has other structs than 2.9 and later");
+}
+
+/* -------------------------------------------------------------- without a device */
+
+static void *without_device(const char *fallback, char **text)
+{
+	char *keys[] = { strdup("device"), strdup("fallback") };
+	char *values[] = { strdup("/nowhere/accel0"), strdup(fallback) };
+	struct said said;
+	void *delegate;
+
+	reported[0] = '\0';
+	said_begin(&said);
+	delegate = tflite_plugin_create_delegate(keys, values, 2, report);
+	*text = said_end(&said);
+	for (int i = 0; i < 2; i++) {
+		free(keys[i]);
+		free(values[i]);
+	}
+	return delegate;
+}
+
+TEST(no_device_is_said)
+{
+	char *text;
+	void *delegate = without_device("process", &text);
+
+	assert_non_null(delegate);
+	assert_string_equal(
+		text, "npumem: cannot open /nowhere/accel0: No such file or directory: planned and "
+		      "enforced in this process\n");
+	tflite_plugin_destroy_delegate(delegate);
+	free(text);
+	delegate = without_device("aside", &text);
+	assert_non_null(delegate);
+	assert_string_equal(
+		text, "npumem: cannot open /nowhere/accel0: No such file or directory: nothing is "
+		      "claimed\n");
+	tflite_plugin_destroy_delegate(delegate);
+	free(text);
+	assert_null(without_device("error", &text));
+	assert_string_equal(reported,
+			    "npumem: cannot open /nowhere/accel0: No such file or directory");
+	free(text);
+}
+
+/* ------------------------------------------------------------------ statistics */
+
+TEST(stats_are_sized)
+{
+	struct npumem_tflite_stats stats = { .size = sizeof(stats), .claimed = 7 };
+	void *delegate = create(NULL, NULL);
+
+	assert_int_equal(npumem_tflite_get_stats(NULL, &stats), -EINVAL);
+	assert_int_equal(npumem_tflite_get_stats(delegate, NULL), -EINVAL);
+	stats.size = 3;
+	assert_int_equal(npumem_tflite_get_stats(delegate, &stats), -EINVAL);
+	stats.size = 4;
+	assert_int_equal(npumem_tflite_get_stats(delegate, &stats), 0);
+	assert_int_equal(stats.claimed, 7);
+	stats.size = sizeof(stats);
+	assert_int_equal(npumem_tflite_get_stats(delegate, &stats), 0);
+	assert_int_equal(stats.claimed, 0);
+	assert_int_equal(stats.size, sizeof(stats));
+	tflite_plugin_destroy_delegate(delegate);
+	tflite_plugin_destroy_delegate(NULL);
+}
