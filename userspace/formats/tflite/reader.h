@@ -6,6 +6,36 @@
 #include "flatbuf.h"
 #include "schema.h"
 
+/* Longest name kept, in bytes: converters join the names of all they fuse. */
+#define TFLITE_MAX_NAME 255
+
+enum {
+	USE_INPUT = 1,	 /* of the subgraph */
+	USE_OUTPUT = 2,	 /* of the subgraph */
+	USE_READ = 4,	 /* by an operator */
+	USE_WRITTEN = 8, /* by an operator */
+	USE_VARIABLE = 16,
+	USE_READ_YET = 32, /* by an operator that has been taken over */
+};
+
+struct tflite_name {
+	char s[TFLITE_MAX_NAME + 1];
+};
+
+/* struct tflite_tables - tables and vectors of the model that are looked into again and again */
+struct tflite_tables {
+	struct flatbuf_table root;
+	struct flatbuf_vector codes;
+	struct flatbuf_vector buffers;
+	struct flatbuf_table subgraph;
+	struct flatbuf_vector tensors;
+	struct flatbuf_vector operators;
+	struct flatbuf_vector inputs;
+	struct flatbuf_vector outputs;
+	uint32_t subgraphs;
+	uint8_t *uses; /* per tensor, USE_* */
+};
+
 /*
  * struct tflite_reader
  * @fb: the file
@@ -27,6 +57,31 @@ struct tflite_reader {
 	uint32_t views;
 	struct import_doubts doubts;
 };
+
+/* tflite_name_of() - name as clean UTF-8, cut short; bytes that are none become '?' */
+struct tflite_name tflite_name_of(struct flatbuf *fb, const struct flatbuf_table *table,
+				  unsigned int field);
+
+/* tflite_check_added() - @index: of what the graph was given, or -errno */
+void tflite_check_added(struct tflite_reader *r, int64_t index, const char *what);
+/** tflite_tensor() - tensor @number of the file goes into the graph, if it has bytes */
+void tflite_tensor(struct tflite_reader *r, const struct tflite_tables *model, uint32_t number);
+
+/* tflite_count_uses() - the uses of each tensor are counted, all numbers of tensors checked */
+void tflite_count_uses(struct tflite_reader *r, struct tflite_tables *model);
+
+/*
+ * tflite_is_view() - whether an operator only gives its first input's bytes another shape, and
+ * the output can be those bytes
+ * @target: number of the output in the file
+ */
+bool tflite_is_view(const struct tflite_reader *r, const struct tflite_tables *model,
+		    int32_t builtin, const struct npuplan_op *op, uint32_t target);
+/** tflite_make_view() - the operator is none: its output is an alias */
+void tflite_make_view(struct tflite_reader *r, const struct npuplan_op *op);
+
+/** tflite_operator() - operator @number of the file goes into the graph */
+void tflite_operator(struct tflite_reader *r, const struct tflite_tables *model, uint32_t number);
 
 /** tflite_builtin_name() - type as graph JSON has it, or NULL if not known */
 const char *tflite_builtin_name(int32_t builtin);
