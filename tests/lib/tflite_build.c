@@ -137,32 +137,54 @@ static void build_op(const struct tb_op *op, struct tb_file *file, size_t at)
 	options = table(file);
 	for (uint32_t i = 0; i < op->option_count; i++)
 		set(file, options, i, (uint32_t)op->options[i], 4);
+	for (unsigned int i = 0; i < 2; i++)
+		text(file, options, i, op->texts[i]);
 }
 
-static void build_subgraph(const struct tb_model *model, struct tb_file *file, size_t at)
+/* @is_first: places of its parts are kept in @file */
+static void build_subgraph(const struct tb_subgraph *sub, struct tb_file *file, size_t at,
+			   bool is_first)
 {
 	size_t list, item;
 
-	numbers(file, at, SUBGRAPH_INPUTS, model->inputs, model->input_count);
-	numbers(file, at, SUBGRAPH_OUTPUTS, model->outputs, model->output_count);
-	text(file, at, SUBGRAPH_NAME, "main");
-	list = vector(file, at, SUBGRAPH_TENSORS, model->tensor_count, 4);
-	file->tensors = list;
-	for (uint32_t i = 0; i < model->tensor_count; i++) {
+	numbers(file, at, SUBGRAPH_INPUTS, sub->inputs, sub->input_count);
+	numbers(file, at, SUBGRAPH_OUTPUTS, sub->outputs, sub->output_count);
+	text(file, at, SUBGRAPH_NAME, is_first ? "main" : "other");
+	list = vector(file, at, SUBGRAPH_TENSORS, sub->tensor_count, 4);
+	if (is_first)
+		file->tensors = list;
+	for (uint32_t i = 0; i < sub->tensor_count; i++) {
 		refer_table(file, list + 4 * i);
 		item = table(file);
-		build_tensor(&model->tensors[i], file, item, !i);
+		build_tensor(&sub->tensors[i], file, item, is_first && !i);
 	}
-	list = vector(file, at, SUBGRAPH_OPERATORS, model->op_count, 4);
-	for (uint32_t i = 0; i < model->op_count; i++) {
+	list = vector(file, at, SUBGRAPH_OPERATORS, sub->op_count, 4);
+	for (uint32_t i = 0; i < sub->op_count; i++) {
 		refer_table(file, list + 4 * i);
 		item = table(file);
-		build_op(&model->ops[i], file, item);
+		build_op(&sub->ops[i], file, item);
 	}
+}
+
+static struct tb_subgraph first_of(const struct tb_model *model)
+{
+	struct tb_subgraph first = {
+		.tensor_count = model->tensor_count,
+		.op_count = model->op_count,
+		.input_count = model->input_count,
+		.output_count = model->output_count,
+	};
+
+	memcpy(first.tensors, model->tensors, sizeof(first.tensors));
+	memcpy(first.ops, model->ops, sizeof(first.ops));
+	memcpy(first.inputs, model->inputs, sizeof(first.inputs));
+	memcpy(first.outputs, model->outputs, sizeof(first.outputs));
+	return first;
 }
 
 void tb_build(const struct tb_model *model, struct tb_file *file)
 {
+	const struct tb_subgraph first = first_of(model);
 	size_t at, list, item;
 
 	memset(file, 0, sizeof(*file));
@@ -208,10 +230,12 @@ void tb_build(const struct tb_model *model, struct tb_file *file)
 	for (uint32_t i = 0; i < model->subgraphs; i++) {
 		refer_table(file, list + 4 * i);
 		item = table(file);
+		if (i && i - 1 < model->more_count)
+			build_subgraph(&model->more[i - 1], file, item, false);
 		if (i)
 			continue;
 		file->subgraph = item;
-		build_subgraph(model, file, item);
+		build_subgraph(&first, file, item, true);
 	}
 }
 

@@ -37,6 +37,7 @@ struct tb_op {
 	uint32_t option_count; /* 32-bit values of fields 0, 1, ... */
 	int32_t options[9];
 	uint8_t no_options_table;
+	const char *texts[2]; /* strings of the options' fields 0 and 1, if not NULL */
 };
 
 struct tb_buffer {
@@ -51,6 +52,23 @@ struct tb_metadata {
 	uint32_t buffer;
 };
 
+/* A subgraph but the first. */
+struct tb_subgraph {
+	uint32_t tensor_count;
+	uint32_t op_count;
+	uint32_t input_count;
+	uint32_t output_count;
+	struct tb_tensor tensors[TB_MAX];
+	struct tb_op ops[TB_MAX];
+	int32_t inputs[TB_MAX];
+	int32_t outputs[TB_MAX];
+};
+
+/*
+ * struct tb_model - model, whose first subgraph's parts are its own
+ * @subgraphs: how many there are
+ * @more: those after the first, up to @more_count of them; others are empty
+ */
 struct tb_model {
 	uint32_t version;
 	uint32_t subgraphs;
@@ -68,6 +86,8 @@ struct tb_model {
 	struct tb_metadata metadata[4];
 	int32_t inputs[TB_MAX];
 	int32_t outputs[TB_MAX];
+	uint32_t more_count;
+	const struct tb_subgraph *more;
 };
 
 /*

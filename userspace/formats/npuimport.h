@@ -62,13 +62,18 @@ enum npuimport_format {
 /**
  * struct npuimport_info - what was in the file, and what was left out
  * @format: of the file
- * @subgraphs: of the model; only the first is imported
+ * @subgraphs: of the model
  * @operators: of the first subgraph
  * @tensors: of the first subgraph
  * @views: operators that only give bytes another shape: not in the graph, their
  *	outputs are aliases
- * @left_out: tensors that are not in the graph, since nothing uses them and
- *	they have no size that is known
+ * @left_out: tensors of the first subgraph that are not in the graph, since they
+ *	have no bytes, or nothing uses them and they have no size that is known
+ * @instances: how often other subgraphs are in the graph: each place that runs one
+ *	has tensors of its own
+ * @loops: operators that run a subgraph again and again
+ * @branches: operators that run one of two subgraphs
+ * @variables: resource variables, which are state
  * @reserved: room for later versions; zero
  */
 struct npuimport_info {
@@ -78,7 +83,11 @@ struct npuimport_info {
 	uint32_t tensors;
 	uint32_t left_out;
 	uint32_t views;
-	uint64_t reserved[4];
+	uint32_t instances;
+	uint32_t loops;
+	uint32_t branches;
+	uint32_t variables;
+	uint64_t reserved[2];
 };
 
 /**
@@ -295,7 +304,7 @@ NPUIMPORT_EXPORT int npuimport_tflite_sized(const void *data, size_t size, const
 					    struct npuimport_info *info,
 					    struct npuplan_error *error);
 /**
- * npuimport_tflite() - read subgraph 0 of a TFLite model, and nothing else
+ * npuimport_tflite() - read a TFLite model, and nothing else
  * @data: the bytes
  * @size: bytes at @data
  * @name: of the graph; copied
@@ -304,7 +313,11 @@ NPUIMPORT_EXPORT int npuimport_tflite_sized(const void *data, size_t size, const
  * @info: out: what was in the model; may be NULL
  * @error: filled in if the call fails; may be NULL
  *
- * Errors as npuimport_buffer(), but for other formats, which are -EBADMSG here.
+ * The model is its first subgraph, with those that it runs: loops and branches become blocks
+ * and edges. Ids of tensors and operators are their numbers, counted through all subgraphs; of a
+ * subgraph that stands in the graph again, and of copies that are not in the file, higher ones.
+ * Errors as npuimport_buffer(), but for other formats, which are -EBADMSG here; -ELOOP: a
+ * subgraph runs itself.
  */
 static inline int npuimport_tflite(const void *data, size_t size, const char *name,
 				   const struct npuimport_options *options,
@@ -329,7 +342,7 @@ static inline int npuimport_tflite(const void *data, size_t size, const char *na
  * Adds metadata OfflineMemoryAllocation, or replaces its numbers; all else stays
  * as it is, and is read again to make sure. -EINVAL: an offset is none, or the
  * model has something in the way; -EOPNOTSUPP: several subgraphs (TFLM would
- * apply the offsets to each), or a model newer than is known here.
+ * apply the offsets to each), resource variables, or a model newer than is known here.
  */
 NPUIMPORT_EXPORT int npuimport_tflite_emit(const void *data, size_t size, const int32_t *offsets,
 					   uint32_t count, void **out, size_t *out_size,

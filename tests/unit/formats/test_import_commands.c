@@ -11,6 +11,7 @@
 #include "tflite/region.h"
 #include "tflite/schema.h"
 #include "tflite_build.h"
+#include "tflite_flow.h"
 #include "unit.h"
 
 #define SEED  20261123
@@ -228,6 +229,77 @@ static void refuse_step(const struct tb_model *model, const struct npuplan_tilin
 	assert_null(command);
 	assert_string_equal(w.error.text, why);
 	close_world(&w);
+}
+
+static void refuse_model(const struct tb_model *model, const char *why)
+{
+	struct world w;
+
+	open_world(&w, model, &whole);
+	assert_int_equal(w.err, -EOPNOTSUPP);
+	assert_null(w.commands);
+	assert_string_equal(w.error.text, why);
+	close_world(&w);
+}
+
+/* Which way to go an engine does not know, nor operators of other subgraphs. */
+TEST(refused_subgraphs)
+{
+	struct tb_subgraph subs[2];
+	struct tb_model model;
+
+	fibonacci(subs);
+	model = looping(subs);
+	refuse_model(&model, "graph m has loops or branches: which way to go an engine's commands "
+			     "do not say");
+	arms(subs);
+	model = calling(&subs[1]);
+	refuse_model(&model, "operator 2 'mid' (add) is not in the model's first subgraph: an "
+			     "engine has no commands for others");
+}
+
+/* A resource variable: what assigns it is no operator of the engine, and what it begins with not
+ * known.
+ */
+TEST(refused_variables)
+{
+	struct tb_model model = model_of(NULL, 0);
+	uint8_t value[16];
+	struct world w;
+
+	model.tensor_count = 4;
+	model.tensors[0] = (struct tb_tensor)VALUE("in");
+	model.tensors[1] = (struct tb_tensor)VALUE("out");
+	model.tensors[2] = (struct tb_tensor)RESOURCE("h");
+	model.tensors[3] = (struct tb_tensor)VALUE("old");
+	model.op_count = 3;
+	model.ops[0] = (struct tb_op){
+		.code = HANDLE,
+		.output_count = 1,
+		.outputs = { 2 },
+		.options_type = OPTIONS_VAR_HANDLE,
+		.texts = { NULL, "v" },
+	};
+	model.ops[1] = (struct tb_op)UNARY(READ, 2, 3);
+	model.ops[2] = (struct tb_op)BINARY(ADD, 0, 3, 1);
+	open_world(&w, &model, &whole);
+	assert_int_equal(w.err, 0);
+	for (uint32_t i = 0; i < w.graph->tensor_count; i++) {
+		if (w.graph->tensors[i].kind != NPUMEM_TENSOR_STATE)
+			continue;
+		assert_int_equal(tflite_initial_value(w.commands, i, value, &w.error), -EOPNOTSUPP);
+		assert_string_equal(w.error.text, "tensor 2 'v' is a resource variable: what it "
+						  "begins with a subgraph computes");
+	}
+	close_world(&w);
+	model.ops[3] = (struct tb_op){ .code = ASSIGN, .input_count = 2, .inputs = { 2, 1 } };
+	model.op_count = 4;
+	open_world(&w, &model, &whole);
+	assert_int_equal(w.err, 0);
+	assert_int_equal(w.graph->op_count, 2);
+	close_world(&w);
+	refuse_step(&model, &whole, 1, -EOPNOTSUPP,
+		    "operator 3 'v' (assign_variable): the engine has no such operator");
 }
 
 TEST(refused_steps)

@@ -377,6 +377,12 @@ TEST(emit_refused)
 		    "the model has 2 subgraphs: TensorFlow Lite Micro would apply the offsets to "
 		    "each of them");
 	model = tb_valid();
+	model.tensors[5] = (struct tb_tensor){ "h", TYPE_RESOURCE, 0, { 0 }, 0, 0, 0 };
+	model.tensor_count = 6;
+	refuse_emit(&model, offsets, 6, -EOPNOTSUPP,
+		    "tensor 5 is a resource: TensorFlow Lite Micro keeps what it stands for "
+		    "elsewhere, and copies it");
+	model = tb_valid();
 	model.buffer_count = 0;
 	for (uint32_t i = 0; i < model.tensor_count; i++)
 		model.tensors[i].buffer = 0;

@@ -291,7 +291,7 @@ static void pad_attrs(struct tflite_reader *r, const uint32_t *sources, struct n
 		return;
 	}
 	in = &tensors[op->inputs[0]];
-	data = r->data[sources[1]];
+	data = r->scope->sub->data[sources[1]];
 	/* Computed paddings, or rows that are not rows: the whole input is read. */
 	if (!data.present || (rank != 4 && rank != 5) || in->dim_count != rank)
 		return;

@@ -119,6 +119,11 @@ int tflite_initial_value(struct tflite_commands *commands, uint32_t tensor, void
 	if (t->kind != NPUMEM_TENSOR_STATE || t->elem_size > 4)
 		return flatbuf_fail(m.fb, -EINVAL, "the model says nothing of the value of %s",
 				    import_tensor_text(t).s);
+	if (maker_tensor_type(&m, tensor) == TYPE_RESOURCE)
+		return flatbuf_fail(m.fb, -EOPNOTSUPP,
+				    "%s is a resource variable: what it begins with a subgraph "
+				    "computes",
+				    import_tensor_text(t).s);
 	/* Zero of floats, too, is bytes of zero. */
 	int32_t zero = maker_zero_point(&m, tensor);
 
@@ -140,6 +145,7 @@ static int open_model(struct tflite_commands *c)
 	c->buffers = flatbuf_vector(&c->fb, &root, MODEL_BUFFERS, 4);
 	c->tensors = flatbuf_vector(&c->fb, &subgraph, SUBGRAPH_TENSORS, 4);
 	c->operators = flatbuf_vector(&c->fb, &subgraph, SUBGRAPH_OPERATORS, 4);
+	c->subgraphs = subgraphs.count;
 	return c->fb.err;
 }
 
@@ -154,11 +160,33 @@ static int index_tensors(struct tflite_commands *c)
 	for (uint32_t t = 0; t < graph->tensor_count; t++) {
 		int64_t id = graph->tensors[t].id;
 
+		/* Those of other subgraphs are none that a command has to do with. */
+		if (id >= 0 && (uint64_t)id >= c->tensors.count && c->subgraphs > 1)
+			continue;
 		if (id < 0 || (uint64_t)id >= c->tensors.count)
 			return flatbuf_fail(&c->fb, -EINVAL, "%s is not in the model",
 					    import_tensor_text(&graph->tensors[t]).s);
 		c->index[id] = t;
 	}
+	return 0;
+}
+
+/* Operators of the first subgraph have its numbers. */
+static int check_operators(struct tflite_commands *c)
+{
+	const struct npuplan_graph *graph = c->graph;
+
+	if (graph->block_count > 1)
+		return flatbuf_fail(&c->fb, -EOPNOTSUPP,
+				    "graph %s has loops or branches: which way to go an engine's "
+				    "commands do not say",
+				    graph->name);
+	for (uint32_t i = 0; i < graph->op_count && c->subgraphs > 1; i++)
+		if ((uint64_t)graph->ops[i].id >= c->operators.count)
+			return flatbuf_fail(&c->fb, -EOPNOTSUPP,
+					    "%s is not in the model's first subgraph: an engine "
+					    "has no commands for others",
+					    import_op_text(&graph->ops[i]).s);
 	return 0;
 }
 
@@ -175,6 +203,8 @@ int tflite_commands_new(const void *model, size_t size, const struct npuplan_gra
 	c->fb = (struct flatbuf){ .data = model, .size = size, .error = error ? error : &own };
 	c->graph = graph;
 	err = open_model(c);
+	if (!err)
+		err = check_operators(c);
 	if (!err)
 		err = index_tensors(c);
 	if (!err && !graph->step_count)

@@ -24,7 +24,8 @@ struct tflite_commands;
  * @error: filled in if the call fails; may be NULL
  *
  * -EBADMSG, -EINVAL: as npuimport_tflite(). -EINVAL: the graph is not cut, or is another model's.
- * -EOPNOTSUPP: its tensors are not in N,H,W,C order.
+ * -EOPNOTSUPP: its tensors are not in N,H,W,C order, it has loops or branches, or operators of
+ * subgraphs but the first.
  */
 int tflite_commands_new(const void *model, size_t size, const struct npuplan_graph *graph,
 			struct tflite_commands **out, struct npuplan_error *error);
@@ -52,6 +53,7 @@ int tflite_command(struct tflite_commands *commands, uint32_t step, void **comma
  * @error: filled in if the call fails; may be NULL
  *
  * State begins with what stands for zero. -EINVAL: the model says nothing of that tensor.
+ * -EOPNOTSUPP: it is a resource variable.
  */
 int tflite_initial_value(struct tflite_commands *commands, uint32_t tensor, void *value,
 			 struct npuplan_error *error);

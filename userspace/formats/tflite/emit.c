@@ -277,6 +277,15 @@ static void open_model(struct emitter *e, uint32_t count)
 	subgraph = flatbuf_vector_table(fb, &e->subgraphs, 0);
 	e->tensors = flatbuf_vector(fb, &subgraph, SUBGRAPH_TENSORS, 4);
 	e->operators = flatbuf_vector(fb, &subgraph, SUBGRAPH_OPERATORS, 4);
+	for (uint32_t i = 0; i < e->tensors.count && !fb->err; i++) {
+		struct flatbuf_table table = flatbuf_vector_table(fb, &e->tensors, i);
+
+		if (flatbuf_u8(fb, &table, TENSOR_TYPE, 0) == TYPE_RESOURCE)
+			flatbuf_fail(fb, -EOPNOTSUPP,
+				     "tensor %" PRIu32 " is a resource: TensorFlow Lite Micro "
+				     "keeps what it stands for elsewhere, and copies it",
+				     i);
+	}
 	if (count != e->tensors.count)
 		flatbuf_fail(fb, -EINVAL,
 			     "offsets of %" PRIu32 " tensors, but the model has %" PRIu32, count,

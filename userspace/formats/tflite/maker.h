@@ -16,6 +16,7 @@
  * @fb: reader of the file, which keeps the first error
  * @graph: the graph; not owned
  * @codes, @buffers, @tensors, @operators: the tables of the file under these names
+ * @subgraphs: how many the file has; @tensors and @operators are of the first
  * @index: per tensor of the file, its index in @graph, or NPUMEM_NONE
  */
 struct tflite_commands {
@@ -25,6 +26,7 @@ struct tflite_commands {
 	struct flatbuf_vector buffers;
 	struct flatbuf_vector tensors;
 	struct flatbuf_vector operators;
+	uint32_t subgraphs;
 	uint32_t *index;
 };
 

@@ -100,13 +100,15 @@ struct flatbuf_vector tflite_offline_data(struct flatbuf *fb, const struct flatb
 	return data;
 }
 
-void tflite_offline(struct tflite_reader *r, const struct flatbuf_table *model)
+void tflite_offline(struct tflite_reader *r)
 {
 	struct flatbuf *fb = &r->fb;
-	struct flatbuf_vector data = tflite_offline_data(fb, model);
+	struct flatbuf_vector data = tflite_offline_data(fb, &r->root);
 	struct flatbuf_vector numbers = { .pos = data.pos, .count = data.count / 4 };
+	const struct tflite_value *values = r->scope->values;
 
-	for (uint32_t i = 0; !fb->err && data.present && i < r->tensor_count; i++) {
+	r->has_offline = data.present;
+	for (uint32_t i = 0; !fb->err && data.present && i < r->scope->sub->tensors.count; i++) {
 		int32_t offset = flatbuf_vector_i32(fb, &numbers, TFLITE_OFFLINE_HEAD + i);
 		struct npuplan_tensor *tensor;
 
@@ -117,9 +119,9 @@ void tflite_offline(struct tflite_reader *r, const struct flatbuf_table *model)
 				     "metadata %s: tensor %" PRIu32 " has offset %" PRId32,
 				     TFLITE_OFFLINE_NAME, i, offset);
 		/* It has no bytes. */
-		if (r->index[i] == NPUMEM_NONE)
+		if (values[i].tensor == NPUMEM_NONE)
 			continue;
-		tensor = &r->graph->tensors[r->index[i]];
+		tensor = &r->graph->tensors[values[i].tensor];
 		if (tensor->kind == NPUMEM_TENSOR_PARAMETER)
 			flatbuf_fail(fb, -EINVAL,
 				     "metadata %s: %s is constant, but has arena offset %" PRId32,

@@ -35,7 +35,7 @@ enum tflite_operator_code {
 	CODE_BUILTIN = 3, /* int32 */
 };
 
-enum tflite_subgraph {
+enum tflite_subgraph_field {
 	SUBGRAPH_TENSORS = 0,
 	SUBGRAPH_INPUTS = 1,
 	SUBGRAPH_OUTPUTS = 2,
@@ -80,8 +80,13 @@ enum tflite_options {
 	OPTIONS_DEPTHWISE_CONV_2D = 2,
 	OPTIONS_POOL_2D = 5,
 	OPTIONS_CONCATENATION = 10,
+	OPTIONS_CALL = 16,
 	OPTIONS_TRANSPOSE_CONV = 49,
+	OPTIONS_IF = 92,
+	OPTIONS_WHILE = 93,
+	OPTIONS_CALL_ONCE = 103,
 	OPTIONS_CONV_3D = 106,
+	OPTIONS_VAR_HANDLE = 111,
 };
 
 /* Numbers of a fused activation's field. */
@@ -186,6 +191,21 @@ enum tflite_concatenation {
 	CONCATENATION_AXIS = 0,
 };
 
+/* Operators that run subgraphs: the subgraphs' numbers. */
+enum tflite_control_field {
+	CALL_SUBGRAPH = 0,
+	CALL_ONCE_SUBGRAPH = 0,
+	IF_THEN = 0,
+	IF_ELSE = 1,
+	WHILE_TEST = 0,
+	WHILE_BODY = 1,
+};
+
+enum tflite_var_handle {
+	VAR_HANDLE_CONTAINER = 0,
+	VAR_HANDLE_NAME = 1,
+};
+
 enum tflite_padding {
 	PADDING_SAME = 0,
 	PADDING_VALID = 1,
@@ -225,6 +245,9 @@ enum tflite_builtin {
 	BUILTIN_IF = 118,
 	BUILTIN_WHILE = 119,
 	BUILTIN_CALL_ONCE = 129,
+	BUILTIN_VAR_HANDLE = 142,
+	BUILTIN_READ_VARIABLE = 143,
+	BUILTIN_ASSIGN_VARIABLE = 144,
 	BUILTIN_CONV_3D = 132,
 	BUILTIN_PLACEHOLDER = 127, /* in CODE_DEPRECATED_BUILTIN: see CODE_BUILTIN */
 };

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "../../grow/grow.h"
+
 /* Bits of an element, 0 for types without a size. */
 static unsigned int type_bits(uint8_t type)
 {
@@ -93,93 +95,203 @@ struct flatbuf_vector tflite_buffer(struct flatbuf *fb, const struct flatbuf_vec
 }
 
 /* Constant data of a tensor. */
-static struct flatbuf_vector read_data(struct tflite_reader *r, const struct tflite_tables *model,
-				       const struct flatbuf_table *table,
+static struct flatbuf_vector read_data(struct tflite_reader *r, const struct flatbuf_table *table,
 				       const struct npuplan_tensor *tensor)
 {
 	uint32_t index = flatbuf_u32(&r->fb, table, TENSOR_BUFFER, 0);
 
-	if (index >= model->buffers.count && index)
+	if (index >= r->buffers.count && index)
 		flatbuf_fail(&r->fb, -EINVAL,
 			     "%s is in buffer %" PRIu32 ", but there are only %" PRIu32,
-			     import_tensor_text(tensor).s, index, model->buffers.count);
+			     import_tensor_text(tensor).s, index, r->buffers.count);
 	/* Buffer 0 is the empty one by convention. */
 	if (!index || r->fb.err)
 		return (struct flatbuf_vector){ 0 };
-	return tflite_buffer(&r->fb, &model->buffers, index);
+	return tflite_buffer(&r->fb, &r->buffers, index);
 }
 
-/* Kind by use; a tensor that is an input and an output passes through. */
-static uint32_t kind_of(uint8_t uses, bool constant)
+bool tflite_has_data(struct tflite_reader *r, const struct tflite_subgraph *sub, uint32_t number)
+{
+	struct flatbuf_table table = flatbuf_vector_table(&r->fb, &sub->tensors, number);
+	struct tflite_name name = tflite_name_of(&r->fb, &table, TENSOR_NAME);
+	struct npuplan_tensor tensor = {
+		.id = (int64_t)(sub->first_tensor + number),
+		.name = name.s,
+	};
+
+	return read_data(r, &table, &tensor).count;
+}
+
+uint8_t tflite_describe(struct tflite_reader *r, const struct tflite_subgraph *sub, uint32_t number,
+			struct npuplan_tensor *tensor)
+{
+	struct flatbuf_table table = flatbuf_vector_table(&r->fb, &sub->tensors, number);
+	struct tflite_name name = tflite_name_of(&r->fb, &table, TENSOR_NAME);
+	uint8_t type = flatbuf_u8(&r->fb, &table, TENSOR_TYPE, TYPE_FLOAT32);
+
+	*tensor = (struct npuplan_tensor){
+		.id = (int64_t)(sub->first_tensor + number),
+		.name = name.s,
+		.alias_of = NPUMEM_NONE,
+	};
+	read_shape(r, &table, type_bits(type), tensor);
+	tensor->name = NULL;
+	return type;
+}
+
+void tflite_check_bytes(struct tflite_reader *r, uint32_t number, uint8_t type,
+			const struct npuplan_tensor *tensor)
+{
+	struct flatbuf_table table = flatbuf_vector_table(&r->fb, &r->scope->sub->tensors, number);
+	struct tflite_name name = tflite_name_of(&r->fb, &table, TENSOR_NAME);
+
+	if (!r->fb.err && !type_bits(type))
+		unsupported_type(r, &(struct npuplan_tensor){ .id = tensor->id, .name = name.s },
+				 type);
+}
+
+/*
+ * Kind by use; a tensor that is an input and an output passes through. Inputs and outputs of
+ * subgraphs but the first are nobody's but their caller's.
+ */
+static uint32_t kind_of(const struct tflite_subgraph *sub, uint8_t uses, bool constant)
 {
 	if (constant)
 		return NPUMEM_TENSOR_PARAMETER;
-	if ((uses & USE_VARIABLE) || (uses & (USE_INPUT | USE_OUTPUT)) == (USE_INPUT | USE_OUTPUT))
+	if (uses & USE_VARIABLE)
+		return NPUMEM_TENSOR_STATE;
+	if (sub->number)
+		return NPUMEM_TENSOR_INTERMEDIATE;
+	if ((uses & (USE_INPUT | USE_OUTPUT)) == (USE_INPUT | USE_OUTPUT))
 		return NPUMEM_TENSOR_STATE;
 	if (uses & USE_INPUT)
 		return NPUMEM_TENSOR_INPUT;
 	return uses & USE_OUTPUT ? NPUMEM_TENSOR_OUTPUT : NPUMEM_TENSOR_INTERMEDIATE;
 }
 
-/* @index: of what the graph was given, or -errno */
-void tflite_check_added(struct tflite_reader *r, int64_t index, const char *what)
+uint32_t tflite_add_tensor(struct tflite_reader *r, const struct npuplan_tensor *tensor,
+			   uint8_t type)
 {
-	if (index < 0)
-		flatbuf_fail(&r->fb, (int)index, "%s: %s", what, strerror((int)-index));
+	struct tflite_fact *facts;
+	int64_t index;
+
+	if (r->fb.err)
+		return NPUMEM_NONE;
+	facts = grow_by_one(r->facts, r->fact_count, sizeof(*facts));
+	if (!facts) {
+		flatbuf_fail(&r->fb, -ENOMEM, "out of memory");
+		return NPUMEM_NONE;
+	}
+	r->facts = facts;
+	index = npuplan_graph_add_tensor(r->graph, tensor);
+	if (index < 0) {
+		flatbuf_fail(&r->fb, (int)index, "%s: %s", import_tensor_text(tensor).s,
+			     strerror((int)-index));
+		return NPUMEM_NONE;
+	}
+	facts[r->fact_count++] = (struct tflite_fact){ .type = type, .writer = NPUMEM_NONE };
+	return (uint32_t)index;
 }
 
-void tflite_tensor(struct tflite_reader *r, const struct tflite_tables *model, uint32_t number)
+/*
+ * Whether a type without a size is none that a plan has to do with: handles are followed by
+ * those operators that have any.
+ */
+static bool is_harmless(const struct tflite_subgraph *sub, uint32_t number, uint8_t type)
 {
-	struct flatbuf_table table = flatbuf_vector_table(&r->fb, &model->tensors, number);
-	struct npuplan_tensor tensor = { .id = number, .alias_of = NPUMEM_NONE };
-	struct flatbuf_vector *data = &r->data[number];
-	struct tflite_name name = tflite_name_of(&r->fb, &table, TENSOR_NAME);
-	uint8_t type = flatbuf_u8(&r->fb, &table, TENSOR_TYPE, TYPE_FLOAT32);
-	int64_t index;
-	bool opaque;
+	if (!sub->uses[number])
+		return true;
+	return type == TYPE_RESOURCE &&
+	       (sub->number || !(sub->uses[number] & (USE_INPUT | USE_OUTPUT)));
+}
 
-	r->index[number] = NPUMEM_NONE;
-	tensor.name = name.s;
-	*data = read_data(r, model, &table, &tensor);
-	opaque = flatbuf_table(&r->fb, &table, TENSOR_SPARSITY).present || type == TYPE_STRING;
-	read_shape(r, &table, type_bits(type), &tensor);
-	if (r->fb.err)
-		return;
-	if (!type_bits(type) && !(type == TYPE_STRING && data->count)) {
-		/* Nothing that uses it: then its type does no harm. */
-		if (!model->uses[number])
-			return;
-		unsupported_type(r, &tensor, type);
-		if (!data->count || type == TYPE_RESOURCE || type == TYPE_VARIANT)
-			return;
-		/* A constant is as long as its data, whatever that means. */
-		if (!r->doubts.strict)
-			r->fb.err = import_doubt(&r->doubts, -EINVAL, NPUIMPORT_DOUBT_SHAPE,
-						 "element type", import_tensor_text(&tensor).s,
-						 r->fb.error);
-		opaque = true;
-	}
+/* A constant of a type without a size is as long as its data. False: it is left out. */
+static bool check_type(struct tflite_reader *r, uint32_t number, uint8_t type,
+		       const struct npuplan_tensor *tensor, bool *opaque)
+{
+	const struct tflite_subgraph *sub = r->scope->sub;
+	bool constant = sub->data[number].count;
+
+	if (type_bits(type) || (type == TYPE_STRING && constant))
+		return true;
+	if (is_harmless(sub, number, type))
+		return false;
+	unsupported_type(r, tensor, type);
+	if (!constant || type == TYPE_RESOURCE || type == TYPE_VARIANT)
+		return false;
+	/* Whatever that means. */
+	if (!r->doubts.strict)
+		r->fb.err = import_doubt(&r->doubts, -EINVAL, NPUIMPORT_DOUBT_SHAPE, "element type",
+					 import_tensor_text(tensor).s, r->fb.error);
+	*opaque = true;
+	return true;
+}
+
+static void set_size(struct tflite_reader *r, const struct flatbuf_vector *data, bool opaque,
+		     struct npuplan_tensor *tensor)
+{
 	if (data->count && opaque) {
 		/* A shape without elements says nothing of data that is there. */
-		for (uint32_t d = tensor.dim_count; d--;)
-			if (!tensor.shape[d])
-				tensor.dim_count = 0;
-		tensor.size = data->count;
-		tensor.elem_size = 0;
-		tensor.align = 1;
-	} else if (data->count && data->count != tensor.size) {
+		for (uint32_t d = tensor->dim_count; d--;)
+			if (!tensor->shape[d])
+				tensor->dim_count = 0;
+		tensor->size = data->count;
+		tensor->elem_size = 0;
+		tensor->align = 1;
+	} else if (data->count && data->count != tensor->size) {
 		flatbuf_fail(&r->fb, -EINVAL,
 			     "%s: its buffer has %" PRIu32
 			     " bytes, but shape and type make %" PRIu64,
-			     import_tensor_text(&tensor).s, data->count, tensor.size);
+			     import_tensor_text(tensor).s, data->count, tensor->size);
 	}
+}
+
+/* Tensor @number, without a value so far, of which no other instance has one either. */
+static void add_own(struct tflite_reader *r, uint32_t number)
+{
+	struct tflite_subgraph *sub = r->scope->sub;
+	struct flatbuf_table table = flatbuf_vector_table(&r->fb, &sub->tensors, number);
+	struct npuplan_tensor tensor = {
+		.id = (int64_t)(r->scope->instance * r->tensor_total + sub->first_tensor + number),
+		.alias_of = NPUMEM_NONE,
+	};
+	struct flatbuf_vector *data = &sub->data[number];
+	struct tflite_name name = tflite_name_of(&r->fb, &table, TENSOR_NAME);
+	uint8_t type = flatbuf_u8(&r->fb, &table, TENSOR_TYPE, TYPE_FLOAT32), uses;
+	uint32_t index;
+	bool opaque;
+
+	tensor.name = name.s;
+	*data = read_data(r, &table, &tensor);
+	opaque = flatbuf_table(&r->fb, &table, TENSOR_SPARSITY).present || type == TYPE_STRING;
+	read_shape(r, &table, type_bits(type), &tensor);
+	if (r->fb.err || !check_type(r, number, type, &tensor, &opaque))
+		return;
+	set_size(r, data, opaque, &tensor);
 	/* An empty tensor has no bytes to plan: operators go without it. */
 	if (!tensor.size || r->fb.err)
 		return;
-	tensor.kind =
-		kind_of(model->uses[number], data->count && !(model->uses[number] & USE_VARIABLE));
-	index = npuplan_graph_add_tensor(r->graph, &tensor);
-	tflite_check_added(r, index, import_tensor_text(&tensor).s);
-	if (index >= 0)
-		r->index[number] = (uint32_t)index;
+	uses = sub->uses[number];
+	tensor.kind = kind_of(sub, uses, data->count && !(uses & USE_VARIABLE));
+	index = tflite_add_tensor(r, &tensor, type);
+	r->scope->values[number].tensor = index;
+	if (tensor.kind == NPUMEM_TENSOR_PARAMETER || (uses & USE_VARIABLE))
+		sub->kept[number] = index;
+}
+
+void tflite_tensor(struct tflite_reader *r, uint32_t number)
+{
+	struct tflite_scope *scope = r->scope;
+	bool handed = scope->sub->uses[number] & (USE_INPUT | USE_OUTPUT);
+
+	/* Handles stay inside of the model. */
+	if (scope->bound[number] && (scope->sub->number || !handed))
+		return;
+	/* What no operator of an instance uses is not there; of the model itself it is kept. */
+	if (scope->sub->number && !scope->sub->uses[number])
+		return;
+	if (scope->sub->kept[number] != NPUMEM_NONE)
+		scope->values[number].tensor = scope->sub->kept[number];
+	else
+		add_own(r, number);
 }

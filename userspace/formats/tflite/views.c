@@ -2,6 +2,22 @@
 /* Operators that only give their input's bytes another shape: aliases. */
 #include "reader.h"
 
+uint32_t tflite_base(const struct tflite_reader *r, uint32_t tensor)
+{
+	const struct npuplan_tensor *t = &r->graph->tensors[tensor];
+
+	return t->flags & NPUMEM_TENSOR_FLAG_ALIAS ? t->alias_of : tensor;
+}
+
+bool tflite_is_defined(const struct tflite_reader *r, uint32_t tensor)
+{
+	const struct npuplan_tensor *t = &r->graph->tensors[tensor];
+
+	return t->kind == NPUMEM_TENSOR_INPUT || t->kind == NPUMEM_TENSOR_PARAMETER ||
+	       t->kind == NPUMEM_TENSOR_STATE || (t->flags & NPUMEM_TENSOR_FLAG_ALIAS) ||
+	       r->facts[tensor].carried || r->facts[tensor].writer != NPUMEM_NONE;
+}
+
 /* Where the metadata wants both they must want the same place. */
 static bool fixed_alike(const struct npuplan_tensor *base, const struct npuplan_tensor *view)
 {
@@ -17,10 +33,11 @@ static bool fixed_alike(const struct npuplan_tensor *base, const struct npuplan_
  * output is copied.
  * @target: number of the output in the file
  */
-bool tflite_is_view(const struct tflite_reader *r, const struct tflite_tables *model,
-		    int32_t builtin, const struct npuplan_op *op, uint32_t target)
+bool tflite_is_view(const struct tflite_reader *r, int32_t builtin, const struct npuplan_op *op,
+		    uint32_t target)
 {
 	const struct npuplan_tensor *tensors = r->graph->tensors, *in, *out, *base;
+	const struct tflite_fact *fact;
 
 	if ((builtin != BUILTIN_RESHAPE && builtin != BUILTIN_SQUEEZE &&
 	     builtin != BUILTIN_EXPAND_DIMS) ||
@@ -36,12 +53,12 @@ bool tflite_is_view(const struct tflite_reader *r, const struct tflite_tables *m
 	    (base->kind == NPUMEM_TENSOR_INPUT && out->kind == NPUMEM_TENSOR_OUTPUT))
 		return false;
 	/* Out of order, or for nobody: import_check_graph() shall see the operator. */
-	if (base->kind != NPUMEM_TENSOR_INPUT && base == in &&
-	    r->writer[op->inputs[0]] == NPUMEM_NONE)
+	if (!tflite_is_defined(r, op->inputs[0]))
 		return false;
-	return !(out->flags & NPUMEM_TENSOR_FLAG_ALIAS) &&
-	       r->writer[op->outputs[0]] == NPUMEM_NONE && !(model->uses[target] & USE_READ_YET) &&
-	       (model->uses[target] & (USE_READ | USE_OUTPUT));
+	fact = &r->facts[op->outputs[0]];
+	return !(out->flags & NPUMEM_TENSOR_FLAG_ALIAS) && fact->writer == NPUMEM_NONE &&
+	       !fact->carried && !fact->read &&
+	       (r->scope->sub->uses[target] & (USE_READ | USE_OUTPUT));
 }
 
 void tflite_make_view(struct tflite_reader *r, const struct npuplan_op *op)

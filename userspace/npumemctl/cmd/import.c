@@ -73,6 +73,18 @@ static uint64_t bytes_of_kind(const struct npuplan_graph *graph, uint32_t kind)
 	return bytes;
 }
 
+/* What a model has besides tensors and operators one after another. */
+static void print_subgraphs(const struct npuimport_info *info)
+{
+	if (info->subgraphs > 1)
+		printf("subgraphs    %" PRIu32 "; the others stand in the graph %" PRIu32
+		       " times: %" PRIu32 " loops, %" PRIu32 " branches\n",
+		       info->subgraphs, info->instances, info->loops, info->branches);
+	if (info->variables)
+		printf("variables    %" PRIu32 " resource variables, which are state\n",
+		       info->variables);
+}
+
 static int print(const struct model *model, bool json)
 {
 	static const struct {
@@ -93,14 +105,17 @@ static int print(const struct model *model, bool json)
 			json_object_set_new(
 				bytes, kinds[i].name,
 				json_integer((json_int_t)bytes_of_kind(graph, kinds[i].kind)));
-		return print_json(json_pack("{ss ss sI sI sI sI sI so so}", "graph", graph->name,
-					    "format", npuimport_format_name(model->info.format),
-					    "subgraphs", (json_int_t)model->info.subgraphs,
-					    "operators", (json_int_t)graph->op_count, "views",
-					    (json_int_t)model->info.views, "tensors",
-					    (json_int_t)graph->tensor_count, "left_out",
-					    (json_int_t)model->info.left_out, "bytes", bytes,
-					    "warnings", warnings_json(&model->warnings)));
+		return print_json(json_pack(
+			"{ss ss sI sI sI sI sI sI sI sI sI so so}", "graph", graph->name, "format",
+			npuimport_format_name(model->info.format), "subgraphs",
+			(json_int_t)model->info.subgraphs, "operators", (json_int_t)graph->op_count,
+			"views", (json_int_t)model->info.views, "tensors",
+			(json_int_t)graph->tensor_count, "left_out",
+			(json_int_t)model->info.left_out, "instances",
+			(json_int_t)model->info.instances, "loops", (json_int_t)model->info.loops,
+			"branches", (json_int_t)model->info.branches, "variables",
+			(json_int_t)model->info.variables, "bytes", bytes, "warnings",
+			warnings_json(&model->warnings)));
 	}
 	json_decref(bytes);
 	plain_names(model->graph);
@@ -113,6 +128,7 @@ static int print(const struct model *model, bool json)
 	if (model->info.left_out)
 		printf(", and %" PRIu32 " without bytes left out", model->info.left_out);
 	putchar('\n');
+	print_subgraphs(&model->info);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		printf("%-12s %s\n", kinds[i].name,
 		       size_text(bytes_of_kind(graph, kinds[i].kind)).s);

@@ -45,10 +45,6 @@ bool model_import(struct model *model, const char *path, const struct model_read
 	}
 	if (!reading->quiet)
 		warnings_print(model->path, &model->warnings);
-	if (model->info.subgraphs > 1)
-		fprintf(stderr,
-			"npumemctl: %s: note: the model has %u subgraphs; only the first is read\n",
-			model->path, model->info.subgraphs);
 	return true;
 }
 

@@ -16,6 +16,13 @@ bool emit_prepare(struct model *model, const struct tiling *tiling, struct npupl
 			npuimport_format_name(model->info.format));
 		return false;
 	}
+	if (model->info.subgraphs > 1) {
+		failure(model->path,
+			"--emit-tflite: the model has %u subgraphs: TensorFlow Lite Micro would "
+			"apply the offsets to each of them",
+			model->info.subgraphs);
+		return false;
+	}
 	if (tiling->asked.bands > 1 || tiling->asked.rows || tiling->asked.onchip ||
 	    tiling->asked.layout != NPUPLAN_NHWC || tiling->tiles.count ||
 	    tiling->asked.with_parameters) {
