@@ -402,6 +402,10 @@ TEST(over_budget)
 	assert_int_equal(fake_delegate(fake, d), TFL_OK);
 	assert_int_equal(fake_allocate(fake), TFL_DELEGATE_ERROR);
 	assert_non_null(strstr(fake->error, "budget"));
+	/* Who runs it all the same is told so. */
+	assert_int_equal(fake_invoke(fake), TFL_DELEGATE_ERROR);
+	assert_string_equal(fake->error,
+			    "npumem: the operators have no memory: allocating it has failed");
 	fake_free(fake);
 	tflite_plugin_destroy_delegate(d);
 }

@@ -74,27 +74,39 @@ static int add_tensor(struct build *b, int index, uint32_t kind)
 	return 0;
 }
 
-static int add_kept(struct build *b, int index)
+/* The entry of a tensor, or a new one without memory. NULL: out of memory. */
+static struct kept *find_kept(struct partition *p, int index)
 {
-	struct partition *p = b->p;
-	uint64_t bytes = b->context->tensors[index].bytes;
 	struct kept *kept;
 
 	for (uint32_t i = 0; i < p->kept_count; i++)
-		if (p->kept[i].index == index && p->kept[i].bytes == bytes)
-			return 0;
+		if (p->kept[i].index == index)
+			return &p->kept[i];
 	kept = reallocarray(p->kept, p->kept_count + (size_t)1, sizeof(*kept));
 	if (!kept)
-		return why_fail(b->why, -ENOMEM, "out of memory");
+		return NULL;
 	p->kept = kept;
-	kept += p->kept_count;
-	kept->index = index;
-	kept->bytes = bytes;
+	kept[p->kept_count] = (struct kept){ .index = index };
+	return &kept[p->kept_count++];
+}
+
+/* What is there already stays: the kernel will not compute it again. */
+static int add_kept(struct build *b, int index)
+{
+	uint64_t bytes = b->context->tensors[index].bytes;
+	struct kept *kept = find_kept(b->p, index);
+
+	if (!kept)
+		return why_fail(b->why, -ENOMEM, "out of memory");
+	if (kept->bytes == bytes)
+		return 0;
+	free(kept->memory);
+	kept->bytes = 0;
 	kept->memory = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
 	if (!kept->memory)
 		return why_fail(b->why, -ENOMEM, "out of memory");
 	memset(kept->memory, 0, bytes);
-	p->kept_count++;
+	kept->bytes = bytes;
 	return 0;
 }
 

@@ -298,6 +298,10 @@ int partition_invoke(struct tfl_context *context, struct partition *p)
 	int status = TFL_DELEGATE_ERROR, err = 0;
 	struct why why;
 
+	if (p->step_count && !p->memory) {
+		why_fail(&why, -EINVAL, "the operators have no memory: allocating it has failed");
+		return report(context, &why);
+	}
 	bind(context, p);
 	/* What accesses nothing that is planned needs nothing of it either. */
 	for (uint32_t i = 0; i < p->op_count && !err; i++)
