@@ -117,6 +117,8 @@ static void build_tensor(const struct tb_tensor *tensor, struct tb_file *file, s
 	text(file, at, TENSOR_NAME, tensor->name);
 	if (tensor->variable)
 		set(file, at, TENSOR_IS_VARIABLE, 1, 1);
+	if (tensor->signature)
+		numbers(file, at, TENSOR_SHAPE_SIGNATURE, tensor->signature, tensor->rank);
 	if (tensor->sparse) {
 		refer_table(file, field(file, at, TENSOR_SPARSITY));
 		table(file);

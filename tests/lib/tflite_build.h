@@ -19,6 +19,7 @@ struct tb_tensor {
 	uint32_t buffer;
 	uint8_t variable;
 	uint8_t sparse;
+	const int32_t *signature; /* NULL, or @rank dimensions */
 };
 
 struct tb_code {

@@ -47,6 +47,26 @@ at = {x["tensor"]: x["offset"] for x in p["placements"]}
 assert eval("(" + sys.argv[1] + ")"), (s, p)' "$test"
 }
 
+# ------------------------------------------------ TFLite models with control flow
+folder=$(dirname "$model")
+flows() {
+	local f
+	for f in while while_nested while_state if call streaming; do
+		"$ctl" plan "$folder/$f.tflite" -o p.json && "$ctl" verify "$folder/$f.tflite" p.json &&
+			"$ctl" show --graph "$folder/$f.tflite" p.json >text || return 1
+	done
+}
+check 'loops, branches, calls and variables of TFLite models: planned and verified' flows
+imports() {
+	"$ctl" import "$folder/while.tflite" >text &&
+		grep -qx 'subgraphs    3; the others stand in the graph 2 times: 1 loops, 0 branches' text &&
+		"$ctl" import -j "$folder/streaming.tflite" |
+		grep -q '"instances":0,"loops":0,"branches":0,"variables":1,'
+}
+check 'import says what of them there is' imports
+check "plan --emit-tflite of several subgraphs" refuses "$folder/call.tflite: --emit-tflite: the model has 2 subgraphs: TensorFlow Lite Micro would apply the offsets to each of them" \
+	"$ctl" plan "$folder/call.tflite" --emit-tflite out.tflite
+
 # ---------------------------------------------------------------- aliases
 check 'a plan places the base of an alias' is 'sorted(at) == [0, 1, 2, 3]' chain.json
 verified() { "$ctl" plan chain.json -o p.json && "$ctl" verify chain.json p.json; }

@@ -214,6 +214,8 @@ static void compute(struct tflite_reader *r, struct tflite_node *node)
 	if (!op.output_count)
 		flatbuf_fail(&r->fb, -EINVAL, "%s writes no tensor that has bytes",
 			     import_op_text(&op).s);
+	if (!r->fb.err)
+		tflite_check_dynamic(r, node, &op);
 	finish(r, node, target, sources, &op);
 	free(memory);
 }

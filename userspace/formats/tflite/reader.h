@@ -82,12 +82,14 @@ struct tflite_scope {
  * @writer: the latest operator of the graph that writes it, or NPUMEM_NONE
  * @carried: a loop or a branch gives it values
  * @read: by an operator that has been taken over
+ * @fixed: its values are the same in every inference: they depend on constants and shapes
  */
 struct tflite_fact {
 	uint8_t type;
 	uint32_t writer;
 	bool carried;
 	bool read;
+	bool fixed;
 };
 
 /*
@@ -239,6 +241,13 @@ void tflite_make_view(struct tflite_reader *r, const struct npuplan_op *op);
 
 /** tflite_node() - operator @number of the scope, in the file */
 struct tflite_node tflite_node(struct tflite_reader *r, uint32_t number);
+/*
+ * tflite_check_dynamic() - fail if values decide how large an output is
+ * @op: the operator in the making; which of its outputs are fixed is known from now on
+ */
+void tflite_check_dynamic(struct tflite_reader *r, const struct tflite_node *node,
+			  const struct npuplan_op *op);
+
 /** tflite_operator() - operator @number of the scope goes into the graph */
 void tflite_operator(struct tflite_reader *r, uint32_t number);
 /* tflite_add_op() - an operator more in the block at hand, which must have its inputs by now;
