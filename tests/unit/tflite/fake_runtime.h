@@ -39,7 +39,7 @@ struct fake_op {
 /*
  * struct fake - an interpreter
  * @minor: 9 or 14
- * @tensors: room for @capacity; moves when it grows
+ * @capacity: tensors that there is room for; all of them move when it grows
  * @memory: per tensor, what the runtime has allocated
  * @nodes, @registrations: of @node_count; @states: of their kernels
  * @plan: nodes in the order in which they run

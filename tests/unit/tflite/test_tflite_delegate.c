@@ -11,6 +11,7 @@
 #include "delegate.h"
 #include "fake_runtime.h"
 #include "npuplan.h"
+#include "plugin.h"
 #include "said.h"
 #include "unit.h"
 
@@ -110,7 +111,7 @@ static struct delegate *make_delegate(const char *key, const char *value)
 {
 	char *keys[] = { strdup("device"), key ? strdup(key) : NULL };
 	char *values[] = { strdup("none"), value ? strdup(value) : NULL };
-	struct delegate *d = tflite_plugin_create_delegate(keys, values, key ? 2 : 1, NULL);
+	struct delegate *d = plugin_create(keys, values, key ? 2 : 1, NULL);
 
 	for (int i = 0; i < 2; i++) {
 		free(keys[i]);
@@ -124,7 +125,7 @@ static struct npumem_tflite_stats stats_of(struct delegate *d)
 {
 	struct npumem_tflite_stats stats = { .size = sizeof(stats) };
 
-	assert_int_equal(npumem_tflite_get_stats(d, &stats), 0);
+	assert_int_equal(plugin_stats(d, &stats), 0);
 	return stats;
 }
 
@@ -186,7 +187,7 @@ static void same_at(const struct wanted *w, int minor)
 	assert_true(stats.arena_bytes >= stats.lower_bound);
 	fake_free(ours);
 	fake_free(plain);
-	tflite_plugin_destroy_delegate(d);
+	delegate_free(d);
 }
 
 static void same(void **state)
@@ -224,7 +225,7 @@ TEST(inplace_takes_no_bytes)
 	/* The input, which is kept, the tensor and the output. */
 	assert_int_equal(stats_of(d).arena_bytes, 3 * 320);
 	fake_free(fake);
-	tflite_plugin_destroy_delegate(d);
+	delegate_free(d);
 }
 
 TEST(inputs_are_reused_if_asked_for)
@@ -236,7 +237,7 @@ TEST(inputs_are_reused_if_asked_for)
 	assert_int_equal(fake_allocate(fake), TFL_OK);
 	assert_int_equal(stats_of(d).arena_bytes, 2 * 320);
 	fake_free(fake);
-	tflite_plugin_destroy_delegate(d);
+	delegate_free(d);
 }
 
 TEST(resized)
@@ -258,7 +259,7 @@ TEST(resized)
 	assert_true(stats_of(d).arena_bytes > 4 * before);
 	fake_free(ours);
 	fake_free(plain);
-	tflite_plugin_destroy_delegate(d);
+	delegate_free(d);
 }
 
 /* Freeing the delegate first is a mistake that harms nobody. */
@@ -269,7 +270,7 @@ TEST(destroyed_first)
 
 	assert_int_equal(fake_delegate(fake, d), TFL_OK);
 	assert_int_equal(fake_allocate(fake), TFL_OK);
-	tflite_plugin_destroy_delegate(d);
+	delegate_free(d);
 	assert_int_equal(fake_invoke(fake), TFL_OK);
 	fake_free(fake);
 }
@@ -292,7 +293,7 @@ TEST(another_graph_is_left)
 	assert_int_equal(fake_invoke(second), TFL_OK);
 	fake_free(second);
 	fake_free(first);
-	tflite_plugin_destroy_delegate(d);
+	delegate_free(d);
 }
 
 /* ---------------------------------------------------------------------- refusals */
@@ -312,7 +313,7 @@ static void refused(struct fake *fake, const char *key, const char *value, const
 	assert_int_equal(status, TFL_DELEGATE_ERROR);
 	assert_string_equal(fake->error, text);
 	fake_free(fake);
-	tflite_plugin_destroy_delegate(d);
+	delegate_free(d);
 }
 
 TEST(strict)
@@ -407,7 +408,7 @@ TEST(over_budget)
 	assert_string_equal(fake->error,
 			    "npumem: the operators have no memory: allocating it has failed");
 	fake_free(fake);
-	tflite_plugin_destroy_delegate(d);
+	delegate_free(d);
 }
 
 TEST(becomes_dynamic)
@@ -421,7 +422,7 @@ TEST(becomes_dynamic)
 	assert_string_equal(fake->error,
 			    "npumem: CONV_2D, node 1: tensor 2 \"t\" has become dynamic");
 	fake_free(fake);
-	tflite_plugin_destroy_delegate(d);
+	delegate_free(d);
 }
 
 TEST(kernel_fails)
@@ -435,7 +436,7 @@ TEST(kernel_fails)
 	assert_int_equal(fake_invoke(fake), TFL_ERROR);
 	assert_string_equal(fake->error, "npumem: CONV_2D, node 2 has failed");
 	fake_free(fake);
-	tflite_plugin_destroy_delegate(d);
+	delegate_free(d);
 }
 
 /* ------------------------------------------------------------------------ structs */
@@ -521,7 +522,7 @@ TEST(overlapping_planner)
 	assert_non_null(strstr(fake->error, "256"));
 	fake_free(fake);
 	d->enforcer->ops = good;
-	tflite_plugin_destroy_delegate(d);
+	delegate_free(d);
 }
 
 TEST(out_of_order)
@@ -545,7 +546,7 @@ TEST(out_of_order)
 	assert_int_equal(partition_step(&fake->context, p, 0, &why, &status), -EPERM);
 	assert_int_equal(partition_step(&fake->context, p, 1, &why, &status), 0);
 	fake_free(fake);
-	tflite_plugin_destroy_delegate(d);
+	delegate_free(d);
 }
 
 /* ------------------------------------------------------------------------- cache */
@@ -567,7 +568,7 @@ static unsigned int cached(char **text)
 	assert_int_equal(fake_invoke(fake), TFL_OK);
 	count = stats_of(d).cached;
 	fake_free(fake);
-	tflite_plugin_destroy_delegate(d);
+	delegate_free(d);
 	return count;
 }
 

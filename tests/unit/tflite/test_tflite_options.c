@@ -2,8 +2,9 @@
 /* Options, and the ways in which no delegate is made. */
 #include <errno.h>
 
-#include "npumem_tflite.h"
+#include "delegate.h"
 #include "options.h"
+#include "plugin.h"
 #include "said.h"
 #include "unit.h"
 
@@ -30,7 +31,7 @@ static void *create(const char *key, const char *value)
 	void *delegate;
 
 	reported[0] = '\0';
-	delegate = tflite_plugin_create_delegate(keys, values, key ? 2 : 1, report);
+	delegate = plugin_create(keys, values, key ? 2 : 1, report);
 	for (int i = 0; i < 2; i++) {
 		free(keys[i]);
 		free(values[i]);
@@ -75,7 +76,7 @@ TEST(bad_device)
 {
 	char *key = strdup("device"), *value = strdup("");
 
-	assert_null(tflite_plugin_create_delegate(&key, &value, 1, report));
+	assert_null(plugin_create(&key, &value, 1, report));
 	assert_string_equal(reported, "npumem: option \"device\" is \"\", which is not \"auto\", "
 				      "\"none\", or a path");
 	free(key);
@@ -84,7 +85,7 @@ TEST(bad_device)
 
 TEST(no_keys)
 {
-	assert_null(tflite_plugin_create_delegate(NULL, NULL, 1, report));
+	assert_null(plugin_create(NULL, NULL, 1, report));
 	assert_string_equal(reported, "npumem: there are options, but no keys or no values");
 }
 
@@ -95,7 +96,7 @@ TEST(said_without_callback)
 	char *text;
 
 	said_begin(&said);
-	assert_null(tflite_plugin_create_delegate(&key, &value, 1, NULL));
+	assert_null(plugin_create(&key, &value, 1, NULL));
 	text = said_end(&said);
 	assert_string_equal(text, "npumem: there is no option \"colour\"\n");
 	free(text);
@@ -110,7 +111,7 @@ static void all_values(void **state)
 
 	assert_string_equal(reported, "");
 	assert_non_null(delegate);
-	tflite_plugin_destroy_delegate(delegate);
+	delegate_free(delegate);
 }
 
 TEST_CASE(good_fallback, all_values, NULL, NULL, struct refusal, "fallback", "aside")
@@ -133,7 +134,7 @@ static void with_version(const char *text, const char *refusal)
 	version = "2.9.0";
 	assert_string_equal(reported, refusal);
 	assert_int_equal(delegate != NULL, refusal[0] == '\0');
-	tflite_plugin_destroy_delegate(delegate);
+	delegate_free(delegate);
 }
 
 TEST(versions)
@@ -157,7 +158,7 @@ static void *without_device(const char *fallback, char **text)
 
 	reported[0] = '\0';
 	said_begin(&said);
-	delegate = tflite_plugin_create_delegate(keys, values, 2, report);
+	delegate = plugin_create(keys, values, 2, report);
 	*text = said_end(&said);
 	for (int i = 0; i < 2; i++) {
 		free(keys[i]);
@@ -175,14 +176,14 @@ TEST(no_device_is_said)
 	assert_string_equal(
 		text, "npumem: cannot open /nowhere/accel0: No such file or directory: planned and "
 		      "enforced in this process\n");
-	tflite_plugin_destroy_delegate(delegate);
+	delegate_free(delegate);
 	free(text);
 	delegate = without_device("aside", &text);
 	assert_non_null(delegate);
 	assert_string_equal(
 		text, "npumem: cannot open /nowhere/accel0: No such file or directory: nothing is "
 		      "claimed\n");
-	tflite_plugin_destroy_delegate(delegate);
+	delegate_free(delegate);
 	free(text);
 	assert_null(without_device("error", &text));
 	assert_string_equal(reported,
@@ -197,17 +198,17 @@ TEST(stats_are_sized)
 	struct npumem_tflite_stats stats = { .size = sizeof(stats), .claimed = 7 };
 	void *delegate = create(NULL, NULL);
 
-	assert_int_equal(npumem_tflite_get_stats(NULL, &stats), -EINVAL);
-	assert_int_equal(npumem_tflite_get_stats(delegate, NULL), -EINVAL);
+	assert_int_equal(plugin_stats(NULL, &stats), -EINVAL);
+	assert_int_equal(plugin_stats(delegate, NULL), -EINVAL);
 	stats.size = 3;
-	assert_int_equal(npumem_tflite_get_stats(delegate, &stats), -EINVAL);
+	assert_int_equal(plugin_stats(delegate, &stats), -EINVAL);
 	stats.size = 4;
-	assert_int_equal(npumem_tflite_get_stats(delegate, &stats), 0);
+	assert_int_equal(plugin_stats(delegate, &stats), 0);
 	assert_int_equal(stats.claimed, 7);
 	stats.size = sizeof(stats);
-	assert_int_equal(npumem_tflite_get_stats(delegate, &stats), 0);
+	assert_int_equal(plugin_stats(delegate, &stats), 0);
 	assert_int_equal(stats.claimed, 0);
 	assert_int_equal(stats.size, sizeof(stats));
-	tflite_plugin_destroy_delegate(delegate);
-	tflite_plugin_destroy_delegate(NULL);
+	delegate_free(delegate);
+	delegate_free(NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "../../sized/sized.h"
 #include "delegate.h"
+#include "plugin.h"
 
 #define OLDEST_MINOR 9
 
@@ -52,8 +53,8 @@ static int create(char **keys, char **values, size_t count, struct delegate **ou
 	return err;
 }
 
-void *tflite_plugin_create_delegate(char **keys, char **values, size_t count,
-				    void (*report_error)(const char *text))
+void *plugin_create(char **keys, char **values, size_t count,
+		    void (*report_error)(const char *text))
 {
 	struct delegate *delegate = NULL;
 	struct why why, line;
@@ -66,11 +67,6 @@ void *tflite_plugin_create_delegate(char **keys, char **values, size_t count,
 	else
 		say("%s", why.text);
 	return NULL;
-}
-
-void tflite_plugin_destroy_delegate(void *delegate)
-{
-	delegate_free(delegate);
 }
 
 static void add_partition(struct npumem_tflite_stats *stats, const struct partition *p)
@@ -90,7 +86,7 @@ static void add_partition(struct npumem_tflite_stats *stats, const struct partit
 	stats->enforced_by = m->enforcer->ops->enforced_by;
 }
 
-int npumem_tflite_get_stats(void *delegate, struct npumem_tflite_stats *stats)
+int plugin_stats(void *delegate, struct npumem_tflite_stats *stats)
 {
 	const struct delegate *d = delegate;
 	struct npumem_tflite_stats own;
@@ -107,4 +103,22 @@ int npumem_tflite_get_stats(void *delegate, struct npumem_tflite_stats *stats)
 	own.size = size;
 	sized_give(stats, size, &own, sizeof(own));
 	return 0;
+}
+
+/* ------------------------------------------------------------------- exported */
+
+void *tflite_plugin_create_delegate(char **keys, char **values, size_t count,
+				    void (*report_error)(const char *text))
+{
+	return plugin_create(keys, values, count, report_error);
+}
+
+void tflite_plugin_destroy_delegate(void *delegate)
+{
+	delegate_free(delegate);
+}
+
+int npumem_tflite_get_stats(void *delegate, struct npumem_tflite_stats *stats)
+{
+	return plugin_stats(delegate, stats);
 }
