@@ -5,8 +5,9 @@
  *
  * usage: real_tflite RUNTIME DELEGATE SEEDS MODEL [KEY=VALUE]...
  *
- * DELEGATE "-": only without. KEY "once": inputs are written before each inference. Exit 3: the
- * runtime itself does not run the model; 1: with the delegate it does not, or outputs differ.
+ * DELEGATE "-": only without. KEY "once": inputs are written before each inference; KEY "batch":
+ * all of it again with so many inputs at a time, and once more with one. Exit 3: the runtime
+ * itself does not run the model; 1: with the delegate it does not, or outputs differ.
  */
 #include <dlfcn.h>
 #include <err.h>
@@ -33,6 +34,7 @@ static struct {
 	void *(*interpreter_new)(const void *model, const void *options);
 	void (*interpreter_free)(void *interpreter);
 	int (*allocate)(void *interpreter);
+	int (*resize)(void *interpreter, int32_t index, const int *dims, int32_t count);
 	int (*invoke)(void *interpreter);
 	int32_t (*input_count)(const void *interpreter);
 	int32_t (*output_count)(const void *interpreter);
@@ -70,6 +72,7 @@ static void load(const char *runtime, const char *delegate)
 	find(r, "TfLiteInterpreterCreate", &tfl.interpreter_new);
 	find(r, "TfLiteInterpreterDelete", &tfl.interpreter_free);
 	find(r, "TfLiteInterpreterAllocateTensors", &tfl.allocate);
+	find(r, "TfLiteInterpreterResizeInputTensor", &tfl.resize);
 	find(r, "TfLiteInterpreterInvoke", &tfl.invoke);
 	find(r, "TfLiteInterpreterGetInputTensorCount", &tfl.input_count);
 	find(r, "TfLiteInterpreterGetOutputTensorCount", &tfl.output_count);
@@ -210,6 +213,40 @@ static void say_stats(void *delegate)
 	       (unsigned long long)stats.tensor_bytes, stats.enforced_by, stats.cached);
 }
 
+/* The first dimension of each input is how many there are at a time. */
+static int set_batch(void *interpreter, int batch)
+{
+	for (int32_t i = 0; i < tfl.input_count(interpreter); i++) {
+		const struct tfl_ints *dims = tfl.input(interpreter, i)->dims;
+		int sizes[8];
+
+		if (dims->size < 1 || dims->size > 8)
+			return TFL_ERROR;
+		memcpy(sizes, dims->data, (size_t)dims->size * sizeof(sizes[0]));
+		sizes[0] = batch;
+		if (tfl.resize(interpreter, i, sizes, dims->size) != TFL_OK)
+			return TFL_ERROR;
+	}
+	return tfl.allocate(interpreter);
+}
+
+static int compare_batches(void *plain, void *ours, unsigned int seeds, int batch)
+{
+	const int batches[] = { batch, 1 };
+	int result = 0;
+
+	for (int i = 0; i < 2 && !result; i++) {
+		if (set_batch(plain, batches[i]) != TFL_OK)
+			return 3;
+		if (set_batch(ours, batches[i]) != TFL_OK) {
+			printf("%d at a time: no memory\n", batches[i]);
+			return 1;
+		}
+		result = compare(plain, ours, seeds, false);
+	}
+	return result;
+}
+
 static int run_plain(void *plain, unsigned int seeds)
 {
 	for (uint64_t seed = 1; seed <= seeds; seed++) {
@@ -220,7 +257,8 @@ static int run_plain(void *plain, unsigned int seeds)
 	return 0;
 }
 
-static int run_both(const void *model, void *plain, void *delegate, unsigned int seeds, bool once)
+static int run_both(const void *model, void *plain, void *delegate, unsigned int seeds, bool once,
+		    int batch)
 {
 	void *ours = delegate ? interpreter_of(model, delegate) : NULL;
 	int result;
@@ -230,6 +268,8 @@ static int run_both(const void *model, void *plain, void *delegate, unsigned int
 		return 1;
 	}
 	result = compare(plain, ours, seeds, once);
+	if (!result && batch)
+		result = compare_batches(plain, ours, seeds, batch);
 	say_stats(delegate);
 	tfl.interpreter_free(ours);
 	return result;
@@ -241,7 +281,7 @@ int main(int argc, char **argv)
 	void *model, *plain, *delegate = NULL;
 	size_t count = 0;
 	bool once = false;
-	int result;
+	int result, batch = 0;
 
 	if (argc < 5 || argc > 5 + MAX_OPTIONS)
 		errx(2, "usage: real_tflite RUNTIME DELEGATE SEEDS MODEL [KEY=VALUE]...");
@@ -251,6 +291,8 @@ int main(int argc, char **argv)
 		values[count] = strtok(NULL, "");
 		if (strcmp(keys[count], "once") == 0)
 			once = true;
+		else if (strcmp(keys[count], "batch") == 0)
+			batch = atoi(values[count]);
 		else
 			count++;
 	}
@@ -262,7 +304,7 @@ int main(int argc, char **argv)
 		result = run_plain(plain, (unsigned int)atoi(argv[3]));
 	} else {
 		delegate = plugin.create(keys, values, count, NULL);
-		result = run_both(model, plain, delegate, (unsigned int)atoi(argv[3]), once);
+		result = run_both(model, plain, delegate, (unsigned int)atoi(argv[3]), once, batch);
 		plugin.destroy(delegate);
 	}
 	tfl.interpreter_free(plain);

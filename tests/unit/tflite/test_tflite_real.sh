@@ -46,6 +46,10 @@ for model in "$models"/*.tflite; do
 	check "$name, planner greedy" same 5 "$model" "by 2" planner=greedy
 	check "$name, to the cache" same 2 "$model" "cached 0" cache="$tmp"
 	check "$name, from the cache" same 2 "$model" "cached 1" cache="$tmp"
+	case $name in
+	hello_world* | *kws* | *vww* | *ad01*)
+		check "$name, inputs resized" same 2 "$model" "by 2" batch=3 ;;
+	esac
 	count=$((count + 1))
 done
 check "some models ran" [ $count -ge 5 ]
