@@ -38,7 +38,7 @@ random_paths() {
 	runs "$1" --repeat "$SEEDS" --seed 100 --max-iterations 7
 }
 
-for graph in "$FLOW"/*.json; do
+for graph in "$FLOW"/*.json "$FLOW"/*.tflite; do
 	name=$(basename "$graph" .json)
 	check "$name: planned and verified" planned "$graph"
 	check "$name: random paths, all outputs equal" random_paths "$graph"
