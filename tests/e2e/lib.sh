@@ -120,7 +120,7 @@ computes() {
 
 # whole_trip [OPTION...]: MobileNetV2, planned by the daemon, run, compared.
 whole_trip() {
-	npumemctl run -j "$@" "$MOBILENET" >run.json || return 1
+	npumemctl run -j --timeout 1000 "$@" "$MOBILENET" >run.json || return 1
 	equal run.json || return 1
 	[ "$(field plan_from run.json)" = daemon ] || return 1
 	[ "$(field arena run.json)" -ge "$(field lower_bound run.json)" ] || return 1

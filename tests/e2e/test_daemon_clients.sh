@@ -19,7 +19,7 @@ two_at_once() {
 eight_at_once() {
 	pids='' rc=0
 	for i in 1 2 3 4 5 6 7 8; do
-		npumemctl run -j --seed $i "$GRAPHS/squeezenet1_1.fused.json" >"c$i.json" &
+		npumemctl run -j --timeout 1000 --seed $i "$GRAPHS/squeezenet1_1.fused.json" >"c$i.json" &
 		pids="$pids $!"
 	done
 	for pid in $pids; do wait "$pid" || rc=1; done
