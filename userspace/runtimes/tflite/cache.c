@@ -80,6 +80,7 @@ int cache_read(const struct options *options, struct blobs *blobs, struct why *w
 /* The file has its name when all of it is there. */
 static int write_all(const char *name, const struct blobs *blobs)
 {
+	ssize_t written;
 	char *other;
 	int fd, err = 0;
 
@@ -91,8 +92,10 @@ static int write_all(const char *name, const struct blobs *blobs)
 		free(other);
 		return err;
 	}
-	if (write(fd, blobs->plan, blobs->plan_size) != (ssize_t)blobs->plan_size)
-		err = errno ? -errno : -ENOSPC;
+	/* A write that is cut short sets no errno. */
+	written = write(fd, blobs->plan, blobs->plan_size);
+	if (written != (ssize_t)blobs->plan_size)
+		err = written < 0 ? -errno : -ENOSPC;
 	if (close(fd) && !err)
 		err = -errno;
 	if (!err && rename(other, name))

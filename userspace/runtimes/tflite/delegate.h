@@ -38,13 +38,11 @@ struct op {
  * @index: of the tensor in the model
  * @bytes: its size
  * @kind: enum npumem_tensor_kind
- * @was: enum tfl_allocation that it had
  */
 struct planned {
 	int index;
 	uint64_t bytes;
 	uint32_t kind;
-	int was;
 };
 
 /* struct kept - a tensor that is filled in once; @memory, of @bytes, is aligned */

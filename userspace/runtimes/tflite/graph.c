@@ -68,9 +68,8 @@ static int add_tensor(struct build *b, int index, uint32_t kind)
 	if (err < 0)
 		return why_fail(b->why, (int)err, "%s", b->error.text);
 	*number_of(b, index) = p->planned_count;
-	p->planned[p->planned_count++] = (struct planned){
-		.index = index, .bytes = t->bytes, .kind = kind, .was = TFL_ARENA
-	};
+	p->planned[p->planned_count++] =
+		(struct planned){ .index = index, .bytes = t->bytes, .kind = kind };
 	return 0;
 }
 
