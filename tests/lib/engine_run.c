@@ -173,6 +173,26 @@ static bool move_tile(struct memory *m, const struct npumem_tile *tile, uint8_t 
 	return true;
 }
 
+/* What lies behind the last byte of a tile, in the arena, is lost. */
+static bool run_over(struct memory *m, const struct npumem_tile *tile)
+{
+	const struct npumem_region *r = &tile->region;
+	uint64_t last = r->offset + r->length - 1, count, left;
+	uint8_t *at, *arena_end;
+
+	if (!m->net->overrun || !m->plan)
+		return true;
+	for (int d = 0; d < NPUMEM_REGION_DIMS; d++)
+		last += (r->count[d] - 1) * r->stride[d];
+	at = find(m, tile->tensor, last, &count);
+	arena_end = m->bytes + m->plan->info.arena_size;
+	if (!at || at >= arena_end)
+		return at != NULL;
+	left = (uint64_t)(arena_end - at - 1);
+	memset(at + 1, 0x3c, left < m->net->overrun ? left : m->net->overrun);
+	return true;
+}
+
 static bool execute(struct memory *m, uint32_t step, const struct engine_access *accesses)
 {
 	const struct npuplan_step *s = &m->net->graph->steps[step];
@@ -217,10 +237,11 @@ static bool run_step(struct memory *m, uint32_t step)
 	if (good)
 		good = execute(m, step, accesses);
 	for (uint32_t i = 0; i < s->access_count; i++) {
+		const struct npumem_tile *tile =
+			&graph->tiles[graph->accesses[s->first_access + i].tile];
+
 		if (good && accesses[i].writable)
-			good = move_tile(m,
-					 &graph->tiles[graph->accesses[s->first_access + i].tile],
-					 accesses[i].data, false);
+			good = move_tile(m, tile, accesses[i].data, false) && run_over(m, tile);
 		free(accesses[i].data);
 	}
 	free(accesses);

@@ -15,12 +15,15 @@
  * struct engine_net - a model's graph, its commands, and values of its tensors
  * @values: per tensor its bytes; an alias has none of its own
  * @text: what is wrong
+ * @overrun: a fault of the engine's, planted: so many bytes behind each tile that it writes in an
+ *	arena it writes, too, as one can to which the arena is mapped
  */
 struct engine_net {
 	const struct npuplan_graph *graph;
 	struct tflite_commands *commands;
 	uint8_t **values;
 	char text[600];
+	uint64_t overrun;
 };
 
 /* engine_net_init() - parameters and state as the model has them, all else noise
