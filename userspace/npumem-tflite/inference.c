@@ -165,3 +165,19 @@ int work_do(struct work *work, struct why *why)
 	}
 	return err;
 }
+
+int work_write(const struct work *work, const char *path, struct why *why)
+{
+	FILE *file = fopen(path, "wbe");
+	bool good = file != NULL;
+
+	for (size_t i = 0; good && i < work->output_count; i++)
+		good = fwrite(work->outputs[i].data, 1, work->outputs[i].shape.bytes, file) ==
+		       work->outputs[i].shape.bytes;
+	/* What is buffered is written now, or it is not. */
+	if (file && good)
+		good = fclose(file) == 0;
+	else if (file)
+		fclose(file);
+	return good ? 0 : refuse(why, errno ? -errno : -EIO, "%s", strerror(errno));
+}

@@ -52,3 +52,10 @@ void work_fini(struct work *work);
  * -EIO: one fails; -ENOMEM.
  */
 int work_do(struct work *work, struct why *why);
+
+/*
+ * Write the outputs of the last inference to a file, one behind the other
+ *
+ * The errno of what failed; there may be a part of them then.
+ */
+int work_write(const struct work *work, const char *path, struct why *why);

@@ -39,6 +39,7 @@ enum {
 	OPTION_RUNTIME = 256,
 	OPTION_THREADS,
 	OPTION_PIXELS,
+	OPTION_OUTPUT,
 };
 
 static const struct argp_option options[] = {
@@ -53,6 +54,8 @@ static const struct argp_option options[] = {
 	{ "compare", 'c', NULL, 0,
 	  "Compare each inference with one of the plain runtime, byte for byte", 0 },
 	{ "labels", 'l', "FILE", 0, "Names of classes, a line each: print the five best", 0 },
+	{ "output", OPTION_OUTPUT, "FILE", 0,
+	  "Write the outputs of the last inference there, bytes as they are", 0 },
 	{ "delegate", 'd', "FILE", 0,
 	  "Another delegate than " DELEGATE ", or none: the plain runtime", 0 },
 	{ "option", 'o', "KEY=VALUE", 0, "Option of the delegate; may be given again", 0 },
@@ -71,6 +74,7 @@ struct arguments {
 	size_t option_count;
 	const char *delegate;
 	const char *labels;
+	const char *output;
 	const char *runtime;
 	enum pixels pixels;
 	uint64_t seed;
@@ -167,6 +171,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
 		return 0;
 	case 'j':
 		args->json = true;
+		return 0;
+	case OPTION_OUTPUT:
+		args->output = value;
 		return 0;
 	case OPTION_RUNTIME:
 		args->runtime = value;
@@ -315,6 +322,10 @@ static int work(struct program *program, struct arguments *args, const char **wh
 	if (!err && args->labels) {
 		*where = args->labels;
 		err = report_check(&program->report, why);
+	}
+	if (!err && args->output) {
+		*where = args->output;
+		err = work_write(&program->work, args->output, why);
 	}
 	return err;
 }

@@ -123,6 +123,10 @@ best() {
  -1.5000  class 0' ]
 }
 check '--labels: the five best' best
+output() { # the fake runtime's output is its input
+	plain -n 2 -i classes.raw --output out.raw classes.model >out && cmp out.raw classes.raw
+}
+check '--output: the bytes of the outputs' output
 picture() { # the seed plays no part
 	plain -i good.png picture.model >out || return 1
 	cat out
@@ -210,6 +214,10 @@ refuses 'a sound cut short' "cut.wav: damaged WAV file: chunk 'data' has 120 byt
 	plain sound.model -i cut.wav
 refuses 'a sound of two channels' 'stereo.wav: a WAV file of format 1, 2 channels and 16 bits; 1 (PCM), '\
 '1 and 16 are what is read' plain sound.model -i stereo.wav
+refuses 'outputs to nowhere' 'missing/out: No such file or directory' \
+	plain picture.model --output missing/out
+refuses 'outputs to a full disk' '/dev/full: No space left on device' \
+	plain picture.model --output /dev/full
 refuses 'no labels' 'none: no labels, of which each has a line' plain picture.model -l none
 refuses 'no file of labels' 'missing: No such file or directory' plain picture.model -l missing
 refuses 'labels of another model' "few: 2 labels, and output 'out?put' has 7 values" \
