@@ -20,6 +20,50 @@ int import_fail(struct npuplan_error *error, int err, const char *fmt, ...)
 	return err;
 }
 
+/* Length of the UTF-8 sequence at @s of at most @size bytes; 0 if it is none. */
+static size_t utf8_length(const uint8_t *s, size_t size)
+{
+	size_t length = s[0] < 0x80		    ? 1 :
+			s[0] >= 0xc2 && s[0] < 0xe0 ? 2 :
+			s[0] >= 0xe0 && s[0] < 0xf0 ? 3 :
+			s[0] >= 0xf0 && s[0] < 0xf5 ? 4 :
+						      0;
+
+	if (!length || length > size)
+		return 0;
+	for (size_t i = 1; i < length; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	/* Overlong, surrogates, beyond the last code point. */
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return length;
+}
+
+void import_clean_name(char *name, size_t room, const char *text, size_t length)
+{
+	const uint8_t *bytes = (const uint8_t *)text;
+	size_t used = 0, i = 0;
+
+	while (i < length) {
+		size_t next = utf8_length(bytes + i, length - i);
+
+		if (used + (next ? next : 1) > room - 1)
+			break;
+		if (next && bytes[i] >= ' ' && bytes[i] != 0x7f) {
+			memcpy(name + used, bytes + i, next);
+			used += next;
+			i += next;
+		} else {
+			name[used++] = '?';
+			i++;
+		}
+	}
+	name[used] = '\0';
+}
+
 struct import_text import_tensor_text(const struct npuplan_tensor *tensor)
 {
 	struct import_text text;

@@ -8,6 +8,12 @@
 __attribute__((format(printf, 3, 4))) int import_fail(struct npuplan_error *error, int err,
 						      const char *fmt, ...);
 
+/* import_clean_name() - a name of a file as clean UTF-8
+ * @name: out: cut short to @room bytes, its NUL among them; bytes that are none become '?'
+ * @text: @length bytes
+ */
+void import_clean_name(char *name, size_t room, const char *text, size_t length);
+
 /** import_tensor_text() - "tensor 7 'conv1/out'", cut short to fit @text */
 struct import_text {
 	char s[160];
