@@ -11,13 +11,16 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "onnx/wire.h"
+#include "sized.h"
 #include "tflite/schema.h"
 
 const char *npuimport_format_name(enum npuimport_format format)
 {
-	static const char *const names[] = { "unknown", "graph JSON", "TFLite", "graph blob" };
+	static const char *const names[] = { "unknown", "graph JSON", "TFLite", "graph blob",
+					     "ONNX" };
 
-	return names[format <= NPUIMPORT_BLOB ? format : NPUIMPORT_UNKNOWN];
+	return names[format <= NPUIMPORT_ONNX ? format : NPUIMPORT_UNKNOWN];
 }
 
 /*
@@ -140,7 +143,15 @@ static char *base_name(const char *path)
 	return name;
 }
 
-static enum npuimport_format format_of(const uint8_t *bytes, size_t size)
+static bool ends_in(const char *name, const char *end)
+{
+	size_t length = strlen(name), end_length = strlen(end);
+
+	return length > end_length && !strcmp(name + length - end_length, end);
+}
+
+/* ONNX models have no magic number: one that is cut short goes by its name. */
+static enum npuimport_format format_of(const uint8_t *bytes, size_t size, const char *name)
 {
 	static const uint8_t blob_magic[] = { 'N', 'P', 'G', 'R' };
 	size_t i = 0;
@@ -151,7 +162,10 @@ static enum npuimport_format format_of(const uint8_t *bytes, size_t size)
 		return NPUIMPORT_BLOB;
 	while (i < size && bytes[i] && strchr(" \t\r\n", bytes[i]))
 		i++;
-	return i < size && bytes[i] == '{' ? NPUIMPORT_GRAPH_JSON : NPUIMPORT_UNKNOWN;
+	if (i < size && bytes[i] == '{')
+		return NPUIMPORT_GRAPH_JSON;
+	return onnx_is_model(bytes, size) || ends_in(name, ".onnx") ? NPUIMPORT_ONNX :
+								      NPUIMPORT_UNKNOWN;
 }
 
 static int read_blob(const void *data, size_t size, struct npuplan_graph **out,
@@ -164,34 +178,56 @@ static int read_blob(const void *data, size_t size, struct npuplan_graph **out,
 	return err;
 }
 
+/* Readers of formats without names of dimensions have no use for their sizes. */
+static int check_dims(enum npuimport_format format, const struct npuimport_options *options,
+		      size_t options_size, struct npuplan_error *error)
+{
+	struct npuimport_options own;
+
+	if (format == NPUIMPORT_ONNX || !sized_take(&own, sizeof(own), options, options_size) ||
+	    !own.dim_count)
+		return 0;
+	return import_fail(
+		error, -EINVAL,
+		"a size is given for dimension '%.100s', and only ONNX models have names "
+		"of dimensions",
+		own.dims[0].name);
+}
+
 int npuimport_buffer_sized(const void *data, size_t size, const char *name,
 			   const struct npuimport_options *options, size_t options_size,
 			   struct npuplan_graph **out, struct npuimport_info *info,
 			   struct npuplan_error *error)
 {
+	enum npuimport_format format = format_of(data, size, name);
 	char *base;
 	int err;
 
 	*out = NULL;
-	switch (format_of(data, size)) {
+	err = check_dims(format, options, options_size, error);
+	if (err)
+		return err;
+	switch (format) {
 	case NPUIMPORT_GRAPH_JSON:
 		return npuimport_graph_json_sized(data, size, options, options_size, out, info,
 						  error);
 	case NPUIMPORT_BLOB:
 		return read_blob(data, size, out, info, error);
 	case NPUIMPORT_TFLITE:
+	case NPUIMPORT_ONNX:
 		base = base_name(name);
 		if (!base)
 			return import_fail(error, -ENOMEM, "out of memory");
-		err = npuimport_tflite_sized(data, size, base, options, options_size, out, info,
-					     error);
+		err = (format == NPUIMPORT_ONNX ? npuimport_onnx_sized : npuimport_tflite_sized)(
+			data, size, base, options, options_size, out, info, error);
 		free(base);
 		return err;
 	case NPUIMPORT_UNKNOWN:
 		break;
 	}
-	return import_fail(error, -EOPNOTSUPP,
-			   "neither graph JSON nor a TFLite model nor a graph blob");
+	return import_fail(
+		error, -EOPNOTSUPP,
+		"neither graph JSON nor a TFLite model nor an ONNX model nor a graph blob");
 }
 
 int npuimport_file_sized(const char *path, const struct npuimport_options *options,

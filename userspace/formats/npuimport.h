@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libnpuimport: model readers: graph JSON, TFLite and graph blobs -> struct npuplan_graph.
+ * libnpuimport: model readers: graph JSON, TFLite, ONNX and graph blobs -> struct npuplan_graph.
  *
  * Input is not trusted: every reader checks all that it relies on and ends in
  * a sentence that names the place (JSON path, byte of the file, operator and
@@ -57,6 +57,7 @@ enum npuimport_format {
 	NPUIMPORT_GRAPH_JSON,
 	NPUIMPORT_TFLITE,
 	NPUIMPORT_BLOB, /* npumem_graph.h */
+	NPUIMPORT_ONNX,
 };
 
 /**
@@ -91,7 +92,7 @@ struct npuimport_info {
 };
 
 /**
- * npuimport_format_name() - "graph JSON", "TFLite", "graph blob" or "unknown"
+ * npuimport_format_name() - "graph JSON", "TFLite", "graph blob", "ONNX" or "unknown"
  * @format: of a file
  *
  * The text is the library's.
@@ -170,14 +171,29 @@ struct npuimport_warnings {
 };
 
 /**
+ * struct npuimport_dim - size of a dimension for which the model has a name only
+ * @name: as the model has it ("batch"); of a dimension without one its tensor's name and its
+ *	number ("x:0")
+ * @size: elements, from 1 on
+ */
+struct npuimport_dim {
+	const char *name;
+	int64_t size;
+};
+
+/**
  * struct npuimport_options - how to read; where NULL is given, strictly
  * @strict: refuse (-EINVAL) what is not understood. For authors of converters
  * @warnings: filled in, whether the model is read or refused; zeroed by the caller.
  *	NULL: they are of no interest
+ * @dims: sizes of dimensions, @dim_count of them; of ONNX models, others have none
+ * @dim_count: number of @dims
  */
 struct npuimport_options {
 	bool strict;
 	struct npuimport_warnings *warnings;
+	const struct npuimport_dim *dims;
+	uint32_t dim_count;
 };
 
 /**
@@ -326,6 +342,33 @@ static inline int npuimport_tflite(const void *data, size_t size, const char *na
 {
 	return npuimport_tflite_sized(data, size, name, options, sizeof(*options), out, info,
 				      error);
+}
+
+NPUIMPORT_EXPORT int npuimport_onnx_sized(const void *data, size_t size, const char *name,
+					  const struct npuimport_options *options,
+					  size_t options_size, struct npuplan_graph **out,
+					  struct npuimport_info *info, struct npuplan_error *error);
+/**
+ * npuimport_onnx() - read an ONNX model, and nothing else
+ * @data: the bytes
+ * @size: bytes at @data
+ * @name: of the graph; copied
+ * @options: may be NULL
+ * @out: out: the graph, which keeps nothing of @data; npuplan_graph_free() it
+ * @info: out: what was in the model; may be NULL
+ * @error: filled in if the call fails; may be NULL
+ *
+ * Ids of operators are the numbers of the nodes; tensors are counted as they stand in the file:
+ * initializers, inputs, and what nodes write. Data in other files is not read. Errors as
+ * npuimport_buffer(), but for other formats, which are -EBADMSG here; -EOPNOTSUPP also if the
+ * library was built without protobuf-c.
+ */
+static inline int npuimport_onnx(const void *data, size_t size, const char *name,
+				 const struct npuimport_options *options,
+				 struct npuplan_graph **out, struct npuimport_info *info,
+				 struct npuplan_error *error)
+{
+	return npuimport_onnx_sized(data, size, name, options, sizeof(*options), out, info, error);
 }
 
 /**
