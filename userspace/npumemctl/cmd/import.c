@@ -56,7 +56,8 @@ static const struct command command = {
 	.parse = parse,
 	.args_doc = "FILE",
 	.doc = "Read a model and write it as graph JSON.\n"
-	       "FILE is a TFLite model, graph JSON or a graph blob, told by its content; \"-\" is "
+	       "FILE is a TFLite or ONNX model, graph JSON or a graph blob, told by its content; "
+	       "\"-\" is "
 	       "standard input.",
 };
 
@@ -158,5 +159,6 @@ int cmd_import(int argc, char **argv)
 out:
 	free(text);
 	model_release(&model);
+	reading_release(&args.reading);
 	return status;
 }

@@ -326,7 +326,7 @@ static const struct command command = {
 	.parse = parse,
 	.args_doc = "GRAPH",
 	.doc = "Plan where every tensor of a model lives, and when. No device is needed.\n"
-	       "GRAPH is a TFLite model, graph JSON or a graph blob; \"-\" is standard input. The "
+	       "GRAPH is a TFLite or ONNX model, graph JSON or a graph blob; \"-\" is standard input. The "
 	       "plan is checked by the kernel's verifier before it is written.",
 	.shared = { SHARED_WITH_MODELS(struct arguments),
 		    { &limits_command, offsetof(struct arguments, limits) } },
@@ -594,6 +594,7 @@ out:
 	npuplan_plan_free(plan);
 	model_release(&model);
 	tiling_release(&args.tiling);
+	reading_release(&args.reading);
 	npuplan_recompute_fini(&args.recomputed);
 	free(args.external.list);
 	free(args.fixed.list);

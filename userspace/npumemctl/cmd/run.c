@@ -401,6 +401,7 @@ int cmd_run(int argc, char **argv)
 	session_release(&s);
 	free(args.choices);
 	tiling_release(&args.tiling);
+	reading_release(&args.reading);
 	asking_release(&args.session.asking);
 	return status;
 }

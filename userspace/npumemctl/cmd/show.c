@@ -189,5 +189,6 @@ int cmd_show(int argc, char **argv)
 		model_release(&shown[i].model);
 	}
 	tiling_release(&args.tiling);
+	reading_release(&args.reading);
 	return status;
 }

@@ -192,5 +192,6 @@ int cmd_verify(int argc, char **argv)
 	plan_file_release(&file);
 	model_release(&model);
 	tiling_release(&args.tiling);
+	reading_release(&args.reading);
 	return status;
 }

@@ -28,16 +28,22 @@ static bool is_plan(const void *data, size_t size)
 
 bool model_import(struct model *model, const char *path, const struct model_reading *reading)
 {
+	struct npuimport_dim *dims = dims_of(reading);
 	const struct npuimport_options options = {
 		.strict = reading->strict,
 		.warnings = &model->warnings,
+		.dims = dims,
+		.dim_count = (uint32_t)reading->dims.count,
 	};
 	struct npuplan_error error = { 0 };
+	bool read;
 
 	model->path = strcmp(path, "-") ? path : "standard input";
-	if (npuimport_read_file(path, &model->data, &model->data_size, &error) ||
-	    npuimport_buffer(model->data, model->data_size, strcmp(path, "-") ? path : "stdin",
-			     &options, &model->graph, &model->info, &error)) {
+	read = !npuimport_read_file(path, &model->data, &model->data_size, &error) &&
+	       !npuimport_buffer(model->data, model->data_size, strcmp(path, "-") ? path : "stdin",
+				 &options, &model->graph, &model->info, &error);
+	dims_free(dims, reading->dims.count);
+	if (!read) {
 		failure(model->path, "%s", error.text);
 		if (is_plan(model->data, model->data_size))
 			failure(model->path, "this is a plan, where a graph is expected");

@@ -52,10 +52,12 @@ void tiling_for_planner(struct tiling *tiling, const char *planner);
  * struct model_reading - how models are read
  * @strict: what is not understood is refused
  * @quiet: of what is not, nothing is said (it has been)
+ * @dims: values of --dim
  */
 struct model_reading {
 	bool strict;
 	bool quiet;
+	struct option_texts dims;
 };
 
 /* Options of the commands that read models: a child, whose input is a struct model_reading. */
@@ -67,6 +69,11 @@ extern const struct command reading_command;
 	{                                                 \
 		&reading_command, offsetof(type, reading) \
 	}
+
+/* What --dim says, as a reader takes it; dims_free() it. */
+struct npuimport_dim *dims_of(const struct model_reading *reading);
+void dims_free(struct npuimport_dim *dims, size_t count);
+void reading_release(struct model_reading *reading);
 
 /* Warnings, a line each; as a JSON object. */
 void warnings_print(const char *path, const struct npuimport_warnings *warnings);
