@@ -4,8 +4,9 @@
 # inference.sh - models in TensorFlow Lite by npumem-tflite, each inference compared with the plain
 # runtime, and a line of a table for each model; in any POSIX shell, on the host and in the guest.
 # Source check.sh first. INFERENCE is the program with its runtime, PLANNED what else it takes to
-# have the delegate, RUNS and SEED say which inferences there are.
-: "${INFERENCE:?}" "${PLANNED=}" "${RUNS:?}" "${SEED:?}"
+# have the delegate, RUNS and SEED say which inferences there are, WITH what tests are to be told
+# apart by.
+: "${INFERENCE:?}" "${PLANNED=}" "${RUNS:?}" "${SEED:?}" "${WITH=}"
 
 # How many models were run, and which of them have a larger arena than TensorFlow Lite gives them.
 INFERRED=0 LARGER=
@@ -39,9 +40,9 @@ runs() {
 	$INFERENCE -d none -n 2 -s "$SEED" "$1" >plain.out 2>&1
 }
 
-# equal BY MODEL: all inferences equal the plain runtime's, operators were claimed, and BY, the
+# equal_to_plain BY MODEL: all inferences equal the plain runtime's, operators were claimed, and BY, the
 # driver or this process, has enforced the plan.
-equal() {
+equal_to_plain() {
 	rm -f inference.json
 	# shellcheck disable=SC2086 # words
 	$INFERENCE $PLANNED -j -c -n "$RUNS" -s "$SEED" "$2" >inference.json 2>inference.err || {
@@ -59,11 +60,11 @@ equal() {
 infer() {
 	model_name=${2##*/}
 	if ! runs "$2"; then
-		skipped "$model_name" 'plain TensorFlow Lite does not run it'
+		skipped "$model_name$WITH" 'plain TensorFlow Lite does not run it'
 		return
 	fi
 	INFERRED=$((INFERRED + 1))
-	check "$model_name: inferences equal plain ones, byte for byte" equal "$1" "$2"
+	check "$model_name$WITH: inferences equal plain ones, byte for byte" equal_to_plain "$1" "$2"
 	[ -s inference.json ] || return 0
 	table_line "$model_name"
 	[ "$(value arena_bytes 1)" -le "$(value arena_bytes 2)" ] || LARGER="$LARGER $model_name"
