@@ -135,6 +135,14 @@ shown "a tile of it is read when its bytes have been given away: refused" \
 	"$ATTACK" retired graph.blob plan.blob
 shown "a tile of it is computed before what it reads: refused" "$ATTACK" order graph.blob plan.blob
 
+title "a face in a picture, by TensorFlow Lite in memory that is planned and enforced"
+if [ -d /opt/npumem/pictures ] && [ -e "$MODELS/face_detection_short_range.tflite" ]; then
+	shown "an astronaut's portrait: a face is found" face_in /opt/npumem/pictures/face.png
+	shown "a cup of coffee: none is" no_face_in /opt/npumem/pictures/none.png
+else
+	say "(no TensorFlow Lite, model or picture here: that part is left out)"
+fi
+
 title "less arena than the tensors need: to host memory and back"
 shown "DenseNet-121, the least arena: outputs and traffic equal" \
 	spilled "$GRAPHS/densenet121.fused.json" --budget MR

@@ -5,7 +5,7 @@
 # enforces: all of /opt/npumem/inference. `make inference` and the lane of that name run it. Then
 # faults are planted: beside what npumem does is told what merely reused memory makes of them.
 # Functions are called by name, through check.
-# shellcheck disable=SC2317,SC2086
+# shellcheck disable=SC2317,SC2086,SC2015
 # shellcheck source=tests/e2e/lib.sh
 . /opt/npumem/e2e/lib.sh
 
@@ -33,6 +33,90 @@ overrun() {
 		"$(awk '{ n += $3 } END { print n }' engine.out) bytes written that are not theirs;" \
 		"nothing of it arrives, and all outputs are right"
 }
+# both_hold: two processes have an arena now.
+both_hold() {
+	npumemctl devices >both.out && [ "$(grep -c '(npumem-tflite)' both.out)" = 2 ]
+}
+one_holds() { npumemctl devices | grep -q '(npumem-tflite)'; }
+# right_of FILE: what npumem-tflite has said: all equal, and by the driver.
+right_of() {
+	[ "$(field equal "$1")" = true ] && [ "$(field enforced_by "$1")" = driver ] && return
+	cat "$1"
+	return 1
+}
+# Before how often and what: beside the plain runtime, planned by the daemon and by nobody else.
+COMPARED="npumem-tflite -o fallback=error -j -c -s $SEED -n"
+
+# together: two models in one carveout at once.
+together() {
+	$COMPARED 25 "$FIRST" >first.json 2>first.err &
+	first=$!
+	$COMPARED 60 "$SECOND" >second.json 2>second.err &
+	second=$!
+	until_true 60 both_hold
+	both=$?
+	if ! wait $first || ! wait $second; then
+		cat first.err second.err
+		return 1
+	fi
+	[ $both = 0 ] || { echo 'they never had an arena at the same time'; return 1; }
+	grep -E 'bank|holder' both.out
+	right_of first.json && right_of second.json &&
+		echo "$(field runs first.json) and $(field runs second.json) inferences, all equal to plain ones"
+}
+# crowded: there is no room for the second one, which says so; the first one goes on. It is
+# stopped meanwhile, so that it does not end too early.
+crowded() {
+	$COMPARED 10 "$FIRST" >first.json 2>first.err &
+	first=$!
+	until_true 60 one_holds && kill -STOP $first || return 1
+	/opt/npumem/e2e/npumem_hold >hold.out 2>&1 &
+	hold=$!
+	until_true 60 grep -q held hold.out
+	$COMPARED 1 "$SECOND" >second.json 2>second.err
+	second=$?
+	kill -CONT $first
+	wait $first
+	first=$?
+	kill $hold
+	wait $hold 2>/dev/null
+	cat hold.out first.err second.err
+	[ $first = 0 ] && [ $second = 1 ] && grep -q 'No space left' second.err || return 1
+	right_of first.json && $COMPARED 2 "$SECOND" >second.json && right_of second.json &&
+		echo 'the first one is right, and so is the second one afterwards'
+}
+two_models() {
+	FIRST=/opt/npumem/inference/mlptiny_kws_ref_model.tflite
+	SECOND=/opt/npumem/inference/micro_speech_quantized.tflite
+	if [ ! -e "$FIRST" ] || [ ! -e "$SECOND" ]; then
+		skipped 'two models at once' "${FIRST##*/} and ${SECOND##*/} are not among the models"
+		return
+	fi
+	shown 'two models in one carveout at once: all outputs equal' together
+	shown 'no room for the second: it is refused, and the first goes on' crowded
+}
+# Debian's newest, with its C library, where the lane has brought it.
+newest_runtime() {
+	if [ ! -e /opt/npumem/tflite-debian.tar ]; then
+		skipped 'TensorFlow Lite 2.14.1' 'it is not here'
+		return
+	fi
+	mkdir newest && tar -x -f /opt/npumem/tflite-debian.tar -C newest || return
+	INFERENCE="newest/ld-linux-aarch64.so.1 --library-path newest /usr/bin/npumem-tflite"
+	INFERENCE="$INFERENCE --runtime libtensorflow-lite.so.2.14.1"
+	WITH=' (TensorFlow Lite 2.14.1)' RUNS=2
+	infer_folder driver /opt/npumem/inference
+}
+
+# Inputs in the memory of another process, by libnpumem: TensorFlow Lite's own inputs lie in the arena.
+foreign_inputs() {
+	if [ -e /dev/udmabuf ]; then
+		shown "inputs in a dma-buf of another process: seen without a copy" \
+			/opt/npumem/e2e/npumem_camera 8
+	else
+		skipped 'inputs in a dma-buf of another process' 'this kernel has no udmabuf'
+	fi
+}
 planted_faults() {
 	[ -e "$PLANTED_MODEL" ] || {
 		skipped 'planted faults' "${PLANTED_MODEL##*/} is not among the models"
@@ -43,8 +127,22 @@ planted_faults() {
 	shown 'an engine writes too much: nothing of it arrives' overrun
 }
 
+# A face in a real picture, where scripts/lanes/inference or make inference could get one.
+face_found() {
+	if [ -d /opt/npumem/pictures ] && [ -e "$MODELS/face_detection_short_range.tflite" ]; then
+		shown 'a picture with a face: it is found' face_in /opt/npumem/pictures/face.png
+		shown 'a picture without: none is' no_face_in /opt/npumem/pictures/none.png
+	else
+		skipped 'a face in a picture' 'the picture or the model is not here'
+	fi
+}
+
 check 'npumemd starts' start_daemon
 infer_folder driver /opt/npumem/inference
 check 'some model was run' inferred 1
+two_models
+newest_runtime
+foreign_inputs
 planted_faults
+face_found
 finish

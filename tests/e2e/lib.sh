@@ -118,6 +118,23 @@ computes() {
 		equal run.json && grep -q '"sha256"' run.json
 }
 
+# face_in PICTURE: the face detector in TensorFlow Lite, whose activations lie where npumemd has
+# planned and the driver lets them; the outputs, equal to the plain runtime's, say where a face is.
+face_in() {
+	npumem-tflite -j -c -n 1 -o fallback=error -i "$1" --output face.raw \
+		"$MODELS/face_detection_short_range.tflite" >face.json || return 1
+	equal face.json || return 1
+	[ "$(field enforced_by face.json)" = driver ] || return 1
+	echo "$(field claimed face.json) of $(field operators face.json) operators in an arena of" \
+		"$(field arena_bytes face.json) bytes; outputs equal to the plain runtime's"
+	/opt/npumem/e2e/npumem_face face.raw
+}
+no_face_in() {
+	face_in "$1" >none.out
+	cat none.out
+	grep -q '^no face' none.out
+}
+
 # whole_trip [OPTION...]: MobileNetV2, planned by the daemon, run, compared.
 whole_trip() {
 	npumemctl run -j --timeout 1000 "$@" "$MOBILENET" >run.json || return 1
