@@ -138,3 +138,13 @@ unpack() {
 				--exclude='./usr/share/locale/*'
 	done
 }
+
+# apart COMMANDS ARGUMENT...: these commands, with the arguments as $1 and so on, in a shell of
+# their own.  It ends at the first that fails, which "set -e" does not see to where the caller
+# asks whether it went well.
+apart() {
+	local commands=$1
+	shift
+	bash -euo pipefail -c ". \"\$0/lib/common.sh\"; . \"\$0/lib/apt.sh\"; $commands" \
+		"$TOP/scripts" "$@"
+}
