@@ -389,7 +389,7 @@ TEST(no_such_tensor)
 	struct fake *fake = make(&chain, 9);
 
 	fake->registrations[3].known.prepare = NULL;
-	fake->nodes[3].outputs->data[0] = 400;
+	fake->nodes[3].inputs->data[0] = 400;
 	refused(fake, "strict", "1",
 		"npumem: option \"strict\": 1 of 4 operators cannot be claimed: node 3 (CONV_2D): "
 		"there is no tensor 400");

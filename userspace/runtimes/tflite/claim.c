@@ -11,11 +11,17 @@
 #include "delegate.h"
 #include "operators.h"
 
-/* struct walk - @unsettled: per tensor, its size is known only when something has run */
+/*
+ * struct walk
+ * @unsettled: per tensor, its size is known only when something has run
+ * @left: nodes that are left to the runtime; @all: all of them, for one reason
+ * @first: the first reason
+ */
 struct walk {
 	struct delegate *delegate;
 	struct tfl_context *context;
 	bool *unsettled;
+	bool all;
 	size_t tensor_count;
 	uint32_t left;
 	struct why first;
@@ -240,18 +246,15 @@ static void leave(struct walk *w, int index, const struct tfl_registration *r,
 
 static int look_at(struct walk *w, int index, struct tfl_ints *claimed, struct why *why)
 {
-	struct tfl_registration *r = NULL;
-	struct tfl_node *node = NULL;
+	struct tfl_registration *r;
+	struct tfl_node *node;
 	struct why reason;
-
 	int err = headroom_ensure(w->delegate, w->context, why);
 
+	if (!err)
+		err = order_node(w->context, index, &node, &r, why);
 	if (err)
 		return err;
-	if (w->context->get_node_and_registration(w->context, index, &node, &r) != TFL_OK ||
-	    !node || !r || !node->inputs || !node->outputs)
-		return why_fail(why, -EINVAL,
-				"node %d is not that of a known version of the runtime", index);
 	for (int i = 0; i < node->outputs->size; i++) {
 		int t = node->outputs->data[i];
 
@@ -270,11 +273,30 @@ static void say_left(const struct walk *w)
 {
 	if (!w->left)
 		return;
-	if (w->left == 1)
+	if (w->all)
+		say("%s: nothing is claimed", w->first.text);
+	else if (w->left == 1)
 		say("left to TensorFlow Lite: %s", w->first.text);
 	else
 		say("left to TensorFlow Lite: %s; and %u more%s", w->first.text, w->left - 1,
 		    w->delegate->options.verbose >= 2 ? "" : " (verbose=2 lists them)");
+}
+
+static int look_at_all(struct walk *w, const struct tfl_ints *plan, struct tfl_ints *claimed,
+		       struct why *why)
+{
+	int err = order_check(w->context, plan, &w->first);
+
+	if (err == -EDOM) {
+		w->all = true;
+		w->left = (uint32_t)plan->size;
+		return 0;
+	}
+	if (err)
+		return why_fail(why, err, "%s", w->first.text);
+	for (int i = 0; i < plan->size && !err; i++)
+		err = look_at(w, plan->data[i], claimed, why);
+	return err;
 }
 
 int claim(struct delegate *d, struct tfl_context *context, const struct tfl_ints *plan,
@@ -291,8 +313,8 @@ int claim(struct delegate *d, struct tfl_context *context, const struct tfl_ints
 	w.unsettled = calloc(w.tensor_count + 1, sizeof(*w.unsettled));
 	if (!*claimed || !w.unsettled || delegate_grow(d, context->tensors_size))
 		err = why_fail(why, -ENOMEM, "out of memory");
-	for (int i = 0; i < plan->size && !err; i++)
-		err = look_at(&w, plan->data[i], *claimed, why);
+	if (!err)
+		err = look_at_all(&w, plan, *claimed, why);
 	free(w.unsettled);
 	if (!err && w.left && d->options.strict)
 		err = why_fail(why, -EPERM,

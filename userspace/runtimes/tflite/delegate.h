@@ -133,6 +133,19 @@ void delegate_free(struct delegate *delegate);
 /* Room for what is known of tensors that kernels have added. -ENOMEM. */
 int delegate_grow(struct delegate *delegate, size_t tensor_count);
 
+/* --------------------------------------------------------------------- order.c */
+
+/* A node of the model, with its lists of inputs and outputs. -EINVAL: the runtime has none. */
+int order_node(struct tfl_context *context, int index, struct tfl_node **node,
+	       struct tfl_registration **registration, struct why *why);
+/*
+ * order_check() - each tensor is written once at most, and before it is read; no output is left out
+ * @plan: nodes of the model in the order in which they run
+ *
+ * -EDOM: that is not so; -EINVAL: the runtime does not give a node; -ENOMEM.
+ */
+int order_check(struct tfl_context *context, const struct tfl_ints *plan, struct why *why);
+
 /* ------------------------------------------------------------------ headroom.c */
 
 /*

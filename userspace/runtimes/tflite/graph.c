@@ -137,12 +137,9 @@ static uint32_t input_kind(const struct partition *p)
 /* Inputs that others write lie where these have them; so do weights and variables. */
 static int add_input(struct build *b, int index)
 {
-	const struct tfl_tensor *t;
+	const struct tfl_tensor *t = &b->context->tensors[index];
 	int err = 0;
 
-	if (index == TFL_OPTIONAL)
-		return 0;
-	t = &b->context->tensors[index];
 	if (t->is_variable)
 		b->p->variables = true;
 	if (*number_of(b, index) == NPUMEM_NONE) {
@@ -167,12 +164,9 @@ static bool is_output(const struct partition *p, int index)
 /* An output or a temporary of the step at hand. */
 static int add_written(struct build *b, const struct op *op, int index)
 {
-	const struct tfl_tensor *t;
+	const struct tfl_tensor *t = &b->context->tensors[index];
 	int err;
 
-	if (index == TFL_OPTIONAL)
-		return 0;
-	t = &b->context->tensors[index];
 	if (!t->bytes || t->is_variable)
 		return 0;
 	switch (allocation_of(b, index)) {
@@ -234,12 +228,20 @@ static size_t length(const struct tfl_ints *list)
 	return list ? (size_t)list->size : 0;
 }
 
+/* Kernels may have other temporaries each time that they are prepared. */
 static int add_list(struct build *b, struct op *op, const struct tfl_ints *list, bool written)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < length(list) && !err; i++)
-		err = written ? add_written(b, op, list->data[i]) : add_input(b, list->data[i]);
+	for (size_t i = 0; i < length(list) && !err; i++) {
+		int t = list->data[i];
+
+		if (t == TFL_OPTIONAL)
+			continue;
+		if (t < 0 || (size_t)t >= b->p->tensor_count)
+			return why_fail(b->why, -EINVAL, "%s: there is no tensor %d", op->name, t);
+		err = written ? add_written(b, op, t) : add_input(b, t);
+	}
 	return err;
 }
 

@@ -38,11 +38,12 @@ static struct tfl_ints *copy_ints(const struct tfl_ints *list)
 /* The runtime's vector of nodes moves, so what it points to is copied while it may be asked. */
 static int borrow(struct tfl_context *context, struct op *op, int index, struct why *why)
 {
-	struct tfl_registration *registration = NULL;
-	struct tfl_node *node = NULL;
+	struct tfl_registration *registration;
+	struct tfl_node *node;
+	int err = order_node(context, index, &node, &registration, why);
 
-	if (context->get_node_and_registration(context, index, &node, &registration) != TFL_OK)
-		return why_fail(why, -EINVAL, "the runtime does not give node %d", index);
+	if (err)
+		return err;
 	op->node = *node;
 	op->node.temporaries = copy_ints(node->temporaries);
 	op->prepare = registration->prepare;
