@@ -153,20 +153,78 @@ TEST(no_operators)
 	delegate_free(d);
 }
 
-/* Nothing is there to be planned, and nothing is to be computed. */
+/* Nothing is there to be planned, and nothing is left of the plan before. */
 TEST(no_bytes)
 {
 	struct fake *fake = make_chain(0);
 	struct delegate *d = make_delegate(false);
 
 	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_OK);
 	assert_int_equal(fake_resize(fake, 0, 0), TFL_OK);
 	assert_int_equal(fake_allocate(fake), TFL_OK);
+	for (int t = 0; t < OPS; t++) {
+		assert_null(fake_at(fake, t)->data.raw);
+		assert_int_equal(fake_at(fake, t)->allocation_type, TFL_ARENA);
+	}
 	assert_int_equal(fake_invoke(fake), TFL_OK);
 	assert_int_equal(fake_resize(fake, 0, BYTES), TFL_OK);
 	assert_int_equal(fake_allocate(fake), TFL_OK);
 	fake_fill(fake, 0, 1);
 	assert_int_equal(fake_invoke(fake), TFL_OK);
+	fake_free(fake);
+	delegate_free(d);
+}
+
+/* A plan that cannot be made leaves no pointers into the arena of the one before. */
+TEST(no_plan_for_other_sizes)
+{
+	struct fake *fake = fake_new(9);
+	struct delegate *d = make_delegate(false);
+
+	for (int t = 0; t < 3; t++)
+		fake_tensor(fake, BYTES, TFL_ARENA);
+	fake_add(fake, &(struct fake_op){ CONV, 0, { 0, 1, -2 }, { 2, -2 } });
+	fake->outputs[0] = 2;
+	fake->outputs[1] = -2;
+	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_OK);
+	assert_non_null(fake_at(fake, 1)->data.raw);
+	d->options.budget = 4096;
+	assert_int_equal(fake_resize(fake, 0, 1 << 20), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_DELEGATE_ERROR);
+	assert_null(fake_at(fake, 1)->data.raw);
+	assert_int_equal(fake_resize(fake, 0, BYTES), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_OK);
+	fake_fill(fake, 0, 1);
+	fake_fill(fake, 1, 1);
+	assert_int_equal(fake_invoke(fake), TFL_OK);
+	fake_free(fake);
+	delegate_free(d);
+}
+
+/* What was computed once, and is computed each time now, is the plan's. */
+TEST(lasts_no_more)
+{
+	struct fake *fake = fake_new(9);
+	struct delegate *d = make_delegate(false);
+
+	fake_tensor(fake, BYTES, TFL_MMAP_RO);
+	fake_tensor(fake, BYTES, TFL_ARENA);
+	fake_tensor(fake, BYTES, TFL_ARENA);
+	fake_add(fake, &(struct fake_op){ CONV, FAKE_LASTS, { 0, -2 }, { 1, -2 } });
+	fake_add(fake, &(struct fake_op){ CONV, 0, { 1, -2 }, { 2, -2 } });
+	fake->outputs[0] = 2;
+	fake->outputs[1] = -2;
+	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_OK);
+	assert_int_equal(d->partitions->kept_count, 1);
+	fake->states[0]->flags = 0;
+	fake_at(fake, 1)->allocation_type = TFL_ARENA;
+	assert_int_equal(fake_allocate(fake), TFL_OK);
+	assert_int_equal(d->partitions->kept_count, 0);
+	assert_int_equal(fake_invoke(fake), TFL_OK);
+	assert_int_equal(*(uint8_t *)fake_at(fake, 2)->data.raw, 2);
 	fake_free(fake);
 	delegate_free(d);
 }

@@ -45,9 +45,10 @@ struct planned {
 	uint32_t kind;
 };
 
-/* struct kept - a tensor that is filled in once; @memory, of @bytes, is aligned */
+/* struct kept - a tensor that is filled in once; @memory, of @bytes, is aligned; @used: it still is */
 struct kept {
 	int index;
+	bool used;
 	uint64_t bytes;
 	void *memory;
 };

@@ -89,6 +89,20 @@ static struct kept *find_kept(struct partition *p, int index)
 	return &kept[p->kept_count++];
 }
 
+/* What was kept of the graph before, and is not of this one. */
+static void drop_kept(struct partition *p)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < p->kept_count; i++) {
+		if (p->kept[i].used)
+			p->kept[count++] = p->kept[i];
+		else
+			free(p->kept[i].memory);
+	}
+	p->kept_count = count;
+}
+
 /* What is there already stays: the kernel will not compute it again. */
 static int add_kept(struct build *b, int index)
 {
@@ -97,6 +111,7 @@ static int add_kept(struct build *b, int index)
 
 	if (!kept)
 		return why_fail(b->why, -ENOMEM, "out of memory");
+	kept->used = true;
 	if (kept->bytes == bytes)
 		return 0;
 	free(kept->memory);
@@ -301,6 +316,8 @@ static int begin(struct build *b)
 	p->step_count = 0;
 	p->variables = false;
 	p->tensor_count = count;
+	for (uint32_t i = 0; i < p->kept_count; i++)
+		p->kept[i].used = false;
 	p->planned = calloc(count + 1, sizeof(*p->planned));
 	p->number_of = malloc((count + 1) * sizeof(*p->number_of));
 	p->op_of = calloc(p->op_count + (size_t)1, sizeof(*p->op_of));
@@ -327,5 +344,6 @@ int graph_build(struct partition *p, struct tfl_context *context, void **blob, s
 			why_fail(why, err, "%s", b.error.text);
 	}
 	npumem_builder_free(b.builder);
+	drop_kept(p);
 	return err;
 }

@@ -64,15 +64,28 @@ static void unlink_partition(struct partition *p)
 		*at = p->next;
 }
 
-/* Tensors go back to the runtime, which gives them memory when it allocates again. */
-static void give_back(struct tfl_context *context, struct partition *p)
+static bool is_placed(const struct partition *p, size_t tensor)
+{
+	if (tensor < p->tensor_count && p->number_of[tensor] != NPUMEM_NONE)
+		return true;
+	for (uint32_t i = 0; i < p->kept_count; i++)
+		if ((size_t)p->kept[i].index == tensor)
+			return true;
+	return false;
+}
+
+/*
+ * Tensors that have no place, or all, go back to the runtime, which gives them memory when it
+ * allocates again.
+ */
+static void give_back(struct tfl_context *context, struct partition *p, bool all)
 {
 	struct delegate *d = p->delegate;
 
 	for (size_t i = 0; i < d->tensor_count && i < context->tensors_size; i++) {
 		struct tfl_tensor *t = &context->tensors[i];
 
-		if (d->holder[i] != p)
+		if (d->holder[i] != p || (!all && is_placed(p, i)))
 			continue;
 		if (t->allocation_type == TFL_CUSTOM) {
 			t->allocation_type = d->holding[i] == HOLDING_KEPT ? TFL_ARENA_PERSISTENT :
@@ -92,7 +105,7 @@ static void free_partition(struct tfl_context *context, void *data)
 	if (!p)
 		return;
 	d = p->delegate;
-	give_back(context, p);
+	give_back(context, p, true);
 	unlink_partition(p);
 	memory_free(p->memory);
 	for (uint32_t i = 0; i < p->op_count; i++)
@@ -266,6 +279,7 @@ static int prepare(struct tfl_context *context, struct tfl_node *node)
 		err = why_fail(&why, -ENOMEM, "out of memory");
 	if (!err)
 		err = plan_memory(context, p, &why);
+	give_back(context, p, err != 0);
 	if (err)
 		return report(context, &why);
 	bind(context, p);
