@@ -10,7 +10,7 @@ MESON_FLAGS ?=
 
 export NPUMEM_BUILD := $(abspath $(BUILD))
 
-.PHONY: all check demo inference bench install module module-all guest format clean \
+.PHONY: all check demo inference attack bench install module module-all guest format clean \
 	help deps
 .DEFAULT_GOAL := all
 
@@ -42,6 +42,11 @@ demo:
 inference:
 	@scripts/deps demo
 	@scripts/inference $(MODELS)
+
+# Some minutes of hostile and careless use of TensorFlow Lite's delegate; SEED=N: other seeds
+attack:
+	@scripts/deps check
+	@scripts/attack $(SEED)
 
 bench: all
 	@scripts/deps check
@@ -80,6 +85,7 @@ help:
 	@echo 'make check         all tests; LANES="unit e2e" for some (scripts/check --list)'
 	@echo 'make demo          plan, verify and run a model in the guest'
 	@echo 'make inference     run models in TensorFlow Lite with planned memory; MODELS=DIR'
+	@echo 'make attack        try for some minutes to make its delegate fail; SEED=N'
 	@echo 'make bench         measure planners and driver'
 	@echo 'make install       PREFIX=/usr/local DESTDIR='
 	@echo 'make module        npumem.ko for Debian 6.12 arm64; module-all: all kernels'

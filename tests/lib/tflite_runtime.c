@@ -25,6 +25,7 @@ void tfl_load(const char *path)
 	if (!r)
 		errx(2, "%s", dlerror());
 	tfl_find(r, "TfLiteModelCreateFromFile", &tfl.model_new);
+	tfl_find(r, "TfLiteModelCreate", &tfl.model_of_bytes);
 	tfl_find(r, "TfLiteModelDelete", &tfl.model_free);
 	tfl_find(r, "TfLiteInterpreterOptionsCreate", &tfl.options_new);
 	tfl_find(r, "TfLiteInterpreterOptionsDelete", &tfl.options_free);

@@ -15,6 +15,7 @@
 /* struct tfl_runtime - its functions, by what they are called there */
 struct tfl_runtime {
 	void *(*model_new)(const char *path);
+	void *(*model_of_bytes)(const void *bytes, size_t size);
 	void (*model_free)(void *model);
 	void *(*options_new)(void);
 	void (*options_free)(void *options);

@@ -9,7 +9,6 @@
  * all of it again with so many inputs at a time, and once more with one. Exit 3: the runtime
  * itself does not run the model; 1: with the delegate it does not, or outputs differ.
  */
-#include <dlfcn.h>
 #include <err.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,31 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npumem_tflite.h"
-#include "tflite_runtime.h"
+#include "real_plugin.h"
 
 #define MAX_OPTIONS 16
-
-static struct {
-	void *(*create)(char **keys, char **values, size_t count, void (*report)(const char *text));
-	void (*destroy)(void *delegate);
-	int (*stats)(void *delegate, struct npumem_tflite_stats *stats);
-} plugin;
-
-static void load(const char *runtime, const char *delegate)
-{
-	void *d;
-
-	tfl_load(runtime);
-	if (strcmp(delegate, "-") == 0)
-		return;
-	d = dlopen(delegate, RTLD_NOW | RTLD_LOCAL);
-	if (!d)
-		errx(2, "%s", dlerror());
-	tfl_find(d, "tflite_plugin_create_delegate", &plugin.create);
-	tfl_find(d, "tflite_plugin_destroy_delegate", &plugin.destroy);
-	tfl_find(d, "npumem_tflite_get_stats", &plugin.stats);
-}
 
 /* --------------------------------------------------------------------- compare */
 
@@ -163,7 +140,7 @@ int main(int argc, char **argv)
 
 	if (argc < 5 || argc > 5 + MAX_OPTIONS)
 		errx(2, "usage: real_tflite RUNTIME DELEGATE SEEDS MODEL [KEY=VALUE]...");
-	load(argv[1], argv[2]);
+	real_load(argv[1], argv[2]);
 	for (int i = 5; i < argc; i++) {
 		keys[count] = strtok(argv[i], "=");
 		values[count] = strtok(NULL, "");
