@@ -45,7 +45,7 @@ struct planned {
 	uint32_t kind;
 };
 
-/* struct kept - a tensor that is filled in once; @memory, of @bytes, is aligned; @used: it still is */
+/* struct kept - a tensor that is filled in once; @used: of this graph; @memory, of @bytes: aligned */
 struct kept {
 	int index;
 	bool used;
