@@ -45,7 +45,7 @@ struct planned {
 	uint32_t kind;
 };
 
-/* struct kept - a tensor that is filled in once; @used: of this graph; @memory, of @bytes: aligned */
+/* struct kept - a tensor that is filled in once, in aligned @memory; @used: by this graph */
 struct kept {
 	int index;
 	bool used;
