@@ -5,9 +5,9 @@
  *
  * Where the package is not installed the test is skipped, and says so. Debian 12's has no networks.
  */
-#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "onnx_check.h"
 
@@ -260,17 +260,18 @@ TEST(networks)
 		AUTO_GRAPH struct npuplan_graph *graph = NULL;
 		AUTO_PLAN struct npuplan_plan *plan = NULL;
 		struct npuplan_error error = { 0 };
-		int err;
 
 		assert_true(asprintf(&path, "%s/light/light_%s.onnx", folder, networks[i].name) >
 			    0);
-		err = npuimport_file(path, NULL, &graph, NULL, &error);
-		if (err == -ENOENT) {
+		if (access(path, R_OK)) {
 			print_message("# SKIPPED: no %s: this libonnx-testdata has no networks\n",
 				      path);
+			free(path);
+			path = NULL;
 			skip();
 		}
-		if (err || npuplan_graph_tile_bands(graph, 1, false, &error) ||
+		if (npuimport_file(path, NULL, &graph, NULL, &error) ||
+		    npuplan_graph_tile_bands(graph, 1, false, &error) ||
 		    npuplan_plan(graph, &options, &plan, &error))
 			fail_msg("%s: %s", path, error.text);
 		print_message("# %s: %llu bytes\n", networks[i].name,
