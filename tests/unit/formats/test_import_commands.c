@@ -135,6 +135,42 @@ TEST(convolution)
 	close_world(&w);
 }
 
+/* An input handed out in another shape: each row of that is as many elements of the input. */
+TEST(part_of_another_shape)
+{
+	struct npuplan_tiling rows = { .rows = 2, .with_parameters = true };
+	struct tb_model model = floats();
+	struct world w;
+	struct parts p;
+	void *command;
+	size_t size;
+
+	model.tensor_count = 2;
+	model.tensors[1].rank = 4;
+	memcpy(model.tensors[1].shape, (const int32_t[]){ 1, 6, 4, 8 }, 4 * sizeof(int32_t));
+	model.tensors[1].buffer = 0;
+	model.codes[0] = (struct tb_code){ BUILTIN_RESHAPE, BUILTIN_RESHAPE, NULL };
+	model.op_count = 1;
+	model.ops[0] = (struct tb_op){ .input_count = 1, .output_count = 1, .outputs = { 1 } };
+	model.outputs[0] = 1;
+	open_world(&w, &model, &rows);
+	assert_int_equal(w.err, 0);
+	assert_int_equal(w.graph->step_count, 3);
+	assert_int_equal(tflite_command(w.commands, 1, &command, &size, &w.error), 0);
+	p = parts_of(command);
+	assert_int_equal(p.head->operation, NPUMEM_COMMAND_COPY);
+	for (int i = 0; i < 2; i++) {
+		ASSERT_FOUR(p.operands[i].shape, 1, 6, 4, 8);
+		ASSERT_FOUR(p.operands[i].origin, 0, 2, 0, 0);
+		ASSERT_FOUR(p.operands[i].dims, 1, 2, 4, 8);
+		assert_int_equal(p.pieces[i].rows, 2);
+		assert_int_equal(p.pieces[i].offset, i ? 2 * 4 * 8 * sizeof(float) : 0);
+		assert_int_equal(p.pieces[i].stride[1], 4 * 8 * sizeof(float));
+	}
+	free(command);
+	close_world(&w);
+}
+
 /* Constants are accessed whole, but one row is all that a row is made of. */
 TEST(part_of_a_parameter)
 {

@@ -298,18 +298,13 @@ uint32_t maker_add_output(struct command_maker *m, enum view view)
 	return m->op->outputs[0];
 }
 
-/*
- * Output and input of an operator that takes element for element. A parameter is accessed whole
- * even where the output is cut: of that the same part is the operand.
- */
-void maker_add_same(struct command_maker *m)
+/* Of an input that has more than the output's tile, the same part becomes the operand. */
+static void take_same_part(struct command_maker *m)
 {
 	const struct npumem_command_operand *out = &m->operands[0];
 	struct npumem_command_operand *in = &m->operands[1];
 	struct npumem_command_piece *piece = &m->pieces[1];
 
-	maker_add_output(m, NATURAL);
-	maker_add_input(m, 0, NATURAL);
 	if (m->fb->err || !in->piece_count || memcmp(in->shape, out->shape, sizeof(in->shape)) != 0)
 		return;
 	for (int d = 0; d < 4; d++)
@@ -321,6 +316,46 @@ void maker_add_same(struct command_maker *m)
 	piece->rows = out->dims[1];
 	memcpy(in->origin, out->origin, sizeof(in->origin));
 	memcpy(in->dims, out->dims, sizeof(in->dims));
+}
+
+/*
+ * Output and input of an operator that takes element for element. A parameter is accessed whole
+ * even where the output is cut.
+ */
+void maker_add_same(struct command_maker *m)
+{
+	maker_add_output(m, NATURAL);
+	maker_add_input(m, 0, NATURAL);
+	take_same_part(m);
+}
+
+static uint64_t elements(const uint32_t dims[NPUMEM_COMMAND_DIMS])
+{
+	return (uint64_t)dims[0] * dims[1] * dims[2] * dims[3];
+}
+
+/* A whole tensor's elements have an order, and so any shape of as many. */
+void maker_add_copy(struct command_maker *m)
+{
+	const struct npumem_command_operand *out = &m->operands[0];
+	struct npumem_command_operand *in = &m->operands[1];
+	struct npumem_command_piece *piece = &m->pieces[1];
+	uint64_t stride;
+
+	maker_add_output(m, NATURAL);
+	maker_add_input(m, 0, NATURAL);
+	if (m->fb->err || !in->piece_count)
+		return;
+	stride = engine_type_size(in->type);
+	if (memcmp(in->dims, in->shape, sizeof(in->dims)) == 0 &&
+	    elements(in->shape) == elements(out->shape)) {
+		memcpy(in->shape, out->shape, sizeof(in->shape));
+		memcpy(in->dims, out->shape, sizeof(in->dims));
+		piece->rows = in->dims[1];
+		for (int d = NPUMEM_COMMAND_DIMS; d-- > 0; stride *= in->dims[d])
+			piece->stride[d] = stride;
+	}
+	take_same_part(m);
 }
 
 void maker_add_scale(struct command_maker *m, double factor)

@@ -113,6 +113,8 @@ uint32_t maker_add_input(struct command_maker *m, uint32_t n, enum view view);
 uint32_t maker_add_output(struct command_maker *m, enum view view);
 /** maker_add_same() - add output and input of an operator that goes element by element */
 void maker_add_same(struct command_maker *m);
+/** maker_add_copy() - the same of one whose input may have another shape of as many elements */
+void maker_add_copy(struct command_maker *m);
 /* Add a scale: @factor as a whole number and a power of two. */
 void maker_add_scale(struct command_maker *m, double factor);
 /** maker_set_range() - set attributes @first and @first + 1 to what an activation leaves */
