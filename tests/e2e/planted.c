@@ -120,7 +120,7 @@ static int give_plan(struct enforcer *enforcer, struct blobs *blobs, struct why 
 }
 
 static int start_reuse(struct enforcer *enforcer, const struct blobs *blobs,
-		       struct session **session, uint8_t **arena, struct why *why)
+		       struct session **session, struct npumem_maps *maps, struct why *why)
 {
 	struct session *s = calloc(1, sizeof(*s));
 
@@ -130,7 +130,7 @@ static int start_reuse(struct enforcer *enforcer, const struct blobs *blobs,
 		errx(2, "out of memory");
 	memset(s->arena, 0, given->info.arena_size);
 	*session = s;
-	*arena = s->arena;
+	*maps = (struct npumem_maps){ .arena = s->arena };
 	return 0;
 }
 

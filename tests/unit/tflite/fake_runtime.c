@@ -116,15 +116,35 @@ static bool is_needed(const struct fake *fake, const struct tfl_ints *nodes, int
 	return false;
 }
 
+/* Read by a node of the list, and written by none of them. */
+static void add_inputs(const struct fake *fake, const struct tfl_ints *nodes,
+		       struct tfl_ints *inputs)
+{
+	bool written[FAKE_TENSORS] = { 0 };
+
+	for (int i = 0; i < nodes->size; i++)
+		for (int o = 0; o < fake->nodes[nodes->data[i]].outputs->size; o++)
+			written[fake->nodes[nodes->data[i]].outputs->data[o]] = true;
+	for (int i = 0; i < nodes->size; i++) {
+		const struct tfl_ints *list = fake->nodes[nodes->data[i]].inputs;
+
+		for (int n = 0; n < list->size; n++)
+			if (list->data[n] >= 0 && !written[list->data[n]] &&
+			    !has(inputs, list->data[n]))
+				inputs->data[inputs->size++] = list->data[n];
+	}
+}
+
 static void add_partition(struct fake *fake, struct tfl_ints *nodes,
 			  const struct tfl_registration *registration,
 			  struct tfl_delegate *delegate, struct tfl_ints *plan)
 {
-	struct tfl_ints *outputs = ints_new(FAKE_NODES), *inputs = ints_new(0);
+	struct tfl_ints *outputs = ints_new(FAKE_NODES), *inputs = ints_new(4 * FAKE_NODES);
 	struct tfl_delegate_params params = { delegate, nodes, inputs, outputs };
 	int number = fake->node_count++;
 
-	outputs->size = 0;
+	outputs->size = inputs->size = 0;
+	add_inputs(fake, nodes, inputs);
 	for (int i = 0; i < nodes->size; i++) {
 		int t = fake->nodes[nodes->data[i]].outputs->data[0];
 
@@ -357,7 +377,7 @@ static void give_memory(struct fake *fake, const struct tfl_ints *list)
 			continue;
 		}
 		free(fake->memory[list->data[i]]);
-		t->data.raw = fake->memory[list->data[i]] = calloc(1, t->bytes + 1);
+		t->data.raw = fake->memory[list->data[i]] = t->bytes ? calloc(1, t->bytes) : NULL;
 	}
 }
 

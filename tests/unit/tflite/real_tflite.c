@@ -6,16 +6,20 @@
  * usage: real_tflite RUNTIME DELEGATE SEEDS MODEL [KEY=VALUE]...
  *
  * DELEGATE "-": only without. KEY "once": inputs are written before each inference; KEY "batch":
- * all of it again with so many inputs at a time, and once more with one. Exit 3: the runtime
- * itself does not run the model; 1: with the delegate it does not, or outputs differ.
+ * all of it again with so many inputs at a time, and once more with one; KEY "sha256": nothing is
+ * compared, but outputs must have the digest of test_engine_models.c, which TensorFlow Lite's
+ * reference kernels have made. Exit 3: the runtime itself does not run the model; 1: with the
+ * delegate it does not, or outputs differ.
  */
 #include <err.h>
+#include <nettle/sha2.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "random.h"
 #include "real_plugin.h"
 
 #define MAX_OPTIONS 16
@@ -102,6 +106,51 @@ static int compare_batches(void *plain, void *ours, unsigned int seeds, int batc
 	return result;
 }
 
+/* The seed and the inferences of the digests; floats are (-128 to 127)/128. */
+#define DIGEST_SEED 20261123
+#define DIGEST_RUNS 2
+
+static void draw(struct tfl_tensor *t, uint64_t *state)
+{
+	unsigned char *bytes = t->data.raw;
+
+	for (size_t i = 0; i < t->bytes; i++) {
+		float value = (float)(int8_t)random_next(state) / 128.0f;
+
+		if (t->type == TFL_FLOAT32)
+			memcpy(&bytes[i], &value, sizeof(value));
+		else
+			bytes[i] = (unsigned char)(int)(value * 128.0f);
+		i += t->type == TFL_FLOAT32 ? sizeof(value) - 1 : 0;
+	}
+}
+
+static int check_digest(void *ours, const char *expected)
+{
+	unsigned char bytes[SHA256_DIGEST_SIZE];
+	char text[2 * sizeof(bytes) + 1];
+	uint64_t state = DIGEST_SEED;
+	struct sha256_ctx sha;
+
+	sha256_init(&sha);
+	for (int run = 0; run < DIGEST_RUNS; run++) {
+		for (int32_t i = 0; i < tfl.input_count(ours); i++)
+			draw(tfl.input(ours, i), &state);
+		if (tfl.invoke(ours) != TFL_OK)
+			return 1;
+		for (int32_t i = 0; i < tfl.output_count(ours); i++)
+			sha256_update(&sha, tfl.output(ours, i)->bytes,
+				      tfl.output(ours, i)->data.raw);
+	}
+	sha256_digest(&sha, sizeof(bytes), bytes);
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		sprintf(text + 2 * i, "%02x", bytes[i]);
+	if (strcmp(text, expected) == 0)
+		return 0;
+	printf("outputs have digest %s\n", text);
+	return 1;
+}
+
 static int run_plain(void *plain, unsigned int seeds)
 {
 	for (uint64_t seed = 1; seed <= seeds; seed++) {
@@ -112,8 +161,15 @@ static int run_plain(void *plain, unsigned int seeds)
 	return 0;
 }
 
-static int run_both(const void *model, void *plain, void *delegate, unsigned int seeds, bool once,
-		    int batch)
+/* struct wanted - the KEYs that are not the delegate's */
+struct wanted {
+	bool once;
+	int batch;
+	const char *digest;
+};
+
+static int run_both(const void *model, void *plain, void *delegate, unsigned int seeds,
+		    const struct wanted *wanted)
 {
 	void *ours = delegate ? tfl_interpreter(model, delegate) : NULL;
 	int result;
@@ -122,9 +178,12 @@ static int run_both(const void *model, void *plain, void *delegate, unsigned int
 		puts("the delegate does not take the model");
 		return 1;
 	}
-	result = compare(plain, ours, seeds, once);
-	if (!result && batch)
-		result = compare_batches(plain, ours, seeds, batch);
+	if (wanted->digest)
+		result = check_digest(ours, wanted->digest);
+	else
+		result = compare(plain, ours, seeds, wanted->once);
+	if (!result && wanted->batch)
+		result = compare_batches(plain, ours, seeds, wanted->batch);
 	say_stats(delegate);
 	tfl.interpreter_free(ours);
 	return result;
@@ -134,9 +193,9 @@ int main(int argc, char **argv)
 {
 	char *keys[MAX_OPTIONS], *values[MAX_OPTIONS];
 	void *model, *plain, *delegate = NULL;
+	struct wanted wanted = { 0 };
 	size_t count = 0;
-	bool once = false;
-	int result, batch = 0;
+	int result;
 
 	if (argc < 5 || argc > 5 + MAX_OPTIONS)
 		errx(2, "usage: real_tflite RUNTIME DELEGATE SEEDS MODEL [KEY=VALUE]...");
@@ -145,9 +204,11 @@ int main(int argc, char **argv)
 		keys[count] = strtok(argv[i], "=");
 		values[count] = strtok(NULL, "");
 		if (strcmp(keys[count], "once") == 0)
-			once = true;
+			wanted.once = true;
 		else if (strcmp(keys[count], "batch") == 0)
-			batch = atoi(values[count]);
+			wanted.batch = atoi(values[count]);
+		else if (strcmp(keys[count], "sha256") == 0)
+			wanted.digest = values[count];
 		else
 			count++;
 	}
@@ -159,7 +220,7 @@ int main(int argc, char **argv)
 		result = run_plain(plain, (unsigned int)atoi(argv[3]));
 	} else {
 		delegate = plugin.create(keys, values, count, NULL);
-		result = run_both(model, plain, delegate, (unsigned int)atoi(argv[3]), once, batch);
+		result = run_both(model, plain, delegate, (unsigned int)atoi(argv[3]), &wanted);
 		plugin.destroy(delegate);
 	}
 	tfl.interpreter_free(plain);

@@ -210,13 +210,14 @@ TEST_WITH(each_step_is_a_job, setup, teardown)
 	struct blobs blobs = graph();
 	struct enforcer *enforcer;
 	struct session *session;
-	uint8_t *arena;
+	struct npumem_maps maps;
 	struct why why;
 
 	assert_int_equal(device_open(&options, &enforcer, &why), 0);
 	assert_int_equal(enforcer->ops->plan(enforcer, &blobs, &why), 0);
-	assert_int_equal(enforcer->ops->start(enforcer, &blobs, &session, &arena, &why), 0);
-	arena[0] = 1;
+	assert_int_equal(enforcer->ops->start(enforcer, &blobs, &session, &maps, &why), 0);
+	*(uint8_t *)maps.arena = 1;
+	assert_null(maps.host);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(enforcer->ops->begin(session, &why), 0);
 		assert_int_equal(enforcer->ops->step(session, 0, &why), 0);
@@ -244,7 +245,7 @@ static void start_refused(unsigned long request, int errnum)
 	struct blobs blobs = graph();
 	struct session *session = NULL;
 	struct enforcer *enforcer;
-	uint8_t *arena = NULL;
+	struct npumem_maps maps;
 	struct why why;
 
 	driver.refused = 0;
@@ -252,7 +253,7 @@ static void start_refused(unsigned long request, int errnum)
 	assert_int_equal(enforcer->ops->plan(enforcer, &blobs, &why), 0);
 	driver.refused = request;
 	driver.errnum = errnum;
-	assert_int_equal(enforcer->ops->start(enforcer, &blobs, &session, &arena, &why), -errnum);
+	assert_int_equal(enforcer->ops->start(enforcer, &blobs, &session, &maps, &why), -errnum);
 	assert_ptr_equal(strstr(why.text, "the driver refuses the plan: "), why.text);
 	assert_null(session);
 	free_blobs(&blobs);

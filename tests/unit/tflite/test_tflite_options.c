@@ -65,7 +65,26 @@ REFUSED(bad_budget, "budget", "much",
 	"npumem: option \"budget\" is \"much\", which is not a number of bytes, as 64KiB")
 REFUSED(bad_cache, "cache", "", "npumem: option \"cache\" is \"\", which is not a folder")
 REFUSED(bad_engine, "engine", "sim",
-	"npumem: option \"engine\" is \"sim\", which is not \"borrow\"")
+	"npumem: option \"engine\" is \"sim\", which is not \"borrow\" or \"engine\"")
+REFUSED(bad_bands, "bands", "65537",
+	"npumem: option \"bands\" is \"65537\", which is not a number from 1 to 65536")
+REFUSED(no_band, "bands", "0",
+	"npumem: option \"bands\" is \"0\", which is not a number from 1 to 65536")
+REFUSED(bad_rows, "rows", "2x",
+	"npumem: option \"rows\" is \"2x\", which is not a number from 1 to 4294967295")
+REFUSED(negative_rows, "rows", "-1",
+	"npumem: option \"rows\" is \"-1\", which is not a number from 1 to 4294967295")
+REFUSED(bad_onchip, "onchip", "0",
+	"npumem: option \"onchip\" is \"0\", which is not a number of bytes, as 64KiB")
+REFUSED(bands_of_borrowed, "bands", "4",
+	"npumem: option \"bands\" cuts operators, which takes engine=engine: the runtime's kernels "
+	"compute them whole")
+REFUSED(rows_of_borrowed, "rows", "4",
+	"npumem: option \"rows\" cuts operators, which takes engine=engine: the runtime's kernels "
+	"compute them whole")
+REFUSED(onchip_of_borrowed, "onchip", "4k",
+	"npumem: option \"onchip\" cuts operators, which takes engine=engine: the runtime's kernels "
+	"compute them whole")
 REFUSED(bad_inputs, "inputs", "lose",
 	"npumem: option \"inputs\" is \"lose\", which is not \"keep\" or \"reuse\"")
 REFUSED(bad_strict, "strict", "2", "npumem: option \"strict\" is \"2\", which is not 0 or 1")
@@ -119,9 +138,57 @@ TEST_CASE(good_planner, all_values, NULL, NULL, struct refusal, "planner", "gree
 TEST_CASE(good_budget, all_values, NULL, NULL, struct refusal, "budget", "64KiB")
 TEST_CASE(good_cache, all_values, NULL, NULL, struct refusal, "cache", "/tmp")
 TEST_CASE(good_engine, all_values, NULL, NULL, struct refusal, "engine", "borrow")
+TEST_CASE(other_engine, all_values, NULL, NULL, struct refusal, "engine", "engine")
 TEST_CASE(good_inputs, all_values, NULL, NULL, struct refusal, "inputs", "reuse")
 TEST_CASE(good_strict, all_values, NULL, NULL, struct refusal, "strict", "1")
 TEST_CASE(good_verbose, all_values, NULL, NULL, struct refusal, "verbose", "2")
+
+TEST(inputs_of_engine)
+{
+	char *keys[] = { strdup("inputs"), strdup("engine") };
+	char *values[] = { strdup("reuse"), strdup("engine") };
+
+	assert_null(plugin_create(keys, values, 2, report));
+	assert_string_equal(
+		reported, "npumem: option \"inputs\" is of engine=borrow: others copy the inputs");
+	for (int i = 0; i < 2; i++) {
+		free(keys[i]);
+		free(values[i]);
+	}
+}
+
+/* How operators are cut, of which there is one way at a time. */
+static void *cut(const char *a, const char *b)
+{
+	char *keys[] = { strdup("device"), strdup("engine"), strdup(a), strdup(b) };
+	char *values[] = { strdup("none"), strdup("engine"), strdup("2"), strdup("2") };
+	void *delegate;
+
+	reported[0] = '\0';
+	delegate = plugin_create(keys, values, strcmp(a, b) ? 4 : 3, report);
+	for (int i = 0; i < 4; i++) {
+		free(keys[i]);
+		free(values[i]);
+	}
+	return delegate;
+}
+
+TEST(cuts)
+{
+	static const char *const keys[] = { "bands", "rows", "onchip" };
+
+	for (int a = 0; a < 3; a++)
+		for (int b = 0; b < 3; b++) {
+			void *delegate = cut(keys[a], keys[b]);
+
+			assert_int_equal(delegate != NULL, a == b);
+			if (a != b)
+				assert_string_equal(reported,
+						    "npumem: options \"bands\", \"rows\" and "
+						    "\"onchip\" exclude each other");
+			delegate_free(delegate);
+		}
+}
 
 /* ------------------------------------------------------------------- versions */
 
@@ -149,18 +216,18 @@ TEST(versions)
 
 /* -------------------------------------------------------------- without a device */
 
-static void *without_device(const char *fallback, char **text)
+static void *without_device(const char *engine, const char *fallback, char **text)
 {
-	char *keys[] = { strdup("device"), strdup("fallback") };
-	char *values[] = { strdup("/nowhere/accel0"), strdup(fallback) };
+	char *keys[] = { strdup("device"), strdup("fallback"), strdup("engine") };
+	char *values[] = { strdup("/nowhere/accel0"), strdup(fallback), strdup(engine) };
 	struct said said;
 	void *delegate;
 
 	reported[0] = '\0';
 	said_begin(&said);
-	delegate = plugin_create(keys, values, 2, report);
+	delegate = plugin_create(keys, values, 3, report);
 	*text = said_end(&said);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		free(keys[i]);
 		free(values[i]);
 	}
@@ -170,7 +237,7 @@ static void *without_device(const char *fallback, char **text)
 TEST(no_device_is_said)
 {
 	char *text;
-	void *delegate = without_device("process", &text);
+	void *delegate = without_device("borrow", "process", &text);
 
 	assert_non_null(delegate);
 	assert_string_equal(
@@ -178,14 +245,21 @@ TEST(no_device_is_said)
 		      "enforced in this process\n");
 	delegate_free(delegate);
 	free(text);
-	delegate = without_device("aside", &text);
+	delegate = without_device("engine", "process", &text);
+	assert_non_null(delegate);
+	assert_string_equal(
+		text, "npumem: cannot open /nowhere/accel0: No such file or directory: planned, "
+		      "enforced and computed in this process\n");
+	delegate_free(delegate);
+	free(text);
+	delegate = without_device("borrow", "aside", &text);
 	assert_non_null(delegate);
 	assert_string_equal(
 		text, "npumem: cannot open /nowhere/accel0: No such file or directory: nothing is "
 		      "claimed\n");
 	delegate_free(delegate);
 	free(text);
-	assert_null(without_device("error", &text));
+	assert_null(without_device("borrow", "error", &text));
 	assert_string_equal(reported,
 			    "npumem: cannot open /nowhere/accel0: No such file or directory");
 	free(text);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # test_tflite_real.sh - models run by a real TensorFlow Lite have the same outputs with the
-# delegate and without.
+# delegate and without; computed by npumem's engine, those of the reference kernels.
 #
 # usage: test_tflite_real.sh SOURCE_FOLDER REAL_TFLITE DELEGATE
 #
@@ -38,6 +38,20 @@ same() {
 	return 1
 }
 
+# digest_of NAME: of what TensorFlow Lite's reference kernels make of a model.
+digest_of() {
+	tr -d '\n\t ' <"$top/tests/unit/engine/test_engine_models.c" |
+		grep -o "{\"$1\",\"[0-9a-f]*\"}" | grep -oE '[0-9a-f]{64}'
+}
+# engine MODEL OPTION...: npumem's engine computes all of it.
+engine() {
+	local out
+	out=$(run 1 "$1" device=none engine=engine strict=1 "sha256=$(digest_of "$(basename "$1" .tflite)")" \
+		"${@:2}" 2>&1) && [[ $out == *"by 2"* ]] && return
+	echo "$out"
+	return 1
+}
+
 count=0
 for model in "$models"/*.tflite; do
 	name=$(basename "$model" .tflite)
@@ -54,7 +68,18 @@ for model in "$models"/*.tflite; do
 	hello_world* | *kws* | *vww* | *ad01*)
 		check "$name, inputs resized" same 2 "$model" "by 2" batch=3 ;;
 	esac
+	check "$name, on the engine" engine "$model"
+	check "$name, on the engine, in bands" engine "$model" bands=4
+	check "$name, on the engine, tile-scheduled" engine "$model" planner=tile-scheduled
+	case $name in
+	# Planner cosma has no state.
+	*lstm* | dtln*) ;;
+	*) check "$name, on the engine, from host memory" engine "$model" planner=cosma rows=2 ;;
+	esac
 	count=$((count + 1))
 done
 check "some models ran" [ $count -ge 5 ]
+kws=$models/mlptiny_kws_ref_model.tflite
+[ ! -e "$kws" ] || check "below the peak, the engine's tensors are spilled" \
+	engine "$kws" planner=cosma bands=4 budget=8000
 check_plan

@@ -215,6 +215,7 @@ static void settle(const struct walk *w, const struct tfl_node *node, bool prepa
 static bool node_reason(const struct walk *w, struct tfl_node *node,
 			const struct tfl_registration *r, struct why *why)
 {
+	const struct options *options = &w->delegate->options;
 	bool left = kernel_reason(node, r, why) || list_reason(w, node->inputs, why) ||
 		    list_reason(w, node->outputs, why);
 	bool prepared = prepare(w, node, r);
@@ -226,8 +227,11 @@ static bool node_reason(const struct walk *w, struct tfl_node *node,
 		why_fail(why, 0, "its kernel cannot be prepared");
 		return true;
 	}
-	return list_reason(w, node->outputs, why) || list_reason(w, node->temporaries, why) ||
-	       lasting_reason(w, node, why);
+	if (list_reason(w, node->outputs, why))
+		return true;
+	if (options->engine == ENGINE_COMPUTE)
+		return engine_check_node(w->context, node, r->builtin_code, options, why) != 0;
+	return list_reason(w, node->temporaries, why) || lasting_reason(w, node, why);
 }
 
 /* ---------------------------------------------------------------------- walk */

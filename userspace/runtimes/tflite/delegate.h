@@ -53,6 +53,19 @@ struct kept {
 	void *memory;
 };
 
+/* struct copy - bytes of the runtime's @tensor, from @first on, that are at @memory in a plan */
+struct copy {
+	int tensor;
+	uint64_t first;
+	uint64_t length;
+	void *memory;
+};
+
+struct copies {
+	struct copy *list;
+	uint32_t count;
+};
+
 struct delegate;
 
 /*
@@ -68,6 +81,8 @@ struct delegate;
  * @step_count: number of @op_of
  * @memory: plan and arena; NULL: nothing is planned
  * @variables: an operator has tensors that last from one inference to the next
+ * @program: of ENGINE_COMPUTE; else NULL
+ * @in, @out: of it, what is copied before and after an inference
  */
 struct partition {
 	struct delegate *delegate;
@@ -86,6 +101,9 @@ struct partition {
 	uint32_t step_count;
 	struct memory *memory;
 	bool variables;
+	struct program *program;
+	struct copies in;
+	struct copies out;
 };
 
 /*
@@ -168,6 +186,22 @@ int partition_step(struct tfl_context *context, struct partition *p, uint32_t po
 		   struct why *why, int *status);
 /* One inference: the positions of the plan in their order. TFL_OK or an error that was said. */
 int partition_invoke(struct tfl_context *context, struct partition *p);
+
+/* -------------------------------------------------------------------- engine.c */
+
+/*
+ * engine_check_node() - whether npumem's engine computes a node
+ *
+ * -EOPNOTSUPP, -EINVAL, -ENOSPC and others: it does not, and @why says why.
+ */
+int engine_check_node(struct tfl_context *context, const struct tfl_node *node, int32_t code,
+		      const struct options *options, struct why *why);
+/* The program of a partition whose kernels are prepared, and memory; @again: it is another one. */
+int engine_plan(struct tfl_context *context, struct partition *p, bool *again, struct why *why);
+/* One inference. */
+int engine_invoke(struct tfl_context *context, struct partition *p, struct why *why);
+/* Give up what engine_plan() has made. */
+void engine_fini(struct partition *p);
 
 /* --------------------------------------------------------------------- claim.c */
 

@@ -1,35 +1,23 @@
 // SPDX-License-Identifier: MIT
-/* Planned by npumemd, verified and enforced by the driver: each step is a job that does nothing. */
+/*
+ * Planned by npumemd, verified and enforced by the driver: each step is a job, which does nothing
+ * where kernels are borrowed.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "enforcer.h"
-#include "npumem.h"
-#include "npumem_layout.h"
+#include "device.h"
+#include "npumem_command.h"
 #include "npumem_sim.h"
 #include "npumem_tflite.h"
+#include "weights.h"
 
-#define SECOND	  1000000000ll
-/* Planning may take minutes; a job that touches nothing takes long only on a stopped machine. */
+/* Planning may take minutes. */
 #define PLAN_TIME (600 * SECOND)
-#define JOB_TIME  (60 * SECOND)
 
-/* struct device - the driver, as an enforcer; @engine: number of the one that jobs are for */
-struct device {
-	struct enforcer base;
-	struct npumem_device *device;
-	uint32_t engine;
-};
-
-/* struct session - a run; @begun: it has had an inference before */
-struct session {
-	struct device *device;
-	struct npumem_graph *graph;
-	struct npumem_plan *plan;
-	struct npumem_run *run;
-	bool begun;
-};
+/* The engine that computes, as it is attached. */
+#define COMPUTES "npumem-engine"
 
 static struct device *device_of(struct enforcer *enforcer)
 {
@@ -87,17 +75,35 @@ static void stop(struct session *s)
 	if (!s)
 		return;
 	npumem_run_free(s->run);
+	weights_free(s->weights);
+	npumem_bo_free(s->host);
+	free(s->jobs);
 	npumem_plan_free(s->plan);
 	npumem_graph_free(s->graph);
 	free(s);
 }
 
+/* Memory of the plan: the arena, and host memory where it moves tensors there. */
+static int take_memory(struct session *s, struct npumem_maps *maps, struct npumem_error *error)
+{
+	struct npumem_plan_stats stats;
+	int err = npumem_plan_get_stats(s->plan, &stats, error);
+
+	if (!err && stats.host_size)
+		err = npumem_bo_new(s->device->device, stats.host_size, NPUMEM_BO_SYSTEM, 0,
+				    &s->host, error);
+	if (!err)
+		err = npumem_run_new(s->plan, 0, s->host, &s->run, error);
+	if (!err)
+		err = npumem_run_map(s->run, s->host, maps, error);
+	return err;
+}
+
 static int start(struct enforcer *enforcer, const struct blobs *blobs, struct session **session,
-		 uint8_t **arena, struct why *why)
+		 struct npumem_maps *maps, struct why *why)
 {
 	struct npumem_error error = { .text = "out of memory" };
 	struct session *s = calloc(1, sizeof(*s));
-	struct npumem_maps maps = { 0 };
 	int err = s ? 0 : -ENOMEM;
 
 	if (!err) {
@@ -109,15 +115,12 @@ static int start(struct enforcer *enforcer, const struct blobs *blobs, struct se
 		err = npumem_plan_load(s->graph, blobs->plan, blobs->plan_size, NULL, &s->plan,
 				       &error);
 	if (!err)
-		err = npumem_run_new(s->plan, 0, NULL, &s->run, &error);
-	if (!err)
-		err = npumem_run_map(s->run, NULL, &maps, &error);
+		err = take_memory(s, maps, &error);
 	if (err) {
 		stop(s);
 		return why_fail(why, err, "the driver refuses the plan: %s", error.text);
 	}
 	*session = s;
-	*arena = maps.arena;
 	return 0;
 }
 
@@ -161,31 +164,69 @@ static const struct enforcer_ops ops = {
 	.enforced_by = NPUMEM_TFLITE_DRIVER,
 	.plan = plan,
 	.start = start,
+	.load = jobs_load,
+	.run = jobs_run,
 	.begin = begin,
 	.step = step,
 	.stop = stop,
 	.free = free_device,
 };
 
+/* The index of the engine of a name and version, or NPUMEM_NONE. */
+static uint32_t engine_of(const struct drm_npumem_engine *engines, uint32_t count, const char *name,
+			  uint32_t version)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (strcmp(engines[i].name, name) == 0 && engines[i].version == version)
+			return engines[i].index;
+	return NPUMEM_NONE;
+}
+
+/* Another one than that of the steps moves tensors meanwhile, if there is one. */
+static uint32_t transfer_engine_of(const struct drm_npumem_engine *engines, uint32_t count,
+				   uint32_t other)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (engines[i].index != other &&
+		    (engines[i].flags & (NPUMEM_ENGINE_TRANSFERS | NPUMEM_ENGINE_PROCESS)) ==
+			    NPUMEM_ENGINE_TRANSFERS)
+			return engines[i].index;
+	return other;
+}
+
 static int find_engine(struct device *d, struct why *why)
 {
+	bool computes = d->base.options->engine == ENGINE_COMPUTE;
+	const char *name = computes ? COMPUTES : NPUMEM_SIM_NAME;
+	uint32_t version = computes ? NPUMEM_COMMAND_VERSION : NPUMEM_SIM_VERSION;
 	struct drm_npumem_engine *engines = NULL;
 	struct npumem_error error = { 0 };
 	uint32_t count = 0;
-	bool found = false;
 	int err = npumem_device_engines(d->device, &engines, &count, &error);
 
 	if (err)
 		return why_fail(why, err, "%s", error.text);
-	for (uint32_t i = 0; i < count && !found; i++) {
-		found = strcmp(engines[i].name, NPUMEM_SIM_NAME) == 0 &&
-			engines[i].version == NPUMEM_SIM_VERSION;
-		d->engine = engines[i].index;
-	}
+	d->engine = engine_of(engines, count, name, version);
+	d->transfer_engine = transfer_engine_of(engines, count, d->engine);
 	free(engines);
-	return found ? 0 :
-		       why_fail(why, -ENOENT, "%s has no engine \"%s\", version %d",
-				npumem_device_path(d->device), NPUMEM_SIM_NAME, NPUMEM_SIM_VERSION);
+	if (d->engine != NPUMEM_NONE)
+		return 0;
+	return why_fail(why, -ENOENT, "%s has no engine \"%s\", version %u%s",
+			npumem_device_path(d->device), name, version,
+			computes ? " (start npumem-engine)" : "");
+}
+
+/* What the driver says of itself. */
+static int read_limits(struct device *d, struct why *why)
+{
+	struct npumem_error error = { 0 };
+	struct drm_npumem_info info;
+	int err = npumem_device_info(d->device, &info, &error);
+
+	if (err)
+		return why_fail(why, err, "%s", error.text);
+	d->max_jobs = info.max_jobs ? info.max_jobs : 1;
+	return 0;
 }
 
 static int find_daemon(struct device *d, struct why *why)
@@ -224,6 +265,8 @@ int device_open(const struct options *options, struct enforcer **out, struct why
 	err = open_node(d, options->device, why);
 	if (!err)
 		err = find_engine(d, why);
+	if (!err && options->engine == ENGINE_COMPUTE)
+		err = read_limits(d, why);
 	if (!err && options->fallback != FALLBACK_PROCESS)
 		err = find_daemon(d, why);
 	if (err) {

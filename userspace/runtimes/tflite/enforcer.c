@@ -22,6 +22,8 @@ int enforcer_open(const struct options *options, struct enforcer **out, struct w
 	case FALLBACK_PROCESS:
 		break;
 	}
-	say("%s: planned and enforced in this process", why->text);
+	say("%s: planned%s enforced%s in this process", why->text,
+	    options->engine == ENGINE_COMPUTE ? "," : " and",
+	    options->engine == ENGINE_COMPUTE ? " and computed" : "");
 	return process_open(options, out, why);
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "npumem_layout.h"
 #include "options.h"
 #include "why.h"
 
@@ -16,6 +17,7 @@
 #define PLAN_WORK 2000000
 
 struct enforcer;
+struct program;
 struct session;
 
 /*
@@ -35,7 +37,9 @@ struct blobs {
  * @name: for people
  * @enforced_by: enum npumem_tflite_enforcer
  * @plan: have @blobs->plan made; free() it
- * @start: have the plan verified, and take memory for it. @arena: out: where it is mapped
+ * @start: have the plan verified, and take memory for it. @maps: out: where it is mapped
+ * @load: of ENGINE_COMPUTE: what the steps are. @program and @layout have to stay
+ * @run: an inference of what was loaded: all positions of the plan's schedule, in their order
  * @begin: another inference begins: from the first step on, the model's inputs are valid
  * @step: the step at a position of the plan's schedule is about to run
  * @stop: give up a session and its memory
@@ -46,7 +50,10 @@ struct enforcer_ops {
 	uint32_t enforced_by;
 	int (*plan)(struct enforcer *enforcer, struct blobs *blobs, struct why *why);
 	int (*start)(struct enforcer *enforcer, const struct blobs *blobs, struct session **session,
-		     uint8_t **arena, struct why *why);
+		     struct npumem_maps *maps, struct why *why);
+	int (*load)(struct session *session, const struct program *program,
+		    const struct npumem_layout *layout, struct why *why);
+	int (*run)(struct session *session, struct why *why);
 	int (*begin)(struct session *session, struct why *why);
 	int (*step)(struct session *session, uint32_t position, struct why *why);
 	void (*stop)(struct session *session);

@@ -16,6 +16,7 @@ void memory_free(struct memory *memory)
 		return;
 	if (memory->session)
 		memory->enforcer->ops->stop(memory->session);
+	npumem_layout_free(memory->layout);
 	free(memory->blobs.graph);
 	free(memory->blobs.plan);
 	free(memory->steps);
@@ -89,16 +90,10 @@ static int find_steps(struct memory *m, const struct npumem_layout *layout, stru
 	return 0;
 }
 
-static int read_layout(struct memory *m, struct why *why)
+static int find_all(struct memory *m, const struct npumem_layout *layout, struct why *why)
 {
-	struct npumem_error error = { 0 };
-	struct npumem_layout *layout;
-	int err;
+	int err = 0;
 
-	err = npumem_layout_new(m->blobs.graph, m->blobs.graph_size, m->blobs.plan,
-				m->blobs.plan_size, &layout, &error);
-	if (err)
-		return why_fail(why, err, "%s", error.text);
 	free(m->steps);
 	free(m->offsets);
 	m->step_count = npumem_layout_count(layout, NPUMEM_PLAN_SECTION_SCHEDULE);
@@ -110,21 +105,40 @@ static int read_layout(struct memory *m, struct why *why)
 		err = find_steps(m, layout, why);
 	if (!err)
 		err = find_tensors(m, layout, why);
+	return err;
+}
+
+static int read_layout(struct memory *m, const struct program *program, struct why *why)
+{
+	struct npumem_layout *layout = NULL;
+	struct npumem_error error = { 0 };
+	int err;
+
+	err = npumem_layout_new(m->blobs.graph, m->blobs.graph_size, m->blobs.plan,
+				m->blobs.plan_size, &layout, &error);
 	if (!err)
 		err = npumem_layout_record(layout, NPUMEM_PLAN_SECTION_INFO, 0, &m->info,
 					   sizeof(m->info), &error);
-	npumem_layout_free(layout);
+	if (err)
+		why_fail(why, err, "%s", error.text);
+	else
+		err = program ? m->enforcer->ops->load(m->session, program, layout, why) :
+				find_all(m, layout, why);
+	if (err || !program)
+		npumem_layout_free(layout);
+	else
+		m->layout = layout;
 	return err;
 }
 
 /* Verified first: the layout believes what it reads. */
-static int take_plan(struct memory *m, struct why *why)
+static int take_plan(struct memory *m, const struct program *program, struct why *why)
 {
-	int err = m->enforcer->ops->start(m->enforcer, &m->blobs, &m->session, &m->arena, why);
+	int err = m->enforcer->ops->start(m->enforcer, &m->blobs, &m->session, &m->maps, why);
 
 	if (err)
 		return err;
-	err = read_layout(m, why);
+	err = read_layout(m, program, why);
 	if (err) {
 		m->enforcer->ops->stop(m->session);
 		m->session = NULL;
@@ -133,7 +147,7 @@ static int take_plan(struct memory *m, struct why *why)
 }
 
 /* -ENOENT: there is none, or none that is right, of which a line says why. */
-static int take_cached(struct memory *m)
+static int take_cached(struct memory *m, const struct program *program)
 {
 	const struct options *options = m->enforcer->options;
 	struct why why;
@@ -142,7 +156,7 @@ static int take_cached(struct memory *m)
 		return -ENOENT;
 	if (cache_read(options, &m->blobs, &why))
 		return -ENOENT;
-	if (take_plan(m, &why)) {
+	if (take_plan(m, program, &why)) {
 		say("the cached plan is no good, so it is made anew: %s", why.text);
 		free(m->blobs.plan);
 		m->blobs.plan = NULL;
@@ -152,21 +166,26 @@ static int take_cached(struct memory *m)
 	return 0;
 }
 
-static int make_plan(struct memory *m, struct why *why)
+static int make_plan(struct memory *m, const struct program *program, struct why *why)
 {
 	const struct options *options = m->enforcer->options;
 	struct why unsaved;
 	int err = m->enforcer->ops->plan(m->enforcer, &m->blobs, why);
 
 	if (!err)
-		err = take_plan(m, why);
+		err = take_plan(m, program, why);
 	if (!err && options->cache && cache_write(options, &m->blobs, &unsaved))
 		say("the plan is not cached: %s", unsaved.text);
 	return err;
 }
 
+bool memory_is_of(const struct memory *memory, const void *graph, size_t size)
+{
+	return memory->blobs.graph_size == size && memcmp(memory->blobs.graph, graph, size) == 0;
+}
+
 int memory_new(struct enforcer *enforcer, void *graph, size_t graph_size, uint32_t tensor_count,
-	       struct memory **out, struct why *why)
+	       const struct program *program, struct memory **out, struct why *why)
 {
 	struct memory *m = calloc(1, sizeof(*m));
 	int64_t before = monotonic_ns();
@@ -180,9 +199,9 @@ int memory_new(struct enforcer *enforcer, void *graph, size_t graph_size, uint32
 	m->blobs.graph = graph;
 	m->blobs.graph_size = graph_size;
 	m->tensor_count = tensor_count;
-	err = take_cached(m);
+	err = take_cached(m, program);
 	if (err)
-		err = make_plan(m, why);
+		err = make_plan(m, program, why);
 	if (err) {
 		memory_free(m);
 		return err;

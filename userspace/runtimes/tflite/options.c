@@ -8,6 +8,9 @@
 #include "npuplan.h"
 #include "size.h"
 
+/* As many as npumemctl and the kernel's verifier take. */
+#define MAX_BANDS 65536
+
 /*
  * struct option - one key
  * @key: as programs write it
@@ -77,7 +80,40 @@ static int read_cache(struct options *options, const char *value)
 
 static int read_engine(struct options *options, const char *value)
 {
-	return strcmp(value, "borrow") == 0 ? 0 : -EINVAL;
+	static const char *const words[] = { "borrow", "engine", NULL };
+	int i = word(value, words);
+
+	if (i >= 0)
+		options->engine = (enum engine)i;
+	return i < 0 ? i : 0;
+}
+
+static int read_count(uint32_t *count, const char *value, unsigned long most)
+{
+	char *end;
+	unsigned long number;
+
+	errno = 0;
+	number = strtoul(value, &end, 10);
+	if (errno || *value < '0' || *value > '9' || *end || number < 1 || number > most)
+		return -EINVAL;
+	*count = (uint32_t)number;
+	return 0;
+}
+
+static int read_bands(struct options *options, const char *value)
+{
+	return read_count(&options->bands, value, MAX_BANDS);
+}
+
+static int read_rows(struct options *options, const char *value)
+{
+	return read_count(&options->rows, value, UINT32_MAX);
+}
+
+static int read_onchip(struct options *options, const char *value)
+{
+	return npusize_parse(value, &options->onchip) || !options->onchip ? -EINVAL : 0;
 }
 
 static int read_inputs(struct options *options, const char *value)
@@ -109,13 +145,16 @@ static int read_verbose(struct options *options, const char *value)
 }
 
 static const struct option all[] = {
+	{ "bands", "a number from 1 to 65536", read_bands },
 	{ "budget", "a number of bytes, as 64KiB", read_budget },
 	{ "cache", "a folder", read_cache },
 	{ "device", "\"auto\", \"none\", or a path", read_device },
-	{ "engine", "\"borrow\"", read_engine },
+	{ "engine", "\"borrow\" or \"engine\"", read_engine },
 	{ "fallback", "\"process\", \"aside\" or \"error\"", read_fallback },
 	{ "inputs", "\"keep\" or \"reuse\"", read_inputs },
+	{ "onchip", "a number of bytes, as 64KiB", read_onchip },
 	{ "planner", "a planner of \"npumemctl plan --list-planners\"", read_planner },
+	{ "rows", "a number from 1 to 4294967295", read_rows },
 	{ "strict", "0 or 1", read_strict },
 	{ "verbose", "0, 1 or 2", read_verbose },
 };
@@ -148,6 +187,26 @@ static int read_one(struct options *options, char **keys, char **values, size_t 
 	return err ? why_fail(why, err, "out of memory") : 0;
 }
 
+static int check_together(const struct options *options, struct why *why)
+{
+	unsigned int cuts = !!options->bands + !!options->rows + !!options->onchip;
+
+	if (cuts > 1)
+		return why_fail(why, -EINVAL,
+				"options \"bands\", \"rows\" and \"onchip\" exclude each other");
+	if (cuts && options->engine == ENGINE_BORROW)
+		return why_fail(why, -EINVAL,
+				"option \"%s\" cuts operators, which takes engine=engine: the "
+				"runtime's kernels compute them whole",
+				options->bands ? "bands" :
+				options->rows  ? "rows" :
+						 "onchip");
+	if (options->reuse_inputs && options->engine == ENGINE_COMPUTE)
+		return why_fail(why, -EINVAL,
+				"option \"inputs\" is of engine=borrow: others copy the inputs");
+	return 0;
+}
+
 int options_read(struct options *options, char **keys, char **values, size_t count, struct why *why)
 {
 	int err = 0;
@@ -157,7 +216,7 @@ int options_read(struct options *options, char **keys, char **values, size_t cou
 		return why_fail(why, -EINVAL, "there are options, but no keys or no values");
 	for (size_t i = 0; i < count && !err; i++)
 		err = read_one(options, keys, values, i, why);
-	return err;
+	return err ? err : check_together(options, why);
 }
 
 void options_fini(struct options *options)

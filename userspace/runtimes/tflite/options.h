@@ -15,11 +15,20 @@ enum fallback {
 	FALLBACK_ERROR,
 };
 
+/* enum engine - who computes */
+enum engine {
+	ENGINE_BORROW,	/* the runtime's own kernels */
+	ENGINE_COMPUTE, /* npumem-engine, or its kernels in this process */
+};
+
 /*
  * struct options - what the program wants; zero = default
  * @device: path of a device's node; NULL: the first one that there is
  * @none: no device at all: in this process
  * @fallback: see enum fallback
+ * @engine: see enum engine
+ * @bands, @rows, @onchip: how each operator is cut: into so many bands, tiles of so many rows, or
+ *	steps that fit into so many bytes; one of them at most, of ENGINE_COMPUTE
  * @planner: name; NULL: "auto", or the daemon's choice
  * @budget: bytes that an arena may have; 0: any
  * @cache: folder for plans; NULL: none
@@ -31,6 +40,10 @@ struct options {
 	char *device;
 	bool none;
 	enum fallback fallback;
+	enum engine engine;
+	uint32_t bands;
+	uint32_t rows;
+	uint64_t onchip;
 	char *planner;
 	uint64_t budget;
 	char *cache;

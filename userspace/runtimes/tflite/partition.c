@@ -107,7 +107,7 @@ static void free_partition(struct tfl_context *context, void *data)
 	d = p->delegate;
 	give_back(context, p, true);
 	unlink_partition(p);
-	memory_free(p->memory);
+	engine_fini(p);
 	for (uint32_t i = 0; i < p->op_count; i++)
 		free(p->ops[i].node.temporaries);
 	for (uint32_t i = 0; i < p->kept_count; i++)
@@ -184,7 +184,7 @@ static void bind(struct tfl_context *context, struct partition *p)
 		const struct planned *planned = &p->planned[i];
 
 		hold(d, &context->tensors[planned->index], planned->index, p, HOLDING_PLANNED,
-		     p->memory->arena + p->memory->offsets[i], planned->bytes);
+		     (uint8_t *)p->memory->maps.arena + p->memory->offsets[i], planned->bytes);
 	}
 	for (uint32_t i = 0; i < p->kept_count; i++)
 		hold(d, &context->tensors[p->kept[i].index], p->kept[i].index, p, HOLDING_KEPT,
@@ -224,12 +224,6 @@ static int check_order(const struct partition *p, struct why *why)
 	return 0;
 }
 
-static bool is_same(const struct memory *memory, const void *graph, size_t size)
-{
-	return memory && memory->blobs.graph_size == size &&
-	       memcmp(memory->blobs.graph, graph, size) == 0;
-}
-
 static int plan_memory(struct tfl_context *context, struct partition *p, struct why *why)
 {
 	struct delegate *d = p->delegate;
@@ -240,7 +234,7 @@ static int plan_memory(struct tfl_context *context, struct partition *p, struct 
 	err = graph_build(p, context, &graph, &size, why);
 	if (err)
 		return err;
-	if (graph && is_same(p->memory, graph, size)) {
+	if (graph && p->memory && memory_is_of(p->memory, graph, size)) {
 		free(graph);
 		return 0;
 	}
@@ -248,10 +242,20 @@ static int plan_memory(struct tfl_context *context, struct partition *p, struct 
 	p->memory = NULL;
 	if (!graph)
 		return 0;
-	err = memory_new(d->enforcer, graph, size, p->planned_count, &p->memory, why);
+	err = memory_new(d->enforcer, graph, size, p->planned_count, NULL, &p->memory, why);
 	if (!err)
 		err = check_order(p, why);
 	if (!err && d->options.verbose)
+		say_summary(p);
+	return err;
+}
+
+static int plan_engine(struct tfl_context *context, struct partition *p, struct why *why)
+{
+	bool again;
+	int err = engine_plan(context, p, &again, why);
+
+	if (!err && again && p->delegate->options.verbose)
 		say_summary(p);
 	return err;
 }
@@ -261,10 +265,12 @@ static int prepare(struct tfl_context *context, struct tfl_node *node)
 {
 	struct partition *p = node->user_data;
 	struct why why;
+	bool computes;
 	int err = 0;
 
 	if (!p)
 		return TFL_DELEGATE_ERROR;
+	computes = p->delegate->options.engine == ENGINE_COMPUTE;
 	for (uint32_t i = 0; i < p->op_count; i++) {
 		struct op *op = &p->ops[i];
 		int status;
@@ -277,12 +283,15 @@ static int prepare(struct tfl_context *context, struct tfl_node *node)
 	}
 	if (delegate_grow(p->delegate, context->tensors_size))
 		err = why_fail(&why, -ENOMEM, "out of memory");
-	if (!err)
+	if (!err && computes)
+		err = plan_engine(context, p, &why);
+	else if (!err)
 		err = plan_memory(context, p, &why);
 	give_back(context, p, err != 0);
 	if (err)
 		return report(context, &why);
-	bind(context, p);
+	if (!computes)
+		bind(context, p);
 	return TFL_OK;
 }
 
@@ -334,7 +343,12 @@ int partition_invoke(struct tfl_context *context, struct partition *p)
 
 static int invoke(struct tfl_context *context, struct tfl_node *node)
 {
-	return partition_invoke(context, node->user_data);
+	struct partition *p = node->user_data;
+	struct why why;
+
+	if (p->delegate->options.engine == ENGINE_BORROW)
+		return partition_invoke(context, p);
+	return engine_invoke(context, p, &why) ? report(context, &why) : TFL_OK;
 }
 
 struct tfl_registration_padded partition_registration(void)

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "compute.h"
 #include "npumem.h"
 #include "npumem_tflite.h"
 #include "npuplan.h"
@@ -21,6 +22,8 @@
  * struct session - a verified plan, and where a run of it is
  * @graph_blob, @plan_blob: copies, which the verifier's objects point into
  * @arena, @arena_size: anonymous memory, whole pages
+ * @host: host memory of the plan; NULL: it has none
+ * @compute: what positions do, of ENGINE_COMPUTE
  */
 struct session {
 	void *graph_blob;
@@ -30,6 +33,8 @@ struct session {
 	struct npuv_states *states;
 	uint8_t *arena;
 	size_t arena_size;
+	void *host;
+	struct compute *compute;
 };
 
 /* ------------------------------------------------------------------- planning */
@@ -65,11 +70,13 @@ static void stop(struct session *s)
 {
 	if (!s)
 		return;
+	compute_free(s->compute);
 	npuv_states_destroy(s->states);
 	npuv_plan_destroy(s->plan);
 	npuv_graph_destroy(s->graph);
 	if (s->arena)
 		munmap(s->arena, s->arena_size);
+	free(s->host);
 	free(s->graph_blob);
 	free(s->plan_blob);
 	free(s);
@@ -123,11 +130,16 @@ static int map(struct session *s, struct why *why)
 	if (arena == MAP_FAILED)
 		return why_fail(why, -ENOMEM, "no memory for an arena of %" PRIu64 " bytes", size);
 	s->arena = arena;
-	return 0;
+	if (!s->plan->info->host_size)
+		return 0;
+	s->host = calloc(1, s->plan->info->host_size);
+	return s->host ? 0 :
+			 why_fail(why, -ENOMEM, "no host memory of %" PRIu64 " bytes",
+				  (uint64_t)s->plan->info->host_size);
 }
 
 static int start(struct enforcer *enforcer, const struct blobs *blobs, struct session **session,
-		 uint8_t **arena, struct why *why)
+		 struct npumem_maps *maps, struct why *why)
 {
 	struct session *s = calloc(1, sizeof(*s));
 	int err = s ? 0 : why_fail(why, -ENOMEM, "out of memory");
@@ -141,7 +153,7 @@ static int start(struct enforcer *enforcer, const struct blobs *blobs, struct se
 		return err;
 	}
 	*session = s;
-	*arena = s->arena;
+	*maps = (struct npumem_maps){ .arena = s->arena, .host = s->host };
 	return 0;
 }
 
@@ -191,6 +203,26 @@ static int step(struct session *s, uint32_t position, struct why *why)
 	return err ? refuse(s, err, &verdict, why) : 0;
 }
 
+static int load(struct session *s, const struct program *program,
+		const struct npumem_layout *layout, struct why *why)
+{
+	const struct npumem_maps maps = { .arena = s->arena, .host = s->host };
+
+	return compute_new(program, layout, &maps, &s->compute, why);
+}
+
+static int run(struct session *s, struct why *why)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->plan->positions.count && !err; i++) {
+		err = step(s, i, why);
+		if (!err)
+			err = compute_position(s->compute, i, why);
+	}
+	return err;
+}
+
 /* ----------------------------------------------------------------- enforcer */
 
 static void free_enforcer(struct enforcer *enforcer)
@@ -203,6 +235,8 @@ static const struct enforcer_ops ops = {
 	.enforced_by = NPUMEM_TFLITE_PROCESS,
 	.plan = plan,
 	.start = start,
+	.load = load,
+	.run = run,
 	.begin = begin,
 	.step = step,
 	.stop = stop,

@@ -69,6 +69,20 @@ struct tfl_ints {
 	int data[];
 };
 
+struct tfl_floats {
+	int size;
+	float data[];
+};
+
+/* What a tensor's quantization points to if it is of TFL_AFFINE. */
+struct tfl_affine {
+	struct tfl_floats *scale;
+	struct tfl_ints *zero_point;
+	int32_t dimension;
+};
+
+#define TFL_AFFINE 1
+
 struct tfl_delegate;
 
 struct tfl_tensor {

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the parts of the driver as an enforcer. */
+#pragma once
+
+#include "enforcer.h"
+#include "npumem.h"
+
+#define SECOND	 1000000000ll
+/* A job that touches nothing takes long only on a stopped machine; the driver ends all others. */
+#define JOB_TIME (60 * SECOND)
+
+/*
+ * struct device - the driver, as an enforcer
+ * @engine: number of the one that jobs of steps are for
+ * @transfer_engine: of the one that transfers are for
+ * @max_jobs: that one submission takes
+ */
+struct device {
+	struct enforcer base;
+	struct npumem_device *device;
+	uint32_t engine;
+	uint32_t transfer_engine;
+	uint32_t max_jobs;
+};
+
+/*
+ * struct session - a run
+ * @host: host memory of the plan; NULL: it has none
+ * @weights: BO that parameters are bound in; NULL: none
+ * @program, @layout: what was loaded
+ * @jobs: room for as many as one submission takes
+ * @begun: it has had an inference before
+ */
+struct session {
+	struct device *device;
+	struct npumem_graph *graph;
+	struct npumem_plan *plan;
+	struct npumem_bo *host;
+	struct weights *weights;
+	struct npumem_run *run;
+	const struct program *program;
+	const struct npumem_layout *layout;
+	struct drm_npumem_job *jobs;
+	bool begun;
+};
+
+/* The enforcer's load() and run(), see struct enforcer_ops. */
+int jobs_load(struct session *session, const struct program *program,
+	      const struct npumem_layout *layout, struct why *why);
+int jobs_run(struct session *session, struct why *why);
