@@ -13,6 +13,30 @@ INFERENCE=npumem-tflite PLANNED='-o fallback=error' RUNS=5 SEED=1
 # shellcheck source=tests/lib/inference.sh
 . /opt/npumem/e2e/inference_table.sh
 
+# computed HOW MODEL OPTION...: by npumem-engine, whatever way it is planned; models that are not
+# here are none.
+computed() {
+	WITH=", $1" computed_model=/opt/npumem/inference/$2.tflite
+	shift 2
+	[ ! -e "$computed_model" ] || {
+		PLANNED="-o fallback=error -o engine=engine $*"
+		infer driver "$computed_model"
+	}
+	WITH='' PLANNED='-o fallback=error'
+}
+# A job is slow here, and tiles are many: few inferences of small models.
+engine_computes() {
+	RUNS=2
+	check 'npumem-engine starts' start_engine
+	computed 'on the engine' hello_world_int8
+	computed 'on the engine' mlptiny_kws_ref_model
+	computed 'in bands' mlptiny_kws_ref_model -o bands=4
+	computed 'tile-scheduled' mlptiny_kws_ref_model -o planner=tile-scheduled -o rows=2
+	computed 'spilled' mlptiny_kws_ref_model -o planner=cosma -o bands=4 -o budget=8000
+	check 'npumem-engine ends' stop_engine
+	RUNS=5
+}
+
 PLANTED_MODEL=/opt/npumem/inference/mlptiny_kws_ref_model.tflite
 
 # planted KIND: by the borrowing delegate, which the driver refuses.
@@ -140,6 +164,7 @@ face_found() {
 check 'npumemd starts' start_daemon
 infer_folder driver /opt/npumem/inference
 check 'some model was run' inferred 1
+engine_computes
 two_models
 newest_runtime
 foreign_inputs

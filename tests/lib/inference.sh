@@ -66,7 +66,7 @@ infer() {
 	INFERRED=$((INFERRED + 1))
 	check "$model_name$WITH: inferences equal plain ones, byte for byte" equal_to_plain "$1" "$2"
 	[ -s inference.json ] || return 0
-	table_line "$model_name"
+	table_line "$model_name$WITH"
 	[ "$(value arena_bytes 1)" -le "$(value arena_bytes 2)" ] || LARGER="$LARGER $model_name"
 }
 
