@@ -30,9 +30,16 @@ struct property {
 
 static struct property property;
 
-/* Reads the command line over these defaults, and prints the seed. */
+/*
+ * Reads the command line over these defaults, and prints the seed. NPUMEM_CASES in the environment
+ * is a limit: that many cases and no more, where they are slow.
+ */
 static inline void property_begin(int argc, char **argv, uint64_t seed, unsigned long cases)
 {
+	const char *limit = getenv("NPUMEM_CASES");
+
+	if (limit && strtoul(limit, NULL, 0) < cases)
+		cases = strtoul(limit, NULL, 0);
 	property.name = argv[0];
 	property.seed = argc > 1 ? strtoull(argv[1], NULL, 0) : seed;
 	property.cases = argc > 2 ? strtoul(argv[2], NULL, 0) : cases;
