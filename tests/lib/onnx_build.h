@@ -11,8 +11,9 @@
  *	init w float 4x3x3x3		an initializer of zeroes
  *	ints s 1,-1			an initializer: a list of int64; "int s 1": a scalar
  *	floats f 1,2.5			likewise of float; "flt f 2.5"
- *	node [NAME:]Conv[@DOMAIN] x,w,,b -> y pads=[1,1] group=2 alpha=0.5 auto_pad=VALID
+ *	node Conv x,w,,b -> y pads=[1,1] group=2 alpha=0.5 auto_pad=VALID
  *
+ * A node's name, with a colon, may stand before its operator, the domain, with an at sign, behind.
  * Nothing is checked: descriptions may be wrong. What the text has no words for tests change in
  * the messages.
  */
@@ -25,7 +26,10 @@
 
 /**
  * struct onnx_model - messages in the making
+ * @model: the file
+ * @graph: its graph
  * @blocks: all that they are made of, freed together
+ * @block_count: number of @blocks
  */
 struct onnx_model {
 	Onnx__ModelProto model;

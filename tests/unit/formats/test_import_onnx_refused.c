@@ -385,8 +385,17 @@ static void no_length(struct onnx_model *model)
 	externalize(model, "w.bin", "24x");
 }
 
+static void wrong_offset(struct onnx_model *model)
+{
+	externalize(model, "w.bin", NULL);
+	model->graph.initializer[0]->external_data[1] = entry(model, "offset", "-1");
+	model->graph.initializer[0]->n_external_data = 2;
+}
+
 TEST(external)
 {
+	refuse_changed(wrong_offset, -EINVAL,
+		       "tensor 'w': the offset of its external data, '-1', is no number");
 	refuse_changed(no_location, -EINVAL,
 		       "tensor 'w': its data is external, and no file is named");
 	refuse_changed(above, -EINVAL,
@@ -570,6 +579,38 @@ TEST(bytes)
 	refuse_bytes(file, size, -EINVAL, "node 0 '' () has no operator");
 	size = nested(file, sizeof(file), 64);
 	refuse_bytes(file, size, -E2BIG, "messages are nested more than 64 deep at byte 256");
+}
+
+/* A node of a name more than there may be, each an empty one. */
+TEST(references)
+{
+	size_t names = (4u << 20) + 1, node = 2 * names, graph = node + 5;
+	uint8_t *file = malloc(node + 10);
+
+	assert_non_null(file);
+	file[0] = 7 << 3 | 2;
+	file[5] = 1 << 3 | 2;
+	for (int i = 0; i < 4; i++) {
+		file[1 + i] = (uint8_t)((graph >> 7 * i & 0x7f) | (i < 3 ? 0x80 : 0));
+		file[6 + i] = (uint8_t)((node >> 7 * i & 0x7f) | (i < 3 ? 0x80 : 0));
+	}
+	for (size_t i = 0; i < names; i++) {
+		file[10 + 2 * i] = 1 << 3 | 2;
+		file[11 + 2 * i] = 0;
+	}
+	refuse_bytes(file, node + 10, -E2BIG, "nodes have more than 4194304 inputs and outputs");
+	free(file);
+}
+
+/* Nothing of it is looked at. */
+TEST(large_file)
+{
+	struct npuplan_error error = { 0 };
+	struct npuplan_graph *graph = NULL;
+
+	assert_int_equal(npuimport_onnx("", (2ull << 30) + 1, "model", NULL, &graph, NULL, &error),
+			 -E2BIG);
+	assert_string_equal(error.text, "the model has more than 2147483648 bytes");
 }
 
 /* Two bytes of a file that are a node each: more memory than a model of that size may take. */

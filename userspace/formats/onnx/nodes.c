@@ -50,18 +50,6 @@ static void read_names(struct onnx_reader *r, const struct onnx_node *n)
 	}
 }
 
-/* Files may have as many names as bytes; graphs not. */
-static void count_references(struct onnx_reader *r, const struct onnx_node *n)
-{
-	size_t count = n->proto->n_input + n->proto->n_output;
-
-	if (count > NPUIMPORT_MAX_REFERENCES - r->references)
-		onnx_fail(r, -E2BIG, "nodes have more than %u inputs and outputs",
-			  NPUIMPORT_MAX_REFERENCES);
-	else
-		r->references += (uint32_t)count;
-}
-
 /* Outputs of the graph that nothing gives a value. */
 static void check_outputs(struct onnx_reader *r)
 {
@@ -450,7 +438,6 @@ void onnx_nodes(struct onnx_reader *r)
 
 	for (size_t i = 0; !r->err && i < graph->n_node; i++) {
 		n = (struct onnx_node){ .proto = graph->node[i], .number = (uint32_t)i };
-		count_references(r, &n);
 		read_names(r, &n);
 	}
 	if (!r->err)

@@ -79,10 +79,23 @@ static void give_back(void *context, void *pointer)
 	free(block);
 }
 
-/* protobuf-c recurses into messages as deep as the file has them. */
-static void check_nesting(struct onnx_reader *r, const uint8_t *file,
-			  const ProtobufCMessageDescriptor *type, struct wire message,
-			  unsigned int depth)
+/* Files may have as many names as bytes; graphs not. */
+static void count_reference(struct onnx_reader *r, const ProtobufCMessageDescriptor *type,
+			    const ProtobufCFieldDescriptor *field)
+{
+	if (type != &onnx__node_proto__descriptor ||
+	    (strcmp(field->name, "input") != 0 && strcmp(field->name, "output") != 0))
+		return;
+	if (r->references == NPUIMPORT_MAX_REFERENCES)
+		onnx_fail(r, -E2BIG, "nodes have more than %u inputs and outputs",
+			  NPUIMPORT_MAX_REFERENCES);
+	r->references++;
+}
+
+/* protobuf-c recurses into messages as deep as the file has them, and takes all there is. */
+static void check_messages(struct onnx_reader *r, const uint8_t *file,
+			   const ProtobufCMessageDescriptor *type, struct wire message,
+			   unsigned int depth)
 {
 	if (depth == ONNX_MAX_NESTING) {
 		onnx_fail(r, -E2BIG, "messages are nested more than %d deep at byte %td",
@@ -101,8 +114,10 @@ static void check_nesting(struct onnx_reader *r, const uint8_t *file,
 			return;
 		}
 		known = protobuf_c_message_descriptor_get_field(type, (unsigned int)field.number);
+		if (known)
+			count_reference(r, type, known);
 		if (known && known->type == PROTOBUF_C_TYPE_MESSAGE && field.type == WIRE_BYTES)
-			check_nesting(r, file, known->descriptor, field.inside, depth + 1);
+			check_messages(r, file, known->descriptor, field.inside, depth + 1);
 	}
 }
 
@@ -112,8 +127,8 @@ static Onnx__ModelProto *unpack(struct onnx_reader *r, const uint8_t *data, size
 	struct memory *memory = allocator->allocator_data;
 	Onnx__ModelProto *model;
 
-	check_nesting(r, data, &onnx__model_proto__descriptor, (struct wire){ data, data + size },
-		      0);
+	check_messages(r, data, &onnx__model_proto__descriptor, (struct wire){ data, data + size },
+		       0);
 	if (r->err)
 		return NULL;
 	model = onnx__model_proto__unpack(allocator, size, data);

@@ -168,7 +168,8 @@ struct onnx_node {
  * @names: tree of values by name
  * @values: all of them, @value_count
  * @graph: in the making
- * @views, @left_out, @listed: for struct npuimport_info; @listed is the next number, too
+ * @references: inputs and outputs of nodes
+ * @views, @listed: for struct npuimport_info; @listed is the next number, too
  */
 struct onnx_reader {
 	struct npuplan_error *error;
@@ -184,7 +185,6 @@ struct onnx_reader {
 	struct npuplan_graph *graph;
 	uint32_t references;
 	uint32_t views;
-	uint32_t left_out;
 	uint32_t listed;
 };
 
