@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "delegate.h"
@@ -482,6 +483,142 @@ TEST(tensors_do_not_grow)
 	fake->context.add_tensors = add_nothing;
 	refused(fake, NULL, NULL,
 		"npumem: the runtime's tensors do not grow as those of known versions do");
+}
+
+/* ------------------------------------------------------------------ bound inputs */
+
+/* Memory that stands for a dma-buf: bytes of a seed from @offset on. */
+static int filled(unsigned int seed, size_t offset, size_t bytes)
+{
+	int fd = memfd_create("input", MFD_CLOEXEC);
+	unsigned char data[512];
+
+	assert_true(fd >= 0 && bytes <= sizeof(data));
+	for (size_t i = 0; i < bytes; i++)
+		data[i] = (unsigned char)(seed * 31 + i * 7);
+	assert_int_equal(pwrite(fd, data, bytes, (off_t)offset), bytes);
+	return fd;
+}
+
+/* One inference of what is bound; the plain one is given the same bytes. */
+static void infer_bound(struct fake *plain, struct fake *ours, struct delegate *d,
+			unsigned int seed, size_t offset)
+{
+	int fd = filled(seed, offset, 256);
+	struct why why;
+
+	assert_int_equal(pread(fd, fake_at(plain, 0)->data.raw, 256, (off_t)offset), 256);
+	if (plugin_bind_input(d, fake_at(ours, 0), fd, offset, &why))
+		fail_msg("%s", why.text);
+	close(fd);
+	assert_int_equal(fake_invoke(plain), TFL_OK);
+	if (fake_invoke(ours) != TFL_OK)
+		fail_msg("%s", ours->error);
+	assert_memory_equal(fake_at(ours, 4)->data.raw, fake_at(plain, 4)->data.raw, 256);
+}
+
+static void bind_refused(struct delegate *d, const void *tensor, int fd, uint64_t offset, int code,
+			 const char *text)
+{
+	struct why why;
+
+	assert_int_equal(plugin_bind_input(d, tensor, fd, offset, &why), code);
+	assert_string_equal(why.text, text);
+}
+
+TEST(inputs_are_bound)
+{
+	struct fake *plain = make(&chain, 9), *ours = make(&chain, 9);
+	struct delegate *d = make_delegate("inputs", "bound");
+
+	assert_int_equal(fake_delegate(ours, d), TFL_OK);
+	assert_int_equal(fake_allocate(plain), TFL_OK);
+	assert_int_equal(fake_allocate(ours), TFL_OK);
+	/* The input has no place in the arena. */
+	assert_int_equal(stats_of(d).arena_bytes, 2 * 256);
+	assert_int_equal(fake_invoke(ours), TFL_DELEGATE_ERROR);
+	assert_string_equal(ours->error,
+			    "npumem: tensor 0 is bound to nothing (npumem_tflite_bind_input())");
+	infer_bound(plain, ours, d, 1, 0);
+	infer_bound(plain, ours, d, 2, 64);
+	infer_bound(plain, ours, d, 3, 65536 + 128);
+	/* Allocated again as it was, it stays bound; the runtime may ask for that at any time. */
+	assert_int_equal(fake_allocate(ours), TFL_OK);
+	assert_int_equal(fake_invoke(ours), TFL_OK);
+	assert_memory_equal(fake_at(ours, 4)->data.raw, fake_at(plain, 4)->data.raw, 256);
+	fake_free(ours);
+	fake_free(plain);
+	delegate_free(d);
+}
+
+TEST(an_input_that_is_not_overwritten)
+{
+	struct fake *fake = make(&inplace, 9);
+	struct delegate *d = make_delegate("inputs", "bound");
+	int fd = filled(5, 0, 320);
+	struct why why;
+
+	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_OK);
+	assert_int_equal(plugin_bind_input(d, fake_at(fake, 0), fd, 0, &why), 0);
+	assert_int_equal(fake_invoke(fake), TFL_OK);
+	close(fd);
+	fake_free(fake);
+	delegate_free(d);
+}
+
+TEST(bindings_that_are_refused)
+{
+	struct fake *fake = make(&chain, 9);
+	struct delegate *d = make_delegate("inputs", "bound");
+	int fd = filled(1, 0, 256), pipes[2];
+	struct tfl_tensor other = { 0 };
+
+	bind_refused(d, fake_at(fake, 0), fd, 0, -ENOENT,
+		     "the tensor is none of the delegate's interpreter");
+	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_OK);
+	bind_refused(NULL, fake_at(fake, 0), fd, 0, -EINVAL,
+		     "no delegate, no tensor, or no descriptor");
+	bind_refused(d, NULL, fd, 0, -EINVAL, "no delegate, no tensor, or no descriptor");
+	bind_refused(d, fake_at(fake, 0), -1, 0, -EINVAL,
+		     "no delegate, no tensor, or no descriptor");
+	bind_refused(d, &other, fd, 0, -ENOENT, "the tensor is none of the delegate's interpreter");
+	bind_refused(d, fake_at(fake, 1), fd, 0, -ENOENT,
+		     "tensor 1 is no input that is to be bound (option \"inputs\")");
+	bind_refused(d, fake_at(fake, 0), fd, 8, -EINVAL, "byte 8 is no multiple of 64");
+	bind_refused(d, fake_at(fake, 0), fd, 64, -ERANGE,
+		     "the tensor has 256 bytes, and from byte 64 on the dma-buf has 192");
+	bind_refused(d, fake_at(fake, 0), fd, 1024, -ERANGE,
+		     "the tensor has 256 bytes, and from byte 1024 on the dma-buf has 0");
+	assert_int_equal(pipe(pipes), 0);
+	bind_refused(d, fake_at(fake, 0), pipes[0], 0, -EBADF,
+		     "the descriptor has no size: Illegal seek");
+	close(pipes[0]);
+	close(pipes[1]);
+	bind_refused(d, fake_at(fake, 0), 1000, 0, -EBADF, "descriptor 1000: Bad file descriptor");
+	/* What has failed has bound nothing. */
+	assert_int_equal(fake_invoke(fake), TFL_DELEGATE_ERROR);
+	close(fd);
+	fake_free(fake);
+	delegate_free(d);
+}
+
+/* An operator that is left to the runtime reads the input, too, and nobody would wait for it. */
+TEST(inputs_of_a_part_are_not_bound)
+{
+	struct fake *fake = make(&split, 9);
+	struct delegate *d = make_delegate("inputs", "bound");
+	struct said said;
+
+	said_begin(&said);
+	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	free(said_end(&said));
+	assert_int_equal(fake_allocate(fake), TFL_DELEGATE_ERROR);
+	assert_string_equal(fake->error, "npumem: tensor 0 \"t\" cannot be bound: not all "
+					 "operators are claimed (option \"inputs\")");
+	fake_free(fake);
+	delegate_free(d);
 }
 
 /* ----------------------------------------------------------------- planted faults */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The driver as enforcer, with a stand-in for the driver: what it is asked, and what it refuses. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,4 +267,36 @@ TEST_WITH(sessions_that_do_not_start, setup, teardown)
 	start_refused(DRM_IOCTL_NPUMEM_PLAN_LOAD, EINVAL);
 	start_refused(DRM_IOCTL_NPUMEM_RUN_CREATE, ENOSPC);
 	start_refused(DRM_IOCTL_NPUMEM_BO_MMAP_OFFSET, ENOMEM);
+}
+
+/* The buffer before is given up first: the driver has the same dma-buf only once. */
+TEST_WITH(inputs_are_imported, setup, teardown)
+{
+	struct options options = { .device = node };
+	struct blobs blobs = graph();
+	struct enforcer *enforcer;
+	struct session *session;
+	struct npumem_maps maps;
+	struct why why;
+	int fd = open(node, O_RDWR | O_CLOEXEC);
+
+	assert_int_equal(device_open(&options, &enforcer, &why), 0);
+	assert_int_equal(enforcer->ops->plan(enforcer, &blobs, &why), 0);
+	assert_int_equal(enforcer->ops->start(enforcer, &blobs, &session, &maps, &why), 0);
+	for (int i = 0; i < 2; i++) {
+		fake.closed_handle = 0;
+		assert_int_equal(enforcer->ops->bind(session, 0, fd, 64, &why), 0);
+		assert_int_equal(fake.closed_handle, i ? 30 : 0);
+	}
+	assert_int_equal(enforcer->ops->bind(session, 0, -1, 0, &why), 0);
+	fake.prime_error = EBADF;
+	assert_int_equal(enforcer->ops->bind(session, 0, fd, 0, &why), -EBADF);
+	fake.prime_error = 0;
+	driver.refused = DRM_IOCTL_NPUMEM_RUN_BIND;
+	driver.errnum = EINVAL;
+	assert_int_equal(enforcer->ops->bind(session, 0, fd, 0, &why), -EINVAL);
+	close(fd);
+	enforcer->ops->stop(session);
+	free_blobs(&blobs);
+	enforcer->ops->free(enforcer);
 }

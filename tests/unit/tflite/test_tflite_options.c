@@ -86,7 +86,8 @@ REFUSED(onchip_of_borrowed, "onchip", "4k",
 	"npumem: option \"onchip\" cuts operators, which takes engine=engine: the runtime's kernels "
 	"compute them whole")
 REFUSED(bad_inputs, "inputs", "lose",
-	"npumem: option \"inputs\" is \"lose\", which is not \"keep\" or \"reuse\"")
+	"npumem: option \"inputs\" is \"lose\", which is not \"keep\", "
+	"\"reuse\" or \"bound\"")
 REFUSED(bad_strict, "strict", "2", "npumem: option \"strict\" is \"2\", which is not 0 or 1")
 REFUSED(bad_verbose, "verbose", "3", "npumem: option \"verbose\" is \"3\", which is not 0, 1 or 2")
 REFUSED(no_value, "verbose", NULL, "npumem: option 1 has no key or no value")
@@ -140,13 +141,14 @@ TEST_CASE(good_cache, all_values, NULL, NULL, struct refusal, "cache", "/tmp")
 TEST_CASE(good_engine, all_values, NULL, NULL, struct refusal, "engine", "borrow")
 TEST_CASE(other_engine, all_values, NULL, NULL, struct refusal, "engine", "engine")
 TEST_CASE(good_inputs, all_values, NULL, NULL, struct refusal, "inputs", "reuse")
+TEST_CASE(bound_inputs, all_values, NULL, NULL, struct refusal, "inputs", "bound")
 TEST_CASE(good_strict, all_values, NULL, NULL, struct refusal, "strict", "1")
 TEST_CASE(good_verbose, all_values, NULL, NULL, struct refusal, "verbose", "2")
 
-TEST(inputs_of_engine)
+static void inputs_of_engine(const char *inputs)
 {
 	char *keys[] = { strdup("inputs"), strdup("engine") };
-	char *values[] = { strdup("reuse"), strdup("engine") };
+	char *values[] = { strdup(inputs), strdup("engine") };
 
 	assert_null(plugin_create(keys, values, 2, report));
 	assert_string_equal(
@@ -155,6 +157,12 @@ TEST(inputs_of_engine)
 		free(keys[i]);
 		free(values[i]);
 	}
+}
+
+TEST(inputs_are_of_borrow)
+{
+	inputs_of_engine("reuse");
+	inputs_of_engine("bound");
 }
 
 /* How operators are cut, of which there is one way at a time. */

@@ -2,6 +2,7 @@
 /* A delegate, its partitions, and what the parts that make them share. */
 #pragma once
 
+#include "bound.h"
 #include "enforcer.h"
 #include "memory.h"
 #include "npumem_tflite.h"
@@ -38,11 +39,13 @@ struct op {
  * @index: of the tensor in the model
  * @bytes: its size
  * @kind: enum npumem_tensor_kind
+ * @external: it has no place in the arena: an input that is bound
  */
 struct planned {
 	int index;
 	uint64_t bytes;
 	uint32_t kind;
+	bool external;
 };
 
 /* struct kept - a tensor that is filled in once, in aligned @memory; @used: by this graph */
@@ -77,6 +80,7 @@ struct delegate;
  * @planned: tensors of the graph, by their numbers there; @planned_count
  * @number_of: per tensor of the model its number in the graph, or NPUMEM_NONE; @tensor_count
  * @kept: @kept_count of them
+ * @bounds: inputs of the model that are bound, @bound_count
  * @op_of: per step of the graph, its operator
  * @step_count: number of @op_of
  * @memory: plan and arena; NULL: nothing is planned
@@ -97,6 +101,8 @@ struct partition {
 	size_t tensor_count;
 	struct kept *kept;
 	uint32_t kept_count;
+	struct bound *bounds;
+	uint32_t bound_count;
 	uint32_t *op_of;
 	uint32_t step_count;
 	struct memory *memory;
@@ -184,6 +190,14 @@ struct tfl_registration_padded partition_registration(void);
  */
 int partition_step(struct tfl_context *context, struct partition *p, uint32_t position,
 		   struct why *why, int *status);
+/*
+ * Have an input of the model lie in a dma-buf
+ *
+ * -ENOENT: no such input is to be bound; what bound_map() and the enforcer say. It is bound to
+ * nothing then, if it is one that is to be bound.
+ */
+int partition_bind(struct delegate *delegate, int index, int dma_buf, uint64_t offset,
+		   struct why *why);
 /* One inference: the positions of the plan in their order. TFL_OK or an error that was said. */
 int partition_invoke(struct tfl_context *context, struct partition *p);
 

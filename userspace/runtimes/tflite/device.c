@@ -78,6 +78,9 @@ static void stop(struct session *s)
 	weights_free(s->weights);
 	npumem_bo_free(s->host);
 	free(s->jobs);
+	for (uint32_t i = 0; i < s->bo_count; i++)
+		npumem_bo_free(s->bos[i].bo);
+	free(s->bos);
 	npumem_plan_free(s->plan);
 	npumem_graph_free(s->graph);
 	free(s);
@@ -124,6 +127,49 @@ static int start(struct enforcer *enforcer, const struct blobs *blobs, struct se
 	return 0;
 }
 
+/* The entry of a tensor, which may be a new one. -ENOMEM. */
+static int find_binding(struct session *s, uint32_t tensor, uint32_t *entry)
+{
+	void *bos;
+
+	for (*entry = 0; *entry < s->bo_count; ++*entry)
+		if (s->bos[*entry].tensor == tensor)
+			return 0;
+	bos = reallocarray(s->bos, s->bo_count + (size_t)1, sizeof(*s->bos));
+	if (!bos)
+		return -ENOMEM;
+	s->bos = bos;
+	s->bos[s->bo_count].tensor = tensor;
+	s->bos[s->bo_count++].bo = NULL;
+	return 0;
+}
+
+/* The driver has the same dma-buf as one buffer only, so the one before goes first. */
+static int bind(struct session *s, uint32_t tensor, int dma_buf, uint64_t offset, struct why *why)
+{
+	struct npumem_error error = { .text = "out of memory" };
+	struct npumem_bo *bo = NULL;
+	uint32_t entry = 0;
+	int err = find_binding(s, tensor, &entry);
+
+	if (!err)
+		err = npumem_run_bind(s->run, tensor, NULL, 0, &error);
+	if (!err) {
+		npumem_bo_free(s->bos[entry].bo);
+		s->bos[entry].bo = NULL;
+	}
+	if (!err && dma_buf >= 0) {
+		err = npumem_bo_import(s->device->device, dma_buf, &bo, &error);
+		if (!err)
+			err = npumem_run_bind(s->run, tensor, bo, offset, &error);
+		if (!err)
+			s->bos[entry].bo = bo;
+		else
+			npumem_bo_free(bo);
+	}
+	return err ? why_fail(why, err, "%s", error.text) : 0;
+}
+
 static int begin(struct session *s, struct why *why)
 {
 	struct npumem_error error = { 0 };
@@ -166,6 +212,7 @@ static const struct enforcer_ops ops = {
 	.start = start,
 	.load = jobs_load,
 	.run = jobs_run,
+	.bind = bind,
 	.begin = begin,
 	.step = step,
 	.stop = stop,

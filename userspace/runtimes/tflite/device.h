@@ -28,6 +28,7 @@ struct device {
  * @host: host memory of the plan; NULL: it has none
  * @weights: BO that parameters are bound in; NULL: none
  * @program, @layout: what was loaded
+ * @bos: per binding its tensor and its buffer, @bo_count
  * @jobs: room for as many as one submission takes
  * @begun: it has had an inference before
  */
@@ -40,6 +41,11 @@ struct session {
 	struct npumem_run *run;
 	const struct program *program;
 	const struct npumem_layout *layout;
+	struct {
+		uint32_t tensor;
+		struct npumem_bo *bo;
+	} *bos;
+	uint32_t bo_count;
 	struct drm_npumem_job *jobs;
 	bool begun;
 };

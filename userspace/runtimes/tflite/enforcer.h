@@ -40,6 +40,8 @@ struct blobs {
  * @start: have the plan verified, and take memory for it. @maps: out: where it is mapped
  * @load: of ENGINE_COMPUTE: what the steps are. @program and @layout have to stay
  * @run: an inference of what was loaded: all positions of the plan's schedule, in their order
+ * @bind: have a tensor of the graph, one that is external, lie in a dma-buf; NULL: nobody has to be
+ *	told. dma_buf -1: bind it to nothing
  * @begin: another inference begins: from the first step on, the model's inputs are valid
  * @step: the step at a position of the plan's schedule is about to run
  * @stop: give up a session and its memory
@@ -54,6 +56,8 @@ struct enforcer_ops {
 	int (*load)(struct session *session, const struct program *program,
 		    const struct npumem_layout *layout, struct why *why);
 	int (*run)(struct session *session, struct why *why);
+	int (*bind)(struct session *session, uint32_t tensor, int dma_buf, uint64_t offset,
+		    struct why *why);
 	int (*begin)(struct session *session, struct why *why);
 	int (*step)(struct session *session, uint32_t position, struct why *why);
 	void (*stop)(struct session *session);

@@ -52,11 +52,15 @@ static int allocation_of(const struct build *b, int index)
 }
 
 /* Another number for the graph's tensors; its only tile has the same number. */
-static int add_tensor(struct build *b, int index, uint32_t kind)
+static int add_tensor(struct build *b, int index, uint32_t kind, bool external)
 {
 	const struct tfl_tensor *t = &b->context->tensors[index];
 	const struct npumem_tensor_args args = {
-		.name = t->name, .size = t->bytes, .align = ALIGNMENT, .kind = kind
+		.name = t->name,
+		.size = t->bytes,
+		.align = ALIGNMENT,
+		.kind = kind,
+		.flags = external ? NPUMEM_TENSOR_FLAG_EXTERNAL : 0,
 	};
 	const struct npumem_region whole = npumem_region_whole(t->bytes);
 	struct partition *p = b->p;
@@ -68,8 +72,9 @@ static int add_tensor(struct build *b, int index, uint32_t kind)
 	if (err < 0)
 		return why_fail(b->why, (int)err, "%s", b->error.text);
 	*number_of(b, index) = p->planned_count;
-	p->planned[p->planned_count++] =
-		(struct planned){ .index = index, .bytes = t->bytes, .kind = kind };
+	p->planned[p->planned_count++] = (struct planned){
+		.index = index, .bytes = t->bytes, .kind = kind, .external = external
+	};
 	return 0;
 }
 
@@ -149,6 +154,19 @@ static uint32_t input_kind(const struct partition *p)
 									NPUMEM_TENSOR_STATE;
 }
 
+/* Operators that are left to the runtime would have to be waited for, and are not. */
+static int add_bound(struct build *b, int index)
+{
+	const struct tfl_tensor *t = &b->context->tensors[index];
+
+	if (b->p->op_count != b->p->delegate->operators)
+		return why_fail(b->why, -EOPNOTSUPP,
+				"tensor %d \"%.100s\" cannot be bound: not all operators are "
+				"claimed (option \"inputs\")",
+				index, t->name ? t->name : "");
+	return add_tensor(b, index, NPUMEM_TENSOR_INPUT, true);
+}
+
 /* Inputs that others write lie where these have them; so do weights and variables. */
 static int add_input(struct build *b, int index)
 {
@@ -161,7 +179,10 @@ static int add_input(struct build *b, int index)
 		if (b->p->delegate->produced[index] || !is_ours(b, index) || !t->bytes ||
 		    t->is_variable || allocation_of(b, index) != TFL_ARENA)
 			return 0;
-		err = add_tensor(b, index, input_kind(b->p));
+		if (b->p->delegate->options.bound_inputs)
+			err = add_bound(b, index);
+		else
+			err = add_tensor(b, index, input_kind(b->p), false);
 	}
 	if (!err)
 		add_access(b, *number_of(b, index), NPUMEM_ACCESS_READ);
@@ -198,7 +219,8 @@ static int add_written(struct build *b, const struct op *op, int index)
 	if (*number_of(b, index) == NPUMEM_NONE) {
 		err = add_tensor(b, index,
 				 is_output(b->p, index) ? NPUMEM_TENSOR_OUTPUT :
-							  NPUMEM_TENSOR_INTERMEDIATE);
+							  NPUMEM_TENSOR_INTERMEDIATE,
+				 false);
 		if (err)
 			return err;
 	}
@@ -231,6 +253,7 @@ static void allow_inplace(struct build *b, const struct op *op)
 
 		if (b->accesses[i].mode == NPUMEM_ACCESS_READ && inputs->data[0] >= 0 &&
 		    p->planned[b->accesses[i].tile].index == inputs->data[0] &&
+		    !p->planned[b->accesses[i].tile].external &&
 		    p->planned[b->accesses[i].tile].bytes == bytes)
 			write->inplace = i;
 	}

@@ -17,7 +17,7 @@
  * @layout: of the plan, where a program computes; else NULL, and what follows says where all is
  * @steps: per position of the schedule, the graph's step
  * @step_count: number of @steps
- * @offsets: per tensor of the graph, its first byte in the arena
+ * @offsets: per tensor of the graph, its first byte in the arena; UINT64_MAX: it has no place there
  * @tensor_count: number of @offsets
  * @plan_ns: what planning and verifying took
  * @cached: the plan came from the cache

@@ -74,6 +74,26 @@ NPUMEM_TFLITE_EXPORT void tflite_plugin_destroy_delegate(void *delegate);
  * -EINVAL: NULL argument, or a size that has no room for @size itself.
  */
 NPUMEM_TFLITE_EXPORT int npumem_tflite_get_stats(void *delegate, struct npumem_tflite_stats *stats);
+/**
+ * npumem_tflite_bind_input() - have an input of the model lie in a dma-buf, without a copy
+ * @delegate: of tflite_plugin_create_delegate(), with option "inputs" at "bound"
+ * @tensor: what TfLiteInterpreterGetInputTensor() gives, once memory is allocated
+ * @dma_buf: descriptor, which stays the caller's and may be closed: of another device, or of
+ *	another process
+ * @offset: of the input's first byte in it, a multiple of 64
+ *
+ * It replaces an earlier binding, and lasts until the interpreter is freed, or gets memory for
+ * inputs of another size. Each inference waits for what the dma-buf's other users write, and then
+ * reads what is there; the program does not write to the tensor. All inputs have to be
+ * bound before an inference. The interpreter may not run meanwhile.
+ *
+ * A line on standard error says why it fails; the input is bound to nothing then. -EINVAL: NULL
+ * argument, no descriptor, or @offset is no such multiple; -ENOENT: the tensor is no input of the
+ * model that can be bound; -ERANGE: the dma-buf ends before the tensor does; -EBADF: not open, or
+ * with the driver no dma-buf that it takes; what else the driver says.
+ */
+NPUMEM_TFLITE_EXPORT int npumem_tflite_bind_input(void *delegate, const void *tensor, int dma_buf,
+						  uint64_t offset);
 
 #ifdef __cplusplus
 }

@@ -118,10 +118,11 @@ static int read_onchip(struct options *options, const char *value)
 
 static int read_inputs(struct options *options, const char *value)
 {
-	static const char *const words[] = { "keep", "reuse", NULL };
+	static const char *const words[] = { "keep", "reuse", "bound", NULL };
 	int i = word(value, words);
 
 	options->reuse_inputs = i == 1;
+	options->bound_inputs = i == 2;
 	return i < 0 ? i : 0;
 }
 
@@ -151,7 +152,7 @@ static const struct option all[] = {
 	{ "device", "\"auto\", \"none\", or a path", read_device },
 	{ "engine", "\"borrow\" or \"engine\"", read_engine },
 	{ "fallback", "\"process\", \"aside\" or \"error\"", read_fallback },
-	{ "inputs", "\"keep\" or \"reuse\"", read_inputs },
+	{ "inputs", "\"keep\", \"reuse\" or \"bound\"", read_inputs },
 	{ "onchip", "a number of bytes, as 64KiB", read_onchip },
 	{ "planner", "a planner of \"npumemctl plan --list-planners\"", read_planner },
 	{ "rows", "a number from 1 to 4294967295", read_rows },
@@ -201,7 +202,7 @@ static int check_together(const struct options *options, struct why *why)
 				options->bands ? "bands" :
 				options->rows  ? "rows" :
 						 "onchip");
-	if (options->reuse_inputs && options->engine == ENGINE_COMPUTE)
+	if ((options->reuse_inputs || options->bound_inputs) && options->engine == ENGINE_COMPUTE)
 		return why_fail(why, -EINVAL,
 				"option \"inputs\" is of engine=borrow: others copy the inputs");
 	return 0;

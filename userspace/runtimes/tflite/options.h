@@ -34,6 +34,7 @@ enum engine {
  * @cache: folder for plans; NULL: none
  * @strict: an operator that is not claimed is an error
  * @reuse_inputs: the memory of the model's inputs is used for others once they are read
+ * @bound_inputs: the model's inputs lie in dma-bufs that they are bound to
  * @verbose: 0, 1 or 2
  */
 struct options {
@@ -49,6 +50,7 @@ struct options {
 	char *cache;
 	bool strict;
 	bool reuse_inputs;
+	bool bound_inputs;
 	unsigned int verbose;
 };
 

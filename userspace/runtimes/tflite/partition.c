@@ -97,6 +97,15 @@ static void give_back(struct tfl_context *context, struct partition *p, bool all
 	}
 }
 
+static void free_bounds(struct partition *p)
+{
+	for (uint32_t i = 0; i < p->bound_count; i++)
+		bound_unmap(&p->bounds[i]);
+	free(p->bounds);
+	p->bounds = NULL;
+	p->bound_count = 0;
+}
+
 static void free_partition(struct tfl_context *context, void *data)
 {
 	struct partition *p = data;
@@ -113,6 +122,7 @@ static void free_partition(struct tfl_context *context, void *data)
 	for (uint32_t i = 0; i < p->kept_count; i++)
 		free(p->kept[i].memory);
 	free(p->kept);
+	free_bounds(p);
 	free(p->ops);
 	free(p->outputs);
 	free(p->planned);
@@ -180,9 +190,14 @@ static void bind(struct tfl_context *context, struct partition *p)
 {
 	struct delegate *d = p->delegate;
 
+	for (uint32_t i = 0; i < p->bound_count; i++)
+		hold(d, &context->tensors[p->bounds[i].index], p->bounds[i].index, p,
+		     HOLDING_PLANNED, p->bounds[i].address, p->bounds[i].bytes);
 	for (uint32_t i = 0; i < p->planned_count; i++) {
 		const struct planned *planned = &p->planned[i];
 
+		if (planned->external)
+			continue;
 		hold(d, &context->tensors[planned->index], planned->index, p, HOLDING_PLANNED,
 		     (uint8_t *)p->memory->maps.arena + p->memory->offsets[i], planned->bytes);
 	}
@@ -224,6 +239,32 @@ static int check_order(const struct partition *p, struct why *why)
 	return 0;
 }
 
+/* They are bound to nothing at first, and again when another graph has been made. */
+static int make_bounds(struct partition *p, struct why *why)
+{
+	p->bounds = calloc(p->planned_count + (size_t)1, sizeof(*p->bounds));
+	if (!p->bounds)
+		return why_fail(why, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < p->planned_count; i++)
+		if (p->planned[i].external)
+			p->bounds[p->bound_count++] = (struct bound){
+				.index = p->planned[i].index,
+				.number = i,
+				.bytes = p->planned[i].bytes,
+				.fd = -1,
+			};
+	return 0;
+}
+
+static int check_places(const struct partition *p, struct why *why)
+{
+	for (uint32_t i = 0; i < p->planned_count; i++)
+		if (!p->planned[i].external && p->memory->offsets[i] == UINT64_MAX)
+			return why_fail(why, -EOPNOTSUPP,
+					"the plan has no place for tensor %" PRIu32, i);
+	return 0;
+}
+
 static int plan_memory(struct tfl_context *context, struct partition *p, struct why *why)
 {
 	struct delegate *d = p->delegate;
@@ -238,13 +279,18 @@ static int plan_memory(struct tfl_context *context, struct partition *p, struct 
 		free(graph);
 		return 0;
 	}
+	free_bounds(p);
 	memory_free(p->memory);
 	p->memory = NULL;
 	if (!graph)
 		return 0;
 	err = memory_new(d->enforcer, graph, size, p->planned_count, NULL, &p->memory, why);
 	if (!err)
+		err = check_places(p, why);
+	if (!err)
 		err = check_order(p, why);
+	if (!err)
+		err = make_bounds(p, why);
 	if (!err && d->options.verbose)
 		say_summary(p);
 	return err;
@@ -317,9 +363,42 @@ int partition_step(struct tfl_context *context, struct partition *p, uint32_t po
 	return err ? err : run_op(context, &p->ops[p->op_of[step]], why, status);
 }
 
+/* Who fills the dma-bufs is waited for; @count: out: how many are being read. */
+static int begin_reading(const struct partition *p, uint32_t *count, struct why *why)
+{
+	for (*count = 0; *count < p->bound_count; ++*count) {
+		const struct bound *b = &p->bounds[*count];
+		int err = b->address ? bound_begin(b, why) :
+				       why_fail(why, -EINVAL,
+						"tensor %d is bound to nothing "
+						"(npumem_tflite_bind_input())",
+						b->index);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int run_steps(struct tfl_context *context, struct partition *p, struct why *why, int *status)
+{
+	int err = 0;
+
+	/* What accesses nothing that is planned needs nothing of it either. */
+	for (uint32_t i = 0; i < p->op_count && !err; i++)
+		if (p->ops[i].step == NPUMEM_NONE)
+			err = run_op(context, &p->ops[i], why, status);
+	if (!err && p->memory)
+		err = p->memory->enforcer->ops->begin(p->memory->session, why);
+	for (uint32_t i = 0; !err && p->memory && i < p->memory->step_count; i++)
+		err = partition_step(context, p, i, why, status);
+	return err;
+}
+
 int partition_invoke(struct tfl_context *context, struct partition *p)
 {
-	int status = TFL_DELEGATE_ERROR, err = 0;
+	int status = TFL_DELEGATE_ERROR, err;
+	uint32_t reading;
 	struct why why;
 
 	if (p->step_count && !p->memory) {
@@ -327,18 +406,54 @@ int partition_invoke(struct tfl_context *context, struct partition *p)
 		return report(context, &why);
 	}
 	bind(context, p);
-	/* What accesses nothing that is planned needs nothing of it either. */
-	for (uint32_t i = 0; i < p->op_count && !err; i++)
-		if (p->ops[i].step == NPUMEM_NONE)
-			err = run_op(context, &p->ops[i], &why, &status);
-	if (!err && p->memory)
-		err = p->memory->enforcer->ops->begin(p->memory->session, &why);
-	for (uint32_t i = 0; !err && p->memory && i < p->memory->step_count; i++)
-		err = partition_step(context, p, i, &why, &status);
+	err = begin_reading(p, &reading, &why);
+	if (!err)
+		err = run_steps(context, p, &why, &status);
+	while (reading > 0) {
+		struct why later;
+		int code = bound_end(&p->bounds[--reading], &later);
+
+		if (code && !err) {
+			err = code;
+			why = later;
+		}
+	}
 	if (!err)
 		return TFL_OK;
 	report(context, &why);
 	return status == TFL_OK ? TFL_DELEGATE_ERROR : status;
+}
+
+static int bind_input(struct partition *p, struct bound *b, int dma_buf, uint64_t offset,
+		      struct why *why)
+{
+	const struct enforcer_ops *ops = p->memory->enforcer->ops;
+	int err;
+
+	bound_unmap(b);
+	err = ops->bind ? ops->bind(p->memory->session, b->number, -1, 0, why) : 0;
+	if (!err)
+		err = bound_map(b, dma_buf, offset, why);
+	if (!err && ops->bind)
+		err = ops->bind(p->memory->session, b->number, dma_buf, offset, why);
+	if (err)
+		bound_unmap(b);
+	return err;
+}
+
+int partition_bind(struct delegate *d, int index, int dma_buf, uint64_t offset, struct why *why)
+{
+	int err = -ENOENT;
+
+	for (struct partition *p = d->partitions; p; p = p->next)
+		for (uint32_t i = 0; p->memory && i < p->bound_count; i++)
+			if (p->bounds[i].index == index) {
+				err = bind_input(p, &p->bounds[i], dma_buf, offset, why);
+				bind(d->context, p);
+				return err;
+			}
+	return why_fail(why, err, "tensor %d is no input that is to be bound (option \"inputs\")",
+			index);
 }
 
 static int invoke(struct tfl_context *context, struct tfl_node *node)

@@ -105,6 +105,20 @@ int plugin_stats(void *delegate, struct npumem_tflite_stats *stats)
 	return 0;
 }
 
+int plugin_bind_input(void *delegate, const void *tensor, int dma_buf, uint64_t offset,
+		      struct why *why)
+{
+	struct delegate *d = delegate;
+	const struct tfl_tensor *t = tensor;
+
+	if (!d || !t || dma_buf < 0)
+		return why_fail(why, -EINVAL, "no delegate, no tensor, or no descriptor");
+	if (!d->context || (uintptr_t)t < (uintptr_t)d->context->tensors ||
+	    (uintptr_t)t >= (uintptr_t)(d->context->tensors + d->context->tensors_size))
+		return why_fail(why, -ENOENT, "the tensor is none of the delegate's interpreter");
+	return partition_bind(d, (int)(t - d->context->tensors), dma_buf, offset, why);
+}
+
 /* ------------------------------------------------------------------- exported */
 
 void *tflite_plugin_create_delegate(char **keys, char **values, size_t count,
@@ -121,4 +135,14 @@ void tflite_plugin_destroy_delegate(void *delegate)
 int npumem_tflite_get_stats(void *delegate, struct npumem_tflite_stats *stats)
 {
 	return plugin_stats(delegate, stats);
+}
+
+int npumem_tflite_bind_input(void *delegate, const void *tensor, int dma_buf, uint64_t offset)
+{
+	struct why why;
+	int err = plugin_bind_input(delegate, tensor, dma_buf, offset, &why);
+
+	if (err)
+		say("an input cannot be bound: %s", why.text);
+	return err;
 }
