@@ -5,8 +5,12 @@
  * to the input of a graph. Nobody copies: pictures that are taken later, in the same memory, are
  * seen without another word to the driver.
  *
- * usage: npumem_camera PICTURES
+ * usage: npumem_camera PICTURES [RUNTIME DELEGATE MODEL]
+ *
+ * With RUNTIME the graph is a model in TensorFlow Lite, whose first input is bound; the plain
+ * runtime is given the same bytes, and has to have the same outputs.
  */
+#include <dlfcn.h>
 #include <err.h>
 #include <fcntl.h>
 #include <linux/dma-buf.h>
@@ -24,6 +28,8 @@
 #include "npumem.h"
 #include "npumem_layout.h"
 #include "npumem_sim.h"
+#include "npumem_tflite.h"
+#include "tflite_runtime.h"
 
 #define SECOND 1000000000ll
 #define BYTES  65536u
@@ -179,6 +185,14 @@ static void *build(size_t *size)
 	return blob;
 }
 
+static void take_picture(int socket)
+{
+	char byte = 0;
+
+	if (write(socket, &byte, 1) != 1 || read(socket, &byte, 1) != 1)
+		errx(2, "the camera is gone");
+}
+
 /* One inference of what the camera takes now; false: its output is not that picture. */
 static bool infer(struct npumem_run *run, const struct npumem_layout *layout,
 		  const struct npumem_maps *maps, int socket, unsigned int picture)
@@ -187,10 +201,8 @@ static bool infer(struct npumem_run *run, const struct npumem_layout *layout,
 	const struct drm_npumem_job job = npumem_job_positions(0, 0, 2, &copy, sizeof(copy));
 	struct npumem_submit submit = { .jobs = &job, .job_count = 1 };
 	static uint8_t out[BYTES];
-	char byte = 0;
 
-	if (write(socket, &byte, 1) != 1 || read(socket, &byte, 1) != 1)
-		errx(2, "the camera is gone");
+	take_picture(socket);
 	if (picture)
 		must(npumem_run_reset(run, &error));
 	must(npumem_run_submit(run, &submit, &error));
@@ -240,13 +252,103 @@ static void see(int socket, unsigned int pictures)
 	free(blob);
 }
 
+/* --------------------------------------------------------- TensorFlow Lite */
+
+/* struct plugin - the delegate's library */
+static struct {
+	void *(*create)(char **keys, char **values, size_t count, void (*report)(const char *text));
+	void (*destroy)(void *delegate);
+	int (*bind_input)(void *delegate, const void *tensor, int dma_buf, uint64_t offset);
+	int (*stats)(void *delegate, struct npumem_tflite_stats *stats);
+} plugin;
+
+static void *new_delegate(const char *path)
+{
+	char *keys[] = { strdup("inputs"), strdup("fallback") };
+	char *values[] = { strdup("bound"), strdup("error") };
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *delegate;
+
+	if (!library)
+		errx(2, "%s", dlerror());
+	tfl_find(library, "tflite_plugin_create_delegate", &plugin.create);
+	tfl_find(library, "tflite_plugin_destroy_delegate", &plugin.destroy);
+	tfl_find(library, "npumem_tflite_bind_input", &plugin.bind_input);
+	tfl_find(library, "npumem_tflite_get_stats", &plugin.stats);
+	delegate = plugin.create(keys, values, 2, NULL);
+	if (!delegate)
+		exit(1);
+	for (int i = 0; i < 2; i++) {
+		free(keys[i]);
+		free(values[i]);
+	}
+	return delegate;
+}
+
+/* The same picture, beside the plain runtime; @changed: the outputs are others than before. */
+static void infer_both(void *plain, void *ours, int socket, unsigned int picture, bool *changed)
+{
+	const struct tfl_tensor *right = tfl.output(plain, 0), *out = tfl.output(ours, 0);
+	struct tfl_tensor *in = tfl.input(plain, 0);
+	void *before = malloc(right->bytes);
+
+	if (!before)
+		errx(2, "out of memory");
+	memcpy(before, right->data.raw, right->bytes);
+	take_picture(socket);
+	for (uint32_t i = 0; i < in->bytes; i++)
+		((uint8_t *)in->data.raw)[i] = pixel(picture, i);
+	if (tfl.invoke(plain) != TFL_OK || tfl.invoke(ours) != TFL_OK)
+		errx(1, "picture %u: the model does not run", picture);
+	if (out->bytes != right->bytes || memcmp(out->data.raw, right->data.raw, right->bytes))
+		errx(1, "picture %u: the outputs are others than the plain runtime's", picture);
+	*changed = *changed || (picture && memcmp(before, right->data.raw, right->bytes) != 0);
+	free(before);
+}
+
+static void see_model(int socket, unsigned int pictures, char **paths)
+{
+	struct npumem_tflite_stats stats = { .size = sizeof(stats) };
+	void *model, *plain, *ours, *delegate;
+	bool changed = false;
+	int fd = receive_fd(socket);
+
+	tfl_load(paths[0]);
+	delegate = new_delegate(paths[1]);
+	model = tfl.model_new(paths[2]);
+	plain = model ? tfl_interpreter(model, NULL) : NULL;
+	ours = model ? tfl_interpreter(model, delegate) : NULL;
+	if (!plain || !ours)
+		errx(1, "%s is not taken", paths[2]);
+	if (tfl.input(ours, 0)->bytes > BYTES)
+		errx(2, "%s takes larger pictures", paths[2]);
+	if (plugin.bind_input(delegate, tfl.input(ours, 0), fd, 0))
+		exit(1);
+	close(fd);
+	for (unsigned int picture = 0; picture < pictures; picture++)
+		infer_both(plain, ours, socket, picture, &changed);
+	if (!changed)
+		errx(1, "all pictures have the same outputs, which tells nothing");
+	if (plugin.stats(delegate, &stats) || stats.enforced_by != NPUMEM_TFLITE_DRIVER)
+		errx(1, "the driver has not enforced the plan");
+	printf("TensorFlow Lite: %u inputs of %zu bytes, bound once; arena %llu bytes without them: all "
+	       "outputs equal to the plain runtime's\n",
+	       pictures, tfl.input(plain, 0)->bytes, (unsigned long long)stats.arena_bytes);
+	tfl.interpreter_free(ours);
+	tfl.interpreter_free(plain);
+	plugin.destroy(delegate);
+	tfl.model_free(model);
+}
+
 int main(int argc, char **argv)
 {
+	unsigned int pictures;
+
 	int sockets[2], status, device = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
 	pid_t pid;
 
-	if (argc != 2)
-		errx(2, "usage: npumem_camera PICTURES");
+	if (argc != 2 && argc != 5)
+		errx(2, "usage: npumem_camera PICTURES [RUNTIME DELEGATE MODEL]");
+	pictures = (unsigned int)strtoul(argv[1], NULL, 10);
 	if (device < 0)
 		err(2, "/dev/udmabuf");
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets))
@@ -260,7 +362,10 @@ int main(int argc, char **argv)
 	}
 	close(sockets[1]);
 	close(device);
-	see(sockets[0], (unsigned int)strtoul(argv[1], NULL, 10));
+	if (argc == 5)
+		see_model(sockets[0], pictures, argv + 2);
+	else
+		see(sockets[0], pictures);
 	close(sockets[0]);
 	if (waitpid(pid, &status, 0) != pid || status)
 		errx(1, "the camera has failed");

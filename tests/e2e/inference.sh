@@ -132,14 +132,17 @@ newest_runtime() {
 	infer_folder driver /opt/npumem/inference
 }
 
-# Inputs in the memory of another process, by libnpumem: TensorFlow Lite's own inputs lie in the arena.
+# Inputs in the memory of another process: by libnpumem, and by the delegate.
 foreign_inputs() {
-	if [ -e /dev/udmabuf ]; then
-		shown "inputs in a dma-buf of another process: seen without a copy" \
-			/opt/npumem/e2e/npumem_camera 8
-	else
+	if [ ! -e /dev/udmabuf ]; then
 		skipped 'inputs in a dma-buf of another process' 'this kernel has no udmabuf'
+		return
 	fi
+	shown 'inputs in a dma-buf of another process: seen without a copy' \
+		/opt/npumem/e2e/npumem_camera 8
+	[ ! -e "$PLANTED_MODEL" ] ||
+		shown 'inputs of a model in such a dma-buf: outputs equal' /opt/npumem/e2e/npumem_camera 8 \
+			libtensorflowlite_c.so libnpumem-tflite.so "$PLANTED_MODEL"
 }
 planted_faults() {
 	[ -e "$PLANTED_MODEL" ] || {

@@ -52,16 +52,15 @@ static int map_pages(struct bound *b, uint64_t offset, struct why *why)
 
 int bound_map(struct bound *b, int dma_buf, uint64_t offset, struct why *why)
 {
-	int err = 0;
+	int err;
 
 	if (offset % BOUND_ALIGNMENT)
 		return why_fail(why, -EINVAL, "byte %" PRIu64 " is no multiple of %d", offset,
 				BOUND_ALIGNMENT);
 	b->fd = fcntl(dma_buf, F_DUPFD_CLOEXEC, 0);
 	if (b->fd < 0)
-		err = why_fail(why, -errno, "descriptor %d: %s", dma_buf, strerror(errno));
-	if (!err)
-		err = check_range(b, offset, why);
+		return why_fail(why, -errno, "descriptor %d: %s", dma_buf, strerror(errno));
+	err = check_range(b, offset, why);
 	if (!err)
 		err = map_pages(b, offset, why);
 	if (err)
