@@ -69,7 +69,8 @@ enum npuimport_format {
  * @views: operators that only give bytes another shape: not in the graph, their
  *	outputs are aliases
  * @left_out: tensors of the first subgraph that are not in the graph, since they
- *	have no bytes, or nothing uses them and they have no size that is known
+ *	have no bytes, or nothing uses them and they have no size that is known; of ONNX
+ *	also constants that no operator of the graph uses
  * @instances: how often other subgraphs are in the graph: each place that runs one
  *	has tensors of its own
  * @loops: operators that run a subgraph again and again

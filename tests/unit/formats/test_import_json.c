@@ -457,7 +457,9 @@ TEST(formats)
 	npuplan_graph_free(graph);
 	assert_int_equal(npuimport_buffer("hello", 5, "x.json", NULL, &graph, &info, &error),
 			 -EOPNOTSUPP);
-	assert_string_equal(error.text, "neither graph JSON nor a TFLite model nor a graph blob");
+	assert_string_equal(
+		error.text,
+		"neither graph JSON nor a TFLite model nor an ONNX model nor a graph blob");
 	assert_null(graph);
 	assert_int_equal(npuimport_buffer("", 0, "x.json", NULL, &graph, &info, &error),
 			 -EOPNOTSUPP);

@@ -173,7 +173,7 @@ check 'no such file' says 1 'npumemctl: missing.json: No such file or directory'
 	"$ctl" plan missing.json
 echo hello >text
 check 'not a model' says 1 \
-	'npumemctl: text: neither graph JSON nor a TFLite model nor a graph blob' "$ctl" import text
+	'npumemctl: text: neither graph JSON nor a TFLite model nor an ONNX model nor a graph blob' "$ctl" import text
 check 'a full disk' says 1 'npumemctl: /dev/full: No space left on device' \
 	"$ctl" plan "$net" -o /dev/full
 list_to_full() { "$ctl" plan --list-planners >/dev/full; }

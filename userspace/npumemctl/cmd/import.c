@@ -127,7 +127,7 @@ static int print(const struct model *model, bool json)
 	putchar('\n');
 	printf("tensors      %" PRIu32, graph->tensor_count);
 	if (model->info.left_out)
-		printf(", and %" PRIu32 " without bytes left out", model->info.left_out);
+		printf(", and %" PRIu32 " left out, without bytes or use", model->info.left_out);
 	putchar('\n');
 	print_subgraphs(&model->info);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
