@@ -51,8 +51,10 @@ overrun() {
 	ENGINE=$!
 	until_true 300 attached || { cat engine.log; return 1; }
 	npumemctl run -j --engine npumem-engine --seed "$SEED" "$PLANTED_MODEL" >run.json || cat run.json
+	$COMPARED 2 -o engine=engine "$PLANTED_MODEL" >both.json || cat both.json
 	stop_engine TERM 2>/dev/null || return 1
 	[ "$(field equal run.json)" = true ] || { cat run.json engine.out; return 1; }
+	right_of both.json || { cat engine.out; return 1; }
 	echo "the same in a process that gets copies of tiles: $(grep -c spoiled engine.out) steps," \
 		"$(awk '{ n += $3 } END { print n }' engine.out) bytes written that are not theirs;" \
 		"nothing of it arrives, and all outputs are right"
