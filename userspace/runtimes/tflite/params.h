@@ -6,7 +6,7 @@
 
 /*
  * params_read() - options of an operator of a kind that engines compute
- * @op: @builtin is filled in; out: @options_type and @options
+ * @op: its builtin is filled in; out: its options, and their type
  * @data: the node's builtin_data; NULL: the runtime has none, and neither has the operator
  *
  * Of other kinds none are read.
