@@ -85,7 +85,8 @@ struct delegate;
  * @step_count: number of @op_of
  * @memory: plan and arena; NULL: nothing is planned
  * @variables: an operator has tensors that last from one inference to the next
- * @program: of ENGINE_COMPUTE; else NULL
+ * @empty: of ENGINE_COMPUTE: no operator writes a byte
+ * @program: of it; NULL: there is none
  * @in, @out: of it, what is copied before and after an inference
  */
 struct partition {
@@ -107,6 +108,7 @@ struct partition {
 	uint32_t step_count;
 	struct memory *memory;
 	bool variables;
+	bool empty;
 	struct program *program;
 	struct copies in;
 	struct copies out;

@@ -193,6 +193,19 @@ static int plan(struct partition *p, void *blob, size_t size, struct why *why)
 	return err;
 }
 
+/* What a program has resized to nothing. */
+static bool writes_nothing(const struct tfl_context *context, const struct partition *p)
+{
+	for (uint32_t i = 0; i < p->op_count; i++) {
+		const struct tfl_ints *outputs = p->ops[i].node.outputs;
+
+		for (int o = 0; o < outputs->size; o++)
+			if (outputs->data[o] >= 0 && context->tensors[outputs->data[o]].bytes)
+				return false;
+	}
+	return true;
+}
+
 int engine_plan(struct tfl_context *context, struct partition *p, bool *again, struct why *why)
 {
 	struct npuplan_error error = { 0 };
@@ -202,6 +215,11 @@ int engine_plan(struct tfl_context *context, struct partition *p, bool *again, s
 	int err;
 
 	*again = false;
+	p->empty = writes_nothing(context, p);
+	if (p->empty) {
+		engine_fini(p);
+		return 0;
+	}
 	err = make_program(context, p, &program, why);
 	if (err)
 		return err;
@@ -232,6 +250,8 @@ int engine_invoke(struct tfl_context *context, struct partition *p, struct why *
 	const struct enforcer_ops *ops = p->delegate->enforcer->ops;
 	int err;
 
+	if (p->empty)
+		return 0;
 	if (!p->memory)
 		return why_fail(why, -EINVAL,
 				"the operators have no memory: allocating it has failed");
