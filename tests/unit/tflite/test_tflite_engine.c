@@ -316,20 +316,23 @@ TEST(becomes_dynamic)
 	delegate_free(d);
 }
 
-/* Sizes that do not fit together any more: what reads models says so. */
+/* Sizes that do not fit together any more: what reads models says so, and nothing is run. */
 TEST(becomes_another_shape)
 {
 	static const int other[] = { 1, ROWS, COLUMNS, CHANNELS + 1 };
 	struct fake *fake = network_new();
 	struct delegate *d = make_delegate("");
 
-	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	allocate(fake, d);
 	network_resize(fake_at(fake, IN), 4, other);
 	assert_int_equal(fake_allocate(fake), TFL_DELEGATE_ERROR);
 	assert_string_equal(
 		fake->error,
 		"npumem: operator 0 'first' (conv2d): step first: the engine refuses its "
 		"command: the channels are no groups");
+	assert_int_equal(fake_invoke(fake), TFL_DELEGATE_ERROR);
+	assert_string_equal(fake->error,
+			    "npumem: the operators have no memory: allocating it has failed");
 	fake_free(fake);
 	delegate_free(d);
 }
@@ -360,6 +363,29 @@ static void finish(struct prepared *w)
 static void spoil_command(struct program *program, uint32_t step)
 {
 	((struct npumem_command *)program->commands[step])->version = 99;
+}
+
+/* A runtime that has taken its memory away, before an inference or in the middle of it. */
+TEST(tensors_without_memory)
+{
+	static const int tensors[] = { IN, LAST };
+
+	for (int i = 0; i < 2; i++) {
+		struct prepared w = prepare("");
+		struct tfl_tensor *t = fake_at(w.fake, tensors[i]);
+		char text[100];
+
+		t->bytes--;
+		snprintf(text, sizeof(text), "npumem: tensor %d \"%s\" has no memory", tensors[i],
+			 t->name);
+		assert_int_equal(fake_invoke(w.fake), TFL_DELEGATE_ERROR);
+		assert_string_equal(w.fake->error, text);
+		t->bytes++;
+		t->data.raw = NULL;
+		assert_int_equal(fake_invoke(w.fake), TFL_DELEGATE_ERROR);
+		assert_string_equal(w.fake->error, text);
+		finish(&w);
+	}
 }
 
 /* An engine that does not take a command ends the inference; the next one is whole again. */

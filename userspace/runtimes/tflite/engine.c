@@ -48,34 +48,51 @@ int engine_check_node(struct tfl_context *context, const struct tfl_node *node, 
 
 /* ------------------------------------------------------------------------ planning */
 
+/* A program can resize inputs so that some operators, or all, have nothing to do. */
+static bool writes_nothing(const struct tfl_context *context, const struct tfl_node *node)
+{
+	for (int i = 0; i < node->outputs->size; i++)
+		if (node->outputs->data[i] >= 0 && context->tensors[node->outputs->data[i]].bytes)
+			return false;
+	return true;
+}
+
+static int check_sizes(const struct tfl_context *context, const struct op *op, struct why *why)
+{
+	for (int i = 0; i < op->node.outputs->size; i++) {
+		int t = op->node.outputs->data[i];
+		const char *name = t >= 0 ? context->tensors[t].name : NULL;
+
+		if (t >= 0 && context->tensors[t].allocation_type == TFL_DYNAMIC)
+			return why_fail(why, -EOPNOTSUPP,
+					"%s: tensor %d \"%.100s\" has become dynamic", op->name, t,
+					name ? name : "");
+	}
+	return 0;
+}
+
+/* @program: out: NULL: there is nothing to compute */
 static int make_program(struct tfl_context *context, struct partition *p, struct program **program,
 			struct why *why)
 {
 	const struct tfl_node **list = calloc((size_t)p->op_count + 1, sizeof(*list));
 	int32_t *codes = calloc((size_t)p->op_count + 1, sizeof(*codes));
-	struct nodes nodes = { .list = list,
-			       .codes = codes,
-			       .count = p->op_count,
-			       .outputs = p->outputs,
-			       .output_count = p->output_count };
+	struct nodes nodes = {
+		.list = list, .codes = codes, .outputs = p->outputs, .output_count = p->output_count
+	};
 	int err = list && codes ? 0 : why_fail(why, -ENOMEM, "out of memory");
 
+	*program = NULL;
 	for (uint32_t i = 0; i < p->op_count && !err; i++) {
 		const struct op *op = &p->ops[i];
 
-		list[i] = &op->node;
-		codes[i] = op->code;
-		for (int o = 0; o < op->node.outputs->size && !err; o++) {
-			int t = op->node.outputs->data[o];
-
-			if (t >= 0 && context->tensors[t].allocation_type == TFL_DYNAMIC)
-				err = why_fail(
-					why, -EOPNOTSUPP,
-					"%s: tensor %d \"%.100s\" has become dynamic", op->name, t,
-					context->tensors[t].name ? context->tensors[t].name : "");
-		}
+		err = check_sizes(context, op, why);
+		if (err || writes_nothing(context, &op->node))
+			continue;
+		list[nodes.count] = &op->node;
+		codes[nodes.count++] = op->code;
 	}
-	if (!err)
+	if (!err && nodes.count)
 		err = program_new(context, &nodes, &p->delegate->options, program, why);
 	free(list);
 	free(codes);
@@ -193,19 +210,6 @@ static int plan(struct partition *p, void *blob, size_t size, struct why *why)
 	return err;
 }
 
-/* What a program has resized to nothing. */
-static bool writes_nothing(const struct tfl_context *context, const struct partition *p)
-{
-	for (uint32_t i = 0; i < p->op_count; i++) {
-		const struct tfl_ints *outputs = p->ops[i].node.outputs;
-
-		for (int o = 0; o < outputs->size; o++)
-			if (outputs->data[o] >= 0 && context->tensors[outputs->data[o]].bytes)
-				return false;
-	}
-	return true;
-}
-
 int engine_plan(struct tfl_context *context, struct partition *p, bool *again, struct why *why)
 {
 	struct npuplan_error error = { 0 };
@@ -215,18 +219,18 @@ int engine_plan(struct tfl_context *context, struct partition *p, bool *again, s
 	int err;
 
 	*again = false;
-	p->empty = writes_nothing(context, p);
-	if (p->empty) {
-		engine_fini(p);
-		return 0;
-	}
 	err = make_program(context, p, &program, why);
-	if (err)
-		return err;
-	err = npuplan_graph_write(program->graph, &blob, &size, &error);
-	if (err) {
+	if (program) {
+		err = npuplan_graph_write(program->graph, &blob, &size, &error);
+		if (err)
+			why_fail(why, err, "%s", error.text);
+	}
+	p->empty = !err && !program;
+	/* What was planned is of other sizes, perhaps, and must not be run. */
+	if (err || !program) {
 		program_free(program);
-		return why_fail(why, err, "%s", error.text);
+		engine_fini(p);
+		return err;
 	}
 	/* Nothing has another size, and weights do not change. */
 	if (p->memory && memory_is_of(p->memory, blob, size)) {
@@ -245,6 +249,19 @@ int engine_plan(struct tfl_context *context, struct partition *p, bool *again, s
 
 /* ------------------------------------------------------------------------ invoking */
 
+/* The runtime's bytes that a copy is of. */
+static char *bytes_of(const struct tfl_context *context, const struct copy *copy, int *err,
+		      struct why *why)
+{
+	const struct tfl_tensor *t = &context->tensors[copy->tensor];
+
+	if (t->data.raw && copy->first + copy->length <= t->bytes)
+		return (char *)t->data.raw + copy->first;
+	*err = why_fail(why, -EINVAL, "tensor %d \"%.100s\" has no memory", copy->tensor,
+			t->name ? t->name : "");
+	return NULL;
+}
+
 int engine_invoke(struct tfl_context *context, struct partition *p, struct why *why)
 {
 	const struct enforcer_ops *ops = p->delegate->enforcer->ops;
@@ -257,18 +274,18 @@ int engine_invoke(struct tfl_context *context, struct partition *p, struct why *
 				"the operators have no memory: allocating it has failed");
 	err = ops->begin(p->memory->session, why);
 	for (uint32_t i = 0; i < p->in.count && !err; i++) {
-		const struct copy *copy = &p->in.list[i];
+		const char *from = bytes_of(context, &p->in.list[i], &err, why);
 
-		memcpy(copy->memory, (char *)context->tensors[copy->tensor].data.raw + copy->first,
-		       copy->length);
+		if (from)
+			memcpy(p->in.list[i].memory, from, p->in.list[i].length);
 	}
 	if (!err)
 		err = ops->run(p->memory->session, why);
 	for (uint32_t i = 0; i < p->out.count && !err; i++) {
-		const struct copy *copy = &p->out.list[i];
+		char *to = bytes_of(context, &p->out.list[i], &err, why);
 
-		memcpy((char *)context->tensors[copy->tensor].data.raw + copy->first, copy->memory,
-		       copy->length);
+		if (to)
+			memcpy(to, p->out.list[i].memory, p->out.list[i].length);
 	}
 	return err;
 }
