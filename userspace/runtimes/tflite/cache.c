@@ -56,6 +56,17 @@ static int read_all(FILE *file, struct blobs *blobs)
 	return 0;
 }
 
+/* A pipe, which somebody may have put there, is not waited for. */
+static FILE *open_file(const char *name)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (fd >= 0 && !file)
+		close(fd);
+	return file;
+}
+
 int cache_read(const struct options *options, struct blobs *blobs, struct why *why)
 {
 	char *name = NULL;
@@ -64,7 +75,7 @@ int cache_read(const struct options *options, struct blobs *blobs, struct why *w
 
 	if (err)
 		return err;
-	file = fopen(name, "re");
+	file = open_file(name);
 	if (!file) {
 		err = why_fail(why, -errno, "%s: %s", name, strerror(errno));
 	} else {

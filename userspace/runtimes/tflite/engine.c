@@ -197,10 +197,12 @@ void engine_fini(struct partition *p)
 static int plan(struct partition *p, void *blob, size_t size, struct why *why)
 {
 	const struct npuplan_graph *graph = p->program->graph;
-	int err;
+	const struct memory_args args = { .graph = blob,
+					  .graph_size = size,
+					  .tensor_count = graph->tensor_count,
+					  .program = p->program };
+	int err = memory_new(p->delegate->enforcer, &args, &p->memory, why);
 
-	err = memory_new(p->delegate->enforcer, blob, size, graph->tensor_count, p->program,
-			 &p->memory, why);
 	if (!err)
 		err = find_inputs(p, why);
 	if (!err)

@@ -32,9 +32,6 @@ static int find_tensor(struct memory *m, const struct npumem_placement *placemen
 
 	for (int d = 0; d < NPUMEM_REGION_DIMS; d++)
 		bytes *= placement->region.count[d];
-	if (t >= m->tensor_count)
-		return why_fail(why, -EOPNOTSUPP,
-				"the plan has a tensor %" PRIu32 " that the graph has not", t);
 	if (bytes != placement->region.length || placement->region.offset)
 		return why_fail(why, -EOPNOTSUPP,
 				"the plan has tensor %" PRIu32 " in pieces, which no borrowed "
@@ -67,6 +64,7 @@ static int find_tensors(struct memory *m, const struct npumem_layout *layout, st
 	return err;
 }
 
+/* Variables tie operators together in the order that they have. */
 static int find_steps(struct memory *m, const struct npumem_layout *layout, struct why *why)
 {
 	struct npumem_position position;
@@ -81,6 +79,10 @@ static int find_steps(struct memory *m, const struct npumem_layout *layout, stru
 			return why_fail(why, -EOPNOTSUPP,
 					"the plan moves tensors to host memory, which engine "
 					"\"borrow\" does not (options \"planner\", \"budget\")");
+		if (m->in_order && position.index != i)
+			return why_fail(why, -EOPNOTSUPP,
+					"the plan has another order, which variables do not allow "
+					"(option \"planner\")");
 		m->steps[i] = position.index;
 	}
 	return 0;
@@ -180,24 +182,25 @@ bool memory_is_of(const struct memory *memory, const void *graph, size_t size)
 	return memory->blobs.graph_size == size && memcmp(memory->blobs.graph, graph, size) == 0;
 }
 
-int memory_new(struct enforcer *enforcer, void *graph, size_t graph_size, uint32_t tensor_count,
-	       const struct program *program, struct memory **out, struct why *why)
+int memory_new(struct enforcer *enforcer, const struct memory_args *args, struct memory **out,
+	       struct why *why)
 {
 	struct memory *m = calloc(1, sizeof(*m));
 	int64_t before = monotonic_ns();
 	int err;
 
 	if (!m) {
-		free(graph);
+		free(args->graph);
 		return why_fail(why, -ENOMEM, "out of memory");
 	}
 	m->enforcer = enforcer;
-	m->blobs.graph = graph;
-	m->blobs.graph_size = graph_size;
-	m->tensor_count = tensor_count;
-	err = take_cached(m, program);
+	m->blobs.graph = args->graph;
+	m->blobs.graph_size = args->graph_size;
+	m->tensor_count = args->tensor_count;
+	m->in_order = args->in_order;
+	err = take_cached(m, args->program);
 	if (err)
-		err = make_plan(m, program, why);
+		err = make_plan(m, args->program, why);
 	if (err) {
 		memory_free(m);
 		return err;

@@ -19,6 +19,7 @@
  * @step_count: number of @steps
  * @offsets: per tensor of the graph, its first byte in the arena; UINT64_MAX: it has no place there
  * @tensor_count: number of @offsets
+ * @in_order: steps are to be in the graph's order
  * @plan_ns: what planning and verifying took
  * @cached: the plan came from the cache
  */
@@ -33,21 +34,35 @@ struct memory {
 	uint32_t step_count;
 	uint64_t *offsets;
 	uint32_t tensor_count;
+	bool in_order;
 	uint64_t plan_ns;
 	bool cached;
 };
 
 /*
- * memory_new() - plan a graph and take memory for it
- * @graph: graph blob, which becomes the memory's, also on failure
+ * struct memory_args - what memory is for
+ * @graph, @graph_size: graph blob
  * @tensor_count: tensors of the graph
  * @program: computes the graph, and has to stay; NULL: borrowed kernels do
- *
- * -EOPNOTSUPP: the plan moves tensors, or has them in pieces: no kernel can be borrowed for that.
- * Others are the enforcer's.
+ * @in_order: these want the steps in the graph's order
  */
-int memory_new(struct enforcer *enforcer, void *graph, size_t graph_size, uint32_t tensor_count,
-	       const struct program *program, struct memory **out, struct why *why);
+struct memory_args {
+	void *graph;
+	size_t graph_size;
+	uint32_t tensor_count;
+	const struct program *program;
+	bool in_order;
+};
+
+/*
+ * memory_new() - plan a graph and take memory for it
+ * @args: its graph becomes the memory's, also on failure
+ *
+ * -EOPNOTSUPP: the plan moves tensors, or has them in pieces, or steps in another order: no kernel
+ * can be borrowed for that. Others are the enforcer's.
+ */
+int memory_new(struct enforcer *enforcer, const struct memory_args *args, struct memory **out,
+	       struct why *why);
 /* Whether it is that of a graph blob. */
 bool memory_is_of(const struct memory *memory, const void *graph, size_t size);
 void memory_free(struct memory *memory);

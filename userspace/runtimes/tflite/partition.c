@@ -226,19 +226,6 @@ static void say_summary(const struct partition *p)
 	    m->cached ? "from the cache" : "planned", m->plan_ns / 1000, m->enforcer->ops->name);
 }
 
-/* Variables tie operators together in the order that they have. */
-static int check_order(const struct partition *p, struct why *why)
-{
-	if (!p->variables)
-		return 0;
-	for (uint32_t i = 0; i < p->memory->step_count; i++)
-		if (p->memory->steps[i] != i)
-			return why_fail(why, -EOPNOTSUPP,
-					"the plan has another order, which variables do not allow "
-					"(option \"planner\")");
-	return 0;
-}
-
 /* They are bound to nothing at first, and again when another graph has been made. */
 static int make_bounds(struct partition *p, struct why *why)
 {
@@ -268,6 +255,7 @@ static int check_places(const struct partition *p, struct why *why)
 static int plan_memory(struct tfl_context *context, struct partition *p, struct why *why)
 {
 	struct delegate *d = p->delegate;
+	struct memory_args args = { 0 };
 	size_t size = 0;
 	void *graph;
 	int err;
@@ -284,11 +272,13 @@ static int plan_memory(struct tfl_context *context, struct partition *p, struct 
 	p->memory = NULL;
 	if (!graph)
 		return 0;
-	err = memory_new(d->enforcer, graph, size, p->planned_count, NULL, &p->memory, why);
+	args.graph = graph;
+	args.graph_size = size;
+	args.tensor_count = p->planned_count;
+	args.in_order = p->variables;
+	err = memory_new(d->enforcer, &args, &p->memory, why);
 	if (!err)
 		err = check_places(p, why);
-	if (!err)
-		err = check_order(p, why);
 	if (!err)
 		err = make_bounds(p, why);
 	if (!err && d->options.verbose)
