@@ -517,8 +517,8 @@ TEST(messages)
 		       "node 0 'a' (Add) runs graphs of its own: loops and branches of ONNX models "
 		       "are not read");
 	refuse_changed(function, -EOPNOTSUPP,
-		       "node 0 'a' (Twice) is a function of the model: export the model with its "
-		       "functions inlined");
+		       "node 0 'a' (Twice) is a function of the model, and the file does not say "
+		       "how large tensor 'z' is: export the model with its functions inlined");
 }
 
 /* --------------------------------------------------------------------- bytes */
@@ -600,6 +600,26 @@ TEST(references)
 	}
 	refuse_bytes(file, node + 10, -E2BIG, "nodes have more than 4194304 inputs and outputs");
 	free(file);
+}
+
+/* Of so many constants that following them all would take long, the last are not followed. */
+TEST(numbers)
+{
+	size_t nodes = 1025, size = 0;
+	char *text = NULL;
+	FILE *file = open_memstream(&text, &size);
+
+	assert_non_null(file);
+	fputs("in x float 1; int a 0; int b 4096; int c 1; node Range a,b,c -> r0; ", file);
+	for (size_t i = 0; i < nodes; i++)
+		fprintf(file, "node Add r%zu,a -> r%zu; ", i, i + 1);
+	fprintf(file, "ints z 0; ints e 2; node Slice r%zu,z,e -> q; node Expand x,q -> y; out y",
+		nodes);
+	fclose(file);
+	onnx_refuse(text, -EOPNOTSUPP,
+		    "node 1027 '' (Expand): values decide how large tensor 'y' is, which is not "
+		    "known before the model runs");
+	free(text);
 }
 
 /* Nothing of it is looked at. */

@@ -27,9 +27,7 @@ static double as_double(const struct onnx_value *value, uint64_t i)
 /* Room for the output's values; false if it is too large to be followed. */
 static bool make_numbers(struct onnx_reader *r, struct onnx_value *out)
 {
-	uint64_t count = onnx_elements(&out->shape, 0, out->shape.rank);
-
-	return count <= ONNX_MAX_NUMBERS && onnx_numbers_new(r, out, count);
+	return onnx_numbers_new(r, out, onnx_elements(&out->shape, 0, out->shape.rank));
 }
 
 /* The element of a shape that is stretched to @out, for element @i of that. */

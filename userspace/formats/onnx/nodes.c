@@ -74,23 +74,6 @@ static void check_graphs(struct onnx_reader *r, const struct onnx_node *n)
 				  onnx_node_text(n).s);
 }
 
-static void check_function(struct onnx_reader *r, const struct onnx_node *n)
-{
-	const char *domain = n->proto->domain ? n->proto->domain : "";
-
-	for (size_t i = 0; i < r->model->n_functions && !r->err; i++) {
-		const Onnx__FunctionProto *function = r->model->functions[i];
-
-		if (function->name && n->proto->op_type &&
-		    !strcmp(function->name, n->proto->op_type) &&
-		    !strcmp(function->domain ? function->domain : "", domain))
-			onnx_fail(r, -EOPNOTSUPP,
-				  "%s is a function of the model: export the model with its "
-				  "functions inlined",
-				  onnx_node_text(n).s);
-	}
-}
-
 /* The type that the graph's operator has: a name of graph JSON, or ONNX's in small letters. */
 static void name_type(struct onnx_node *n)
 {
@@ -136,6 +119,19 @@ static void find_values(struct onnx_reader *r, struct onnx_node *n)
 
 /* --------------------------------------------------------------- its outputs */
 
+static bool is_function(const struct onnx_reader *r, const struct onnx_node *n)
+{
+	for (size_t i = 0; i < r->model->n_functions; i++) {
+		const Onnx__FunctionProto *function = r->model->functions[i];
+
+		if (function->name && !strcmp(function->name, n->proto->op_type) &&
+		    !strcmp(function->domain ? function->domain : "",
+			    n->proto->domain ? n->proto->domain : ""))
+			return true;
+	}
+	return false;
+}
+
 /* Where the file is silent an operator must tell, and the other way round. */
 static void unknown_size(struct onnx_reader *r, const struct onnx_node *n,
 			 const struct onnx_value *value)
@@ -146,6 +142,11 @@ static void unknown_size(struct onnx_reader *r, const struct onnx_node *n,
 		onnx_fail(r, -EOPNOTSUPP,
 			  "%s: values decide how large %s is, which is not known before the model "
 			  "runs",
+			  onnx_node_text(n).s, onnx_value_text(value).s);
+	else if (is_function(r, n))
+		onnx_fail(r, -EOPNOTSUPP,
+			  "%s is a function of the model, and the file does not say how large %s "
+			  "is: export the model with its functions inlined",
 			  onnx_node_text(n).s, onnx_value_text(value).s);
 	else
 		onnx_fail(r, -EOPNOTSUPP,
@@ -421,8 +422,6 @@ static void read_node(struct onnx_reader *r, struct onnx_node *n)
 	n->is_view = n->known && (n->known->flags & ONNX_VIEW);
 	if (!r->err)
 		check_graphs(r, n);
-	if (!r->err && !n->known)
-		check_function(r, n);
 	if (!r->err)
 		name_type(n);
 	if (!r->err)

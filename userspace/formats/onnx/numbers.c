@@ -9,8 +9,11 @@
 
 bool onnx_numbers_new(struct onnx_reader *r, struct onnx_value *value, uint64_t count)
 {
-	if (r->err)
+	uint64_t most = onnx_is_float(value->type) ? ONNX_MAX_FLOATS : ONNX_MAX_NUMBERS;
+
+	if (r->err || count > most || count > ONNX_MAX_ALL_NUMBERS - r->numbers)
 		return false;
+	r->numbers += count;
 	free(value->numbers);
 	value->numbers = calloc(count + 1, sizeof(*value->numbers));
 	value->count = value->numbers ? count : 0;
@@ -252,8 +255,7 @@ void onnx_initializer(struct onnx_reader *r, struct onnx_value *value,
 	elements = onnx_elements(&value->shape, 0, value->shape.rank);
 	is_here = check_data(r, value, data, elements);
 	value->is_constant = value->is_defined = true;
-	if (!is_here || elements > ONNX_MAX_NUMBERS || !has_numbers(value->type) ||
-	    !onnx_numbers_new(r, value, elements))
+	if (!is_here || !has_numbers(value->type) || !onnx_numbers_new(r, value, elements))
 		return;
 	if (data->has_raw_data)
 		read_raw(value, data);

@@ -6,15 +6,20 @@
 #include "onnx.pb-c.h"
 
 /* Longest name kept, in bytes. */
-#define ONNX_MAX_NAME	 255
+#define ONNX_MAX_NAME	     255
 /* Messages inside of each other; a graph inside of a node inside of a graph takes three. */
-#define ONNX_MAX_NESTING 64
+#define ONNX_MAX_NESTING     64
 /* Bytes that a model may take unpacked, besides twice the file. */
-#define ONNX_MEMORY	 (256u << 20)
-/* Elements of a constant whose values are followed: shapes, axes, pads, scales. */
-#define ONNX_MAX_NUMBERS 4096
+#define ONNX_MEMORY	     (256u << 20)
+/*
+ * Elements of a constant whose values are followed: shapes, axes, pads; of floats, scales alone.
+ * All together, too, are bounded, and with them time and memory.
+ */
+#define ONNX_MAX_NUMBERS     4096
+#define ONNX_MAX_FLOATS	     64
+#define ONNX_MAX_ALL_NUMBERS (1u << 22)
 /* Strides, pads, dilations: what is computed with them cannot wrap. */
-#define ONNX_MAX_STEP	 (NPUIMPORT_MAX_DIM / 4)
+#define ONNX_MAX_STEP	     (NPUIMPORT_MAX_DIM / 4)
 
 /* Versions of the operator set "" (ai.onnx) that are read; later ones with a warning. */
 #define ONNX_FIRST_OPSET 7
@@ -169,6 +174,7 @@ struct onnx_node {
  * @values: all of them, @value_count
  * @graph: in the making
  * @references: inputs and outputs of nodes
+ * @numbers: values that are followed, of all constants
  * @views, @listed: for struct npuimport_info; @listed is the next number, too
  */
 struct onnx_reader {
@@ -184,6 +190,7 @@ struct onnx_reader {
 	uint32_t value_count;
 	struct npuplan_graph *graph;
 	uint32_t references;
+	uint64_t numbers;
 	uint32_t views;
 	uint32_t listed;
 };
@@ -248,7 +255,9 @@ void onnx_check_size(struct onnx_reader *r, const struct onnx_value *value);
 /** onnx_initializer() - type, shape and data of an initializer or an attribute */
 void onnx_initializer(struct onnx_reader *r, struct onnx_value *value,
 		      const Onnx__TensorProto *data);
-/** onnx_numbers_new() - @value->numbers, zeroes, for @count values; false after an error */
+/* onnx_numbers_new() - @value->numbers, zeroes, for @count values of its type; false if those are
+ * too many to be followed, or after an error
+ */
 bool onnx_numbers_new(struct onnx_reader *r, struct onnx_value *value, uint64_t count);
 
 /* ----------------------------------------------------------- attributes.c */

@@ -21,7 +21,7 @@ static void constant_of(struct onnx_reader *r, struct onnx_node *n, struct onnx_
 
 	infer_set(n, 0, is_float ? ONNX_FLOAT : ONNX_INT64, &shape);
 	count = shape.rank ? count : 1;
-	if (count > ONNX_MAX_NUMBERS || !onnx_numbers_new(r, value, count))
+	if (!onnx_numbers_new(r, value, count))
 		return;
 	for (size_t i = 0; i < count; i++) {
 		if (is_float)
@@ -111,8 +111,7 @@ void infer_range(struct onnx_reader *r, struct onnx_node *n)
 	}
 	out.dims[0] = count > 0 ? (int64_t)count : 0;
 	infer_set(n, 0, n->inputs[0]->type, &out);
-	if (is_float || out.dims[0] > ONNX_MAX_NUMBERS ||
-	    !onnx_numbers_new(r, n->outputs[0], (uint64_t)out.dims[0]))
+	if (is_float || !onnx_numbers_new(r, n->outputs[0], (uint64_t)out.dims[0]))
 		return;
 	for (int64_t i = 0; i < out.dims[0]; i++)
 		n->outputs[0]->numbers[i].i =
