@@ -281,9 +281,14 @@ static int plan_memory(struct tfl_context *context, struct partition *p, struct 
 		err = check_places(p, why);
 	if (!err)
 		err = make_bounds(p, why);
-	if (!err && d->options.verbose)
+	if (err) {
+		memory_free(p->memory);
+		p->memory = NULL;
+		return err;
+	}
+	if (d->options.verbose)
 		say_summary(p);
-	return err;
+	return 0;
 }
 
 static int plan_engine(struct tfl_context *context, struct partition *p, struct why *why)
