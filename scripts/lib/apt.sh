@@ -95,7 +95,7 @@ apt_get() {
 		while read -r _ file _ hash; do
 			cp "$NPUMEM_DEBS/$file" "$dir/" 2>/dev/null &&
 				echo "${hash#SHA256:}  $dir/$file" |
-				sha256sum --quiet -c - 2>/dev/null || have=no
+				sha256sum --status -c - 2>/dev/null || have=no
 		done < <(apt-get -c "$APT_CONF" -qq --print-uris "$@" | grep "^'")
 		[ $have = no ] || return 0
 	fi
@@ -139,10 +139,10 @@ unpack() {
 	done
 }
 
-# apart COMMANDS ARGUMENT...: these commands, with the arguments as $1 and so on, in a shell of
+# in_shell COMMANDS ARGUMENT...: these commands, with the arguments as $1 and so on, in a shell of
 # their own.  It ends at the first that fails, which "set -e" does not see to where the caller
 # asks whether it went well.
-apart() {
+in_shell() {
 	local commands=$1
 	shift
 	bash -euo pipefail -c ". \"\$0/lib/common.sh\"; . \"\$0/lib/apt.sh\"; $commands" \

@@ -342,5 +342,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < given.count; i++)
 		free(files[i].data);
 	real_give_up(&given);
-	return counts.wrong != 0;
+	/* Nothing compared is nothing shown; of a file that is cut off there is nothing. */
+	return counts.wrong != 0 || (count > 1 && !truncated && !counts.compared);
 }

@@ -8,8 +8,9 @@
 #        REAL_LASTING
 #
 # TAP. It takes some seconds; with NPUMEM_ATTACK=long some minutes, and with NPUMEM_ATTACK=threads
-# more of threads, as scripts/attack wants it. NPUMEM_SEED is the first of all seeds (1). Models are those of $NPUMEM_SHARED/models/tflite
-# that the runtime itself runs, and files of the folder NPUMEM_MODELS, if that is set.
+# more of threads, as scripts/attack wants it. NPUMEM_SEED is the first of all seeds (1). Models are
+# those of $NPUMEM_SHARED/models/tflite that the runtime itself runs, and files of the folder
+# NPUMEM_MODELS, if that is set.
 
 top=$(realpath "$1") delegate=$(realpath "$2") real=$(realpath "$3") mutants=$(realpath "$4")
 calls=$(realpath "$5") lasting=$(realpath "$6")

@@ -274,6 +274,12 @@ TEST(destroyed_first)
 	delegate_free(d);
 	assert_int_equal(fake_invoke(fake), TFL_OK);
 	fake_free(fake);
+	/* The runtime applies it again when inputs are resized, if it has given the nodes back. */
+	fake = make(&chain, 14);
+	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_OK);
+	assert_int_equal(fake_invoke(fake), TFL_OK);
+	fake_free(fake);
 }
 
 TEST(another_graph_is_left)

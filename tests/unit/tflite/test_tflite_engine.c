@@ -490,7 +490,7 @@ TEST(tensor_not_known)
 /* ------------------------------------------------------------------ again and again */
 
 /* Planned anew when sizes are others, and only then; @lines: that say so. */
-static void reallocate(struct prepared *w, int rows, unsigned int lines)
+static void reallocate(struct prepared *w, int rows, int columns, unsigned int lines)
 {
 	struct said said;
 	char *text;
@@ -498,6 +498,8 @@ static void reallocate(struct prepared *w, int rows, unsigned int lines)
 	for (int t = 0; t < TENSORS; t++) {
 		int shape[4], rank = network_shape(t, rows, shape);
 
+		if (t != WEIGHTS && t != TO_MANY && t != TO_FEW && rank == 4)
+			shape[2] = columns;
 		network_resize(fake_at(w->fake, t), rank, shape);
 	}
 	said_begin(&said);
@@ -514,15 +516,18 @@ TEST(resized)
 	struct prepared w = { network_new(), make_delegate("verbose=1"), NULL };
 
 	assert_int_equal(fake_delegate(w.fake, w.d), TFL_OK);
-	reallocate(&w, ROWS, 1);
-	reallocate(&w, ROWS, 0);
-	reallocate(&w, 3 * ROWS, 1);
+	reallocate(&w, ROWS, COLUMNS, 1);
+	reallocate(&w, ROWS, COLUMNS, 0);
+	/* As many bytes, but rows begin elsewhere. */
+	reallocate(&w, 2 * ROWS, COLUMNS / 2, 1);
+	reallocate(&w, 2 * ROWS, COLUMNS / 2, 0);
+	reallocate(&w, 3 * ROWS, COLUMNS, 1);
 	assert_int_equal(stats_of(w.d).arena_bytes, 3 * 512);
-	reallocate(&w, ROWS, 1);
+	reallocate(&w, ROWS, COLUMNS, 1);
 	/* Nothing is to be computed, and nothing is wrong with that. */
-	reallocate(&w, 0, 0);
+	reallocate(&w, 0, COLUMNS, 0);
 	assert_int_equal(stats_of(w.d).arena_bytes, 0);
-	reallocate(&w, ROWS, 1);
+	reallocate(&w, ROWS, COLUMNS, 1);
 	finish(&w);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void bound_unmap(struct bound *b)
@@ -23,8 +24,14 @@ void bound_unmap(struct bound *b)
 
 static int check_range(const struct bound *b, uint64_t offset, struct why *why)
 {
-	off_t end = lseek(b->fd, 0, SEEK_END);
+	struct stat status;
+	off_t end;
 
+	/* Dma-bufs say their size by seeking only; of a file, the position is the caller's, too. */
+	if (!fstat(b->fd, &status) && S_ISREG(status.st_mode))
+		end = status.st_size;
+	else
+		end = lseek(b->fd, 0, SEEK_END);
 	if (end < 0)
 		return why_fail(why, -EBADF, "the descriptor has no size: %s", strerror(errno));
 	if (offset > (uint64_t)end || b->bytes > (uint64_t)end - offset)

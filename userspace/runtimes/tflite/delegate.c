@@ -128,6 +128,22 @@ struct delegate *delegate_new(const struct options *options, struct enforcer *en
 	return d;
 }
 
+/* All that a delegate has. */
+static void release(struct delegate *d)
+{
+	if (d->enforcer)
+		d->enforcer->ops->free(d->enforcer);
+	options_fini(&d->options);
+	free(d->holder);
+	free(d->holding);
+	free(d->produced);
+	d->enforcer = NULL;
+	d->holder = NULL;
+	d->holding = NULL;
+	d->produced = NULL;
+	d->tensor_count = 0;
+}
+
 void delegate_free(struct delegate *d)
 {
 	if (!d)
@@ -135,11 +151,17 @@ void delegate_free(struct delegate *d)
 	d->destroyed = true;
 	if (d->partitions)
 		return;
-	if (d->enforcer)
-		d->enforcer->ops->free(d->enforcer);
-	options_fini(&d->options);
-	free(d->holder);
-	free(d->holding);
-	free(d->produced);
+	release(d);
 	free(d);
+}
+
+void delegate_retire(struct delegate *d)
+{
+	static struct delegate *retired;
+
+	release(d);
+	d->next = __atomic_load_n(&retired, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&retired, &d->next, d, false, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
 }

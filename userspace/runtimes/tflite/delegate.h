@@ -127,7 +127,8 @@ struct partition {
  * @capacity: tensors that the runtime's vector has room for, as far as it is known
  * @operators: of the model
  * @claimed: of them
- * @destroyed: it goes with its last partition
+ * @destroyed: it is retired with its last partition
+ * @next: of those that are retired
  */
 struct delegate {
 	struct tfl_delegate tfl;
@@ -143,6 +144,7 @@ struct delegate {
 	uint32_t operators;
 	uint32_t claimed;
 	bool destroyed;
+	struct delegate *next;
 };
 
 /* ------------------------------------------------------------------ delegate.c */
@@ -157,6 +159,11 @@ struct delegate {
 struct delegate *delegate_new(const struct options *options, struct enforcer *enforcer);
 /* Give it up, or leave it to the last of its partitions. */
 void delegate_free(struct delegate *delegate);
+/*
+ * One that was given up, and has lost its last partition. Its address stays good: an interpreter
+ * that goes on applies its delegates again when inputs are resized. It claims nothing then.
+ */
+void delegate_retire(struct delegate *delegate);
 /* Room for what is known of tensors that kernels have added. -ENOMEM. */
 int delegate_grow(struct delegate *delegate, size_t tensor_count);
 

@@ -152,6 +152,11 @@ static int bind(struct session *s, uint32_t tensor, int dma_buf, uint64_t offset
 	uint32_t entry = 0;
 	int err = find_binding(s, tensor, &entry);
 
+	/* An inference that ended half-way is given up: it would still read what was bound. */
+	if (!err && s->begun) {
+		err = npumem_run_reset(s->run, &error);
+		s->begun = err != 0;
+	}
 	if (!err)
 		err = npumem_run_bind(s->run, tensor, NULL, 0, &error);
 	if (!err) {

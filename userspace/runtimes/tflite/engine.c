@@ -234,8 +234,9 @@ int engine_plan(struct tfl_context *context, struct partition *p, bool *again, s
 		engine_fini(p);
 		return err;
 	}
-	/* Nothing has another size, and weights do not change. */
-	if (p->memory && memory_is_of(p->memory, blob, size)) {
+	/* Nothing has another size or shape, and weights do not change. */
+	if (p->memory && memory_is_of(p->memory, blob, size) &&
+	    program_is_same(p->program, program)) {
 		program_free(program);
 		free(blob);
 		return 0;

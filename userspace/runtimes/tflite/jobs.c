@@ -106,7 +106,13 @@ int jobs_run(struct session *s, struct why *why)
 			jobs = 0;
 		}
 	}
-	if (!err)
+	if (!err) {
 		err = npumem_run_wait(s->run, npumem_deadline(RUN_TIME), &error);
+	} else {
+		struct npumem_error later = { 0 };
+
+		/* What was submitted before ends by itself; only then can a next inference begin. */
+		npumem_run_wait(s->run, npumem_deadline(RUN_TIME), &later);
+	}
 	return err ? why_fail(why, err, "%s", error.text) : 0;
 }

@@ -130,7 +130,7 @@ static void free_partition(struct tfl_context *context, void *data)
 	free(p->op_of);
 	free(p);
 	if (d->destroyed && !d->partitions)
-		delegate_free(d);
+		delegate_retire(d);
 }
 
 static int copy_outputs(struct partition *p, const struct tfl_ints *outputs)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "npuimport.h"
 #include "tflite/commands.h"
@@ -19,6 +20,23 @@ void program_free(struct program *program)
 	free(program->bytes);
 	npuplan_graph_free(program->graph);
 	free(program);
+}
+
+bool program_is_same(const struct program *a, const struct program *b)
+{
+	const struct npuplan_graph *graph = a->graph;
+
+	if (graph->step_count != b->graph->step_count ||
+	    graph->tensor_count != b->graph->tensor_count)
+		return false;
+	for (uint32_t i = 0; i < graph->step_count; i++)
+		if (a->sizes[i] != b->sizes[i] ||
+		    memcmp(a->commands[i], b->commands[i], a->sizes[i]) != 0)
+			return false;
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		if (a->tensors[t] != b->tensors[t] || a->bytes[t] != b->bytes[t])
+			return false;
+	return true;
 }
 
 /* Parameters stay where they are, or lie in a BO of their own: they have no place in the arena. */

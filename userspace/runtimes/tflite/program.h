@@ -28,4 +28,6 @@ struct program {
  */
 int program_new(const struct tfl_context *context, const struct nodes *nodes,
 		const struct options *options, struct program **out, struct why *why);
+/* Whether they compute the same, of the same constants: a graph has bytes, commands have shapes. */
+bool program_is_same(const struct program *a, const struct program *b);
 void program_free(struct program *program);
