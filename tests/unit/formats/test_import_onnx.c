@@ -53,7 +53,7 @@ TEST(whole_model)
 	assert_true(graph->ops[1].attrs.inplace);
 	/* An image has layouts: turning it into a list moves bytes in some of them. */
 	assert_string_equal(graph->ops[2].type, "reshape");
-	assert_true(graph->ops[2].attrs.inplace);
+	assert_false(graph->ops[2].attrs.inplace);
 	assert_string_equal(graph->ops[3].type, "linear");
 }
 
@@ -153,6 +153,34 @@ TEST(views)
 		else
 			assert_false(y->flags & NPUMEM_TENSOR_FLAG_ALIAS);
 		onnx_plan(text, 1, NULL);
+	}
+}
+
+/* An operator works in place if that moves no bytes, in whatever layout of images. */
+TEST(in_place)
+{
+	static const struct {
+		const char *model;
+		bool inplace;
+	} cases[] = {
+		{ IN "node Relu x -> y", true },
+		{ IN "in z float 4x1x1; node Add x,z -> y", true },
+		{ IN "in z float 2x4x8x8; node Add x,z -> y", false },
+		{ IN "node Flatten x -> y", false },
+		{ "in x float 1x4x8; node Flatten x -> y", true },
+		/* The output is an image of channels, the input is none. */
+		{ "in x float 3x8x8; in z float 1x3x8x8; node Add x,z -> y", false },
+		{ "in x float 8x8; in z float 1x8x8; node Add x,z -> y", true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		AUTO_TEXT char *text = NULL;
+		AUTO_GRAPH struct npuplan_graph *graph = NULL;
+
+		print_message("# %s\n", cases[i].model);
+		assert_true(asprintf(&text, "%s" OUT, cases[i].model) > 0);
+		graph = onnx_accept(text);
+		assert_int_equal(graph->ops[0].attrs.inplace, cases[i].inplace);
 	}
 }
 

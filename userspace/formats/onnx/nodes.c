@@ -333,6 +333,7 @@ static void add_op(struct onnx_reader *r, struct onnx_node *n, struct npuplan_op
 		op->attrs = (struct npuplan_attrs){ .axis = -1, .groups = 1, .whole = true };
 	else
 		op->attrs.inplace = n->known && (n->known->flags & (ONNX_IN_PLACE | ONNX_VIEW)) &&
+				    is_same_order(n->inputs[0], n->outputs[0]) &&
 				    tensors[op->inputs[0]].size == tensors[op->outputs[0]].size &&
 				    tensors[op->inputs[0]].elem_size ==
 					    tensors[op->outputs[0]].elem_size;

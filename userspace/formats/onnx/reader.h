@@ -109,7 +109,7 @@ struct onnx_node;
 
 /* enum onnx_flags - of an operator
  * @ONNX_IN_PLACE: each element comes from that of the first input at the same place, and may stand
- *	there
+ *	there if the bytes of both are in one order
  * @ONNX_VIEW: the first input's bytes, with another shape or none
  * @ONNX_RANDOM: other values each time, of the same inputs
  * @ONNX_ANY_OUTPUT: the first output may be left out
