@@ -222,6 +222,12 @@ static const struct refusal bad_shapes[] = {
 	  "node 0 'a' (DepthToSpace): a blocksize of 0" },
 	{ IN "ints s 2,-1; node a:Expand x,s -> y" OUT, -EINVAL,
 	  "node 0 'a' (Expand): dimension 1 would have -1 elements" },
+	/* What is rounded in a way that is not known here is not computed. */
+	{ "in x float 1; floats s 2.0; node Cast s -> h to=10; node Cast h -> i to=7; "
+	  "node a:Expand x,i -> y" OUT,
+	  -EOPNOTSUPP,
+	  "node 2 'a' (Expand): values decide how large tensor 'y' is, which is not known before "
+	  "the model runs" },
 	{ IN "ints s 2,2; node a:Tile x,s -> y" OUT, -EINVAL,
 	  "node 0 'a' (Tile): 2 repeats of 4 dimensions" },
 	{ IN "ints s 1,1,1,9223372036854775807; node a:Tile x,s -> y" OUT, -E2BIG,

@@ -245,6 +245,8 @@ TEST(reductions)
 /* Images. */
 static const struct shape_case images[] = {
 	{ "resize_scales", IN "floats s 1.0,1.0,2.0,0.5; node Resize x,,s -> y", "1x4x16x4" },
+	{ "resize_single", "in x float 1x4x10x10; floats s 1.0,1.0,0.7,0.7; node Resize x,,s -> y",
+	  "1x4x7x7" },
 	{ "resize_sizes", IN "ints s 1,4,5,20; node Resize x,,,s -> y mode=linear", "1x4x5x20" },
 	{ "resize_empty", IN "floats f; ints s 1,4,5,20; node Resize x,,f,s -> y mode=cubic",
 	  "1x4x5x20" },
@@ -321,6 +323,24 @@ static const struct shape_case exported[] = {
 	  IN "node Shape x -> s; int k 1; node Gather s,k -> c; int two 2; node Div c,two -> h; "
 	     "ints a 0; node Unsqueeze h,a -> e; ints b 0; ints ax 1; node Slice x,b,e,ax -> y",
 	  "1x2x8x8" },
+	/* In single precision these are whole numbers, in double precision they are less. */
+	{ "single_mul",
+	  "in x float 1; ints t 10; flt s 0.7; node Cast t -> f to=1; node Mul f,s -> g; "
+	  "node Floor g -> h; node Cast h -> i to=7; node Expand x,i -> y",
+	  "7" },
+	{ "single_reduce",
+	  "in x float 1; floats s 10.0,0.7; node ReduceProd s -> g; node Floor g -> h; "
+	  "node Cast h -> i to=7; node Expand x,i -> y",
+	  "7" },
+	{ "single_sqrt",
+	  "in x float 1; floats s 24.999998; node Sqrt s -> g; node Floor g -> h; "
+	  "node Cast h -> i to=7; node Expand x,i -> y",
+	  "5" },
+	{ "double",
+	  "in x float 1; floats t 10.0; floats s 0.7; node Cast t -> e to=11; "
+	  "node Cast s -> f to=11; node Mul e,f -> g; node Floor g -> h; "
+	  "node Cast h -> i to=7; node Expand x,i -> y",
+	  "6" },
 	{ "product",
 	  IN "node Shape x -> s; node ReduceProd s -> p keepdims=0; ints l -1; "
 	     "node Reshape p,l -> q; node Reshape x,q -> y",

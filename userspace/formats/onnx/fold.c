@@ -50,6 +50,18 @@ static uint64_t stretched(const struct onnx_shape *in, const struct onnx_shape *
 
 /* ------------------------------------------------------------- element by element */
 
+/* Floating point types that are computed with; of others roundings are not known here. */
+static bool is_computed(uint32_t type)
+{
+	return !onnx_is_float(type) || type == ONNX_FLOAT || type == ONNX_DOUBLE;
+}
+
+/* As the type holds it. Of floats the operators below are right when rounded from doubles. */
+static double rounded(uint32_t type, double value)
+{
+	return type == ONNX_FLOAT ? (double)(float)value : value;
+}
+
 static bool unary_float(const char *name, double x, union onnx_number *out)
 {
 	if (!strcmp(name, "Neg"))
@@ -178,14 +190,18 @@ static bool element(const struct onnx_node *n, const struct onnx_value *out, uin
 static void fold_elements(struct onnx_reader *r, struct onnx_node *n, struct onnx_value *out)
 {
 	/* Remainders with the sign of the dividend are asked for of floating point numbers. */
-	if (n->input_count > 2 || onnx_attr_int(r, n, "fmod", 0) || !make_numbers(r, out))
+	if (n->input_count > 2 || onnx_attr_int(r, n, "fmod", 0) || !is_computed(out->type) ||
+	    !make_numbers(r, out))
 		return;
-	for (uint64_t i = 0; i < out->count; i++)
+	for (uint64_t i = 0; i < out->count; i++) {
 		if (!element(n, out, i, &out->numbers[i])) {
 			free(out->numbers);
 			out->numbers = NULL;
 			return;
 		}
+		if (onnx_is_float(out->type))
+			out->numbers[i].f = rounded(out->type, out->numbers[i].f);
+	}
 }
 
 /* ---------------------------------------------------------------- other operators */
@@ -225,7 +241,7 @@ static union onnx_number converted(const struct onnx_value *in, uint64_t i, uint
 	double value = as_double(in, i);
 
 	if (onnx_is_float(type))
-		number.f = type == ONNX_FLOAT ? (double)(float)value : value;
+		number.f = rounded(type, value);
 	else if (type == ONNX_BOOL)
 		number.i = value != 0;
 	else if (onnx_is_float(in->type))
@@ -237,7 +253,8 @@ static union onnx_number converted(const struct onnx_value *in, uint64_t i, uint
 
 static void fold_cast(struct onnx_reader *r, struct onnx_node *n, struct onnx_value *out)
 {
-	if (!onnx_type_bits(out->type) || out->type > ONNX_BFLOAT16 || !make_numbers(r, out))
+	if (!onnx_type_bits(out->type) || out->type > ONNX_BFLOAT16 || !is_computed(out->type) ||
+	    !make_numbers(r, out))
 		return;
 	for (uint64_t i = 0; i < out->count; i++)
 		out->numbers[i] = converted(n->inputs[0], i, out->type);
@@ -299,14 +316,16 @@ static void fold_reduce(struct onnx_reader *r, struct onnx_node *n, struct onnx_
 	const struct onnx_value *in = n->inputs[0];
 
 	if (onnx_elements(&out->shape, 0, out->shape.rank) != 1 || !in->count ||
-	    !make_numbers(r, out))
+	    !is_computed(out->type) || !make_numbers(r, out))
 		return;
 	out->numbers[0] = in->numbers[0];
 	for (uint64_t i = 1; i < in->count; i++) {
-		if (onnx_is_float(in->type))
+		if (onnx_is_float(in->type)) {
 			binary_float(name, out->numbers[0].f, in->numbers[i].f, &out->numbers[0]);
-		else
+			out->numbers[0].f = rounded(in->type, out->numbers[0].f);
+		} else {
 			binary_int(name, out->numbers[0].i, in->numbers[i].i, &out->numbers[0]);
+		}
 	}
 }
 

@@ -42,10 +42,13 @@ static uint32_t read_axes(struct onnx_reader *r, const struct onnx_node *n, int6
 	return given ? (uint32_t)count : rank;
 }
 
-/* Elements that a scale makes; -1 if it is none. */
+/*
+ * Elements that a scale makes; -1 if it is none. ONNX multiplies in single precision: 0.7 of 10 are
+ * 7, where in double precision the nearest number to 0.7 makes less.
+ */
 static int64_t scaled(int64_t elements, double scale)
 {
-	double size = floor((double)elements * scale);
+	double size = (double)floorf((float)elements * (float)scale);
 
 	return scale > 0 && size <= NPUIMPORT_MAX_DIM ? (int64_t)size : -1;
 }
