@@ -292,6 +292,9 @@ static const struct refusal bad_images[] = {
 	  "node 0 'a' (Resize): a size of -3" },
 	{ "opset 18; " IN "ints s 1; node a:Resize x,,,s -> y axes=[0,1,2,3,0]" OUT, -EINVAL,
 	  "node 0 'a' (Resize): 5 axes of 4 dimensions" },
+	{ "opset 18; in x float 1x4x1x8; ints s -9223372036854775808,20; "
+	  "node a:Resize x,,,s -> y axes=[2,3] keep_aspect_ratio_policy=not_larger" OUT,
+	  -EINVAL, "node 0 'a' (Resize): a size of -1" },
 	{ "opset 9; " IN "node a:Upsample x -> y" OUT, -EINVAL,
 	  "node 0 'a' (Upsample) lacks input 1" },
 	{ "opset 7; " IN "node a:Upsample x -> y" OUT, -EINVAL,

@@ -262,6 +262,10 @@ static const struct shape_case images[] = {
 	  "opset 18; " IN "ints s 4,20; node Resize x,,,s -> y axes=[2,3] "
 	  "keep_aspect_ratio_policy=not_smaller",
 	  "1x4x20x20" },
+	{ "resize_half",
+	  "opset 18; in x float 1x4x4x5; ints s 2,20; node Resize x,,,s -> y axes=[2,3] "
+	  "keep_aspect_ratio_policy=not_larger",
+	  "1x4x2x3" },
 	{ "upsample", "opset 9; " IN "floats s 1.0,1.0,2.0,3.0; node Upsample x,s -> y",
 	  "1x4x16x24" },
 	{ "upsample_7", "opset 7; " IN "node Upsample x -> y scales=[1.0,1.0,2.0,2.0]",

@@ -77,27 +77,30 @@ static void by_scales(struct onnx_reader *r, struct onnx_node *n, const struct o
 	name_resize(r, n, &shape);
 }
 
-/* One scale for all: the smaller, or the larger, of those that the sizes ask for. */
+/*
+ * One scale for all: the smaller, or the larger, of those that the sizes ask for. ONNX rounds
+ * halves up, and computes in single precision.
+ */
 static void keep_ratio(struct onnx_reader *r, const struct onnx_node *n, const int64_t *axes,
 		       uint32_t count, int64_t *sizes)
 {
 	const char *policy = onnx_attr_text(r, n, "keep_aspect_ratio_policy", "stretch");
 	const int64_t *dims = n->inputs[0]->shape.dims;
 	bool smaller = !strcmp(policy, "not_larger");
-	double scale = 0;
+	float scale = 0;
 
 	if (!strcmp(policy, "stretch") || n->opset < 18)
 		return;
 	for (uint32_t i = 0; i < count; i++) {
-		double own = dims[axes[i]] ? (double)sizes[i] / (double)dims[axes[i]] : 0;
+		float own = dims[axes[i]] ? (float)sizes[i] / (float)dims[axes[i]] : 0;
 
 		if (!i || (smaller ? own < scale : own > scale))
 			scale = own;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		double size = nearbyint(scale * (double)dims[axes[i]]);
+		double size = (double)roundf(scale * (float)dims[axes[i]]);
 
-		sizes[i] = size <= NPUIMPORT_MAX_DIM ? (int64_t)size : -1;
+		sizes[i] = size >= 0 && size <= NPUIMPORT_MAX_DIM ? (int64_t)size : -1;
 	}
 }
 
