@@ -200,6 +200,13 @@ static const struct shape_case parts[] = {
 	  "in x float 8x8; ints b 1,-3; ints e 9223372036854775807,-9; ints a 0,1; "
 	  "ints s 3,-2; node Slice x,b,e,a,s -> y",
 	  "3x3" },
+	{ "slice_before",
+	  "in x float 8x8; ints b -9; ints e -100; ints a 0; ints s -1; node Slice x,b,e,a,s -> y",
+	  "1x8" },
+	{ "slice_before_empty",
+	  "in x float 0x8; in z float 2; ints b -9; ints e -100; ints a 0; ints s -1; "
+	  "node Slice x,b,e,a,s -> a0; node Relu z -> y; info a0 float 0x8",
+	  "2" },
 	{ "slice_9", "opset 9; in x float 8x8; node Slice x -> y starts=[2] ends=[-1] axes=[1]",
 	  "8x5" },
 	{ "slice_default", "in x float 8x8; ints b 1; ints e 3; node Slice x,b,e -> y", "2x8" },

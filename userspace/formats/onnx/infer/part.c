@@ -142,7 +142,8 @@ static int64_t sliced(int64_t *first, int64_t end, int64_t step, int64_t size)
 		*first = start;
 		return end > start ? (end - start - 1) / step + 1 : 0;
 	}
-	start = clamp(start, -1, size - 1);
+	/* Backwards a start before the first element is the first one, unless there is none. */
+	start = clamp(start, size ? 0 : -1, size - 1);
 	end = clamp(end, -1, size - 1);
 	*first = start;
 	/* The smallest step there is has no positive one. */
