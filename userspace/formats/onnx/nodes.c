@@ -181,6 +181,19 @@ static const char *type_text(uint32_t type)
 	return onnx_type_name(type) ? onnx_type_name(type) : "not known here";
 }
 
+/* The file's word for a shape that values decide. What is a view has as many elements all the same. */
+static void take_declared(struct onnx_reader *r, const struct onnx_node *n,
+			  struct onnx_value *value, const struct onnx_shape *declared)
+{
+	const struct onnx_shape *in = n->input_count && n->inputs[0] ? &n->inputs[0]->shape : NULL;
+
+	if (n->known && (n->known->flags & ONNX_VIEW) && value == n->outputs[0] && in &&
+	    onnx_elements(in, 0, in->rank) != onnx_elements(declared, 0, declared->rank))
+		onnx_fail(r, -EINVAL, "%s: %s cannot become %s", onnx_node_text(n).s,
+			  onnx_shape_text(in).s, onnx_shape_text(declared).s);
+	value->shape = *declared;
+}
+
 static void finish_output(struct onnx_reader *r, const struct onnx_node *n,
 			  struct onnx_value *value)
 {
@@ -204,7 +217,7 @@ static void finish_output(struct onnx_reader *r, const struct onnx_node *n,
 			  onnx_shape_text(&value->shape).s, onnx_shape_text(&declared).s);
 	if (!value->shape.known && is_complete(&declared) &&
 	    !(n->known && (n->known->flags & ONNX_BY_VALUES)))
-		value->shape = declared;
+		take_declared(r, n, value, &declared);
 	if (!value->shape.known || !value->type)
 		unknown_size(r, n, value);
 	onnx_check_size(r, value);

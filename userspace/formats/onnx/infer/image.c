@@ -138,6 +138,7 @@ void infer_resize(struct onnx_reader *r, struct onnx_node *n)
 	int64_t axes[NPUPLAN_MAX_DIMS];
 	uint32_t count = read_axes(r, n, axes);
 
+	infer_like(n);
 	if (r->err)
 		return;
 	/* No scales are a name that is left out, or a list of none. */
@@ -160,6 +161,7 @@ void infer_upsample(struct onnx_reader *r, struct onnx_node *n)
 	const float *floats;
 	size_t count;
 
+	infer_like(n);
 	for (uint32_t i = 0; i < rank; i++)
 		axes[i] = i;
 	if (n->opset >= 9) {
@@ -214,6 +216,7 @@ void infer_crop_pad(struct onnx_reader *r, struct onnx_node *n)
 	int64_t sizes[NPUPLAN_MAX_DIMS], axes[NPUPLAN_MAX_DIMS];
 	uint32_t count = read_axes(r, n, axes), given;
 
+	infer_like(n);
 	if (r->err || !infer_list(r, n, 1, NULL, 0, sizes, NPUPLAN_MAX_DIMS, &given))
 		return;
 	if (given != count)

@@ -19,6 +19,13 @@ static inline bool infer_is_wanted(const struct onnx_node *n, uint32_t k)
 /** infer_set() - the k-th output, if there is one, has elements of a type, and a shape */
 void infer_set(struct onnx_node *n, uint32_t k, uint32_t type, const struct onnx_shape *shape);
 
+/** infer_like() - the first output has elements of the first input's type, whatever its shape */
+static inline void infer_like(struct onnx_node *n)
+{
+	if (infer_is_wanted(n, 0))
+		n->outputs[0]->type = n->inputs[0]->type;
+}
+
 /* infer_rank() - whether an input has a number of dimensions; false after failing */
 bool infer_rank(struct onnx_reader *r, const struct onnx_node *n, uint32_t k, uint32_t least,
 		uint32_t most);

@@ -167,6 +167,7 @@ void infer_slice(struct onnx_reader *r, struct onnx_node *n)
 	struct onnx_shape shape = n->inputs[0]->shape;
 	struct slice s;
 
+	infer_like(n);
 	if (!read_slice(r, n, &s))
 		return;
 	for (uint32_t i = 0; i < s.count; i++) {
@@ -212,6 +213,7 @@ void infer_pad(struct onnx_reader *r, struct onnx_node *n)
 	int64_t begin[NPUPLAN_MAX_DIMS] = { 0 }, end[NPUPLAN_MAX_DIMS] = { 0 };
 	uint32_t count, axis_count = 0;
 
+	infer_like(n);
 	if (!infer_list(r, n, 1, "pads", 11, pads, 2 * NPUPLAN_MAX_DIMS, &count) ||
 	    (n->opset >= 18 && !infer_list(r, n, 3, NULL, 0, axes, NPUPLAN_MAX_DIMS, &axis_count)))
 		return;

@@ -30,6 +30,7 @@ void infer_reduce(struct onnx_reader *r, struct onnx_node *n)
 	int64_t since = !strcmp(n->known->name, "ReduceSum") ? 13 : 18;
 	uint32_t axes;
 
+	infer_like(n);
 	if (r->err || !infer_axes(r, n, 1, since, shape->rank, &axes, &given))
 		return;
 	if (!given && !none)

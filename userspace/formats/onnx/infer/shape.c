@@ -34,6 +34,7 @@ void infer_reshape(struct onnx_reader *r, struct onnx_node *n)
 	uint64_t others = 1, all = onnx_elements(in, 0, in->rank);
 	int32_t open = -1;
 
+	infer_like(n);
 	if (!infer_list(r, n, 1, NULL, 0, list, NPUPLAN_MAX_DIMS, &out.rank))
 		return;
 	for (uint32_t d = 0; d < out.rank; d++) {
@@ -84,6 +85,7 @@ void infer_squeeze(struct onnx_reader *r, struct onnx_node *n)
 	uint32_t axes;
 	bool given;
 
+	infer_like(n);
 	if (!infer_axes(r, n, 1, 13, in->rank, &axes, &given))
 		return;
 	for (uint32_t d = 0; d < in->rank; d++) {
@@ -108,6 +110,7 @@ void infer_unsqueeze(struct onnx_reader *r, struct onnx_node *n)
 	uint32_t axes, count, d = 0;
 	bool given;
 
+	infer_like(n);
 	if (!infer_list(r, n, 1, "axes", 13, list, NPUPLAN_MAX_DIMS, &count))
 		return;
 	if (in->rank + count > NPUPLAN_MAX_DIMS) {
@@ -211,6 +214,7 @@ void infer_expand(struct onnx_reader *r, struct onnx_node *n)
 {
 	struct onnx_shape shape;
 
+	infer_like(n);
 	if (!read_shape(r, n, 1, &shape))
 		return;
 	infer_broadcast(r, n, &shape, &n->inputs[0]->shape);
@@ -221,6 +225,7 @@ void infer_tile(struct onnx_reader *r, struct onnx_node *n)
 {
 	struct onnx_shape shape = n->inputs[0]->shape, times;
 
+	infer_like(n);
 	if (!read_shape(r, n, 1, &times))
 		return;
 	if (times.rank != shape.rank)
