@@ -231,6 +231,10 @@ static const struct refusal bad_shapes[] = {
 	  "node 0 'a' (Squeeze): axis 0 is there twice" },
 	{ "opset 11; " IN "node a:Squeeze x -> y axes=[0,1,2,3,4,5,6,7,8]" OUT, -EINVAL,
 	  "node 0 'a' (Squeeze): attribute 'axes' has 9 numbers, at most 8" },
+	{ "opset 13; " IN "node a:Squeeze x -> y axes=[0]" OUT, -EINVAL,
+	  "node 0 'a' (Squeeze): 'axes' is an input in operator set 13" },
+	{ "opset 12; " IN "ints a 0; node a:Squeeze x,a -> y" OUT, -EINVAL,
+	  "node 0 'a' (Squeeze): 'axes' is an attribute in operator set 12" },
 	{ IN "ints a 0,1,2,3,4; node a:Unsqueeze x,a -> y" OUT, -EOPNOTSUPP,
 	  "node 0 'a' (Unsqueeze): its output has 9 dimensions, more than 8" },
 	{ IN "node a:Transpose x -> y perm=[0,1,1,2]" OUT, -EINVAL,
@@ -481,6 +485,11 @@ static void no_graph(struct onnx_model *model)
 	model->model.graph = NULL;
 }
 
+static void no_opset(struct onnx_model *model)
+{
+	model->model.n_opset_import = 0;
+}
+
 static void no_operator(struct onnx_model *model)
 {
 	model->graph.node[0]->op_type = NULL;
@@ -538,6 +547,8 @@ TEST(messages)
 	refuse_changed(sparse, -EOPNOTSUPP,
 		       "the model has 1 sparse initializers, which are not read");
 	refuse_changed(no_graph, -EBADMSG, "the model has no graph");
+	refuse_changed(no_opset, -EINVAL,
+		       "node 0 'a' (Add): the model imports no operator set of ONNX's");
 	refuse_changed(no_operator, -EINVAL, "node 0 'a' () has no operator");
 	refuse_changed(sequence, -EOPNOTSUPP,
 		       "tensor 'y' is a sequence: its size is not known before the model runs");

@@ -433,6 +433,10 @@ static void read_node(struct onnx_reader *r, struct onnx_node *n)
 		onnx_fail(r, -EINVAL, "%s has no operator", onnx_node_text(n).s);
 	else if (is_own_domain(n->proto->domain))
 		n->known = onnx_operator(n->proto->op_type);
+	/* Which version of the operator is meant nobody could tell. */
+	if (n->known && !r->opset)
+		onnx_fail(r, -EINVAL, "%s: the model imports no operator set of ONNX's",
+			  onnx_node_text(n).s);
 	n->is_view = n->known && (n->known->flags & ONNX_VIEW);
 	if (!r->err)
 		check_graphs(r, n);

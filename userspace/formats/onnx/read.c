@@ -156,11 +156,9 @@ static void check_opset(struct onnx_reader *r)
 		if (!set->domain || !*set->domain || !strcmp(set->domain, "ai.onnx"))
 			r->opset = set->version;
 	}
-	if (!r->opset) {
-		/* Models of other domains alone have none; older than IR version 3, too. */
-		r->opset = ONNX_LAST_OPSET;
+	/* Models of other domains alone have none; older than IR version 3, too. */
+	if (!r->opset)
 		return;
-	}
 	if (r->opset < ONNX_FIRST_OPSET)
 		onnx_fail(r, -EOPNOTSUPP,
 			  "the model has operator set %" PRId64 ", only %d and later are read",

@@ -169,6 +169,7 @@ struct onnx_node {
  * @error: of the first failure
  * @err: 0, or its negative errno
  * @options: the caller's
+ * @opset: version of ONNX's own operator set; 0: the model imports none
  * @dims_used: per size that the caller gave, whether a dimension has that name
  * @names: tree of values by name
  * @values: all of them, @value_count

@@ -81,6 +81,19 @@ static bool take_numbers(struct onnx_reader *r, const struct onnx_node *n,
 	return true;
 }
 
+/* Numbers must not be where only models of another operator set have them. */
+static bool is_where_due(struct onnx_reader *r, const struct onnx_node *n, uint32_t k,
+			 const char *name, int64_t since)
+{
+	bool is_input = n->opset >= since;
+
+	if (is_input ? !onnx_attr(n, name) : !infer_input(n, k))
+		return true;
+	onnx_fail(r, -EINVAL, "%s: '%s' is an %s in operator set %" PRId64, onnx_node_text(n).s,
+		  name, is_input ? "input" : "attribute", n->opset);
+	return false;
+}
+
 bool infer_list(struct onnx_reader *r, const struct onnx_node *n, uint32_t k, const char *name,
 		int64_t since, int64_t *list, uint32_t room, uint32_t *count)
 {
@@ -89,6 +102,8 @@ bool infer_list(struct onnx_reader *r, const struct onnx_node *n, uint32_t k, co
 	size_t ints_count;
 
 	*count = 0;
+	if (name && !is_where_due(r, n, k, name, since))
+		return false;
 	if (!name || n->opset >= since)
 		return !value || take_numbers(r, n, value, list, room, count);
 	ints = onnx_attr_ints(r, n, name, &ints_count);

@@ -47,7 +47,8 @@ void infer_broadcast(struct onnx_reader *r, const struct onnx_node *n, struct on
  * @list: out: at most @room numbers
  * @count: out: how many; 0 if there is none
  *
- * False: values that are not known before the model runs, or after failing.
+ * False: values that are not known before the model runs, or after failing. An attribute where the
+ * opset has the input, or an input where it has the attribute, fails.
  */
 bool infer_list(struct onnx_reader *r, const struct onnx_node *n, uint32_t k, const char *name,
 		int64_t since, int64_t *list, uint32_t room, uint32_t *count);
