@@ -603,8 +603,12 @@ TEST(bytes)
 	const uint8_t long_text[] = { 0x12, 0x05, 'a' };
 	/* A tensor's packed numbers, of which the last one is cut short. */
 	const uint8_t packed[] = { 0x3a, 0x07, 0x2a, 0x05, 0x22, 0x03, 0, 0, 0 };
+	/* Two graphs of one model. */
+	const uint8_t twice[] = { 0x3a, 0x00, 0x3a, 0x00 };
 	size_t size;
 
+	refuse_bytes(twice, sizeof(twice), -EBADMSG,
+		     "a message (ModelProto) has field 'graph' twice at byte 2");
 	refuse_bytes(no_tag, sizeof(no_tag), -EBADMSG,
 		     "no field of a Protocol Buffers message (ModelProto) begins at byte 2");
 	refuse_bytes(group, sizeof(group), -EBADMSG,

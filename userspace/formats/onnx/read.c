@@ -92,11 +92,30 @@ static void count_reference(struct onnx_reader *r, const ProtobufCMessageDescrip
 	r->references++;
 }
 
+/*
+ * A message that may stand once protobuf-c merges with those before it: what there is again and
+ * again takes it quadratic time. @seen has a bit for each field of the message's type.
+ */
+static void check_once(struct onnx_reader *r, const ProtobufCMessageDescriptor *type,
+		       const ProtobufCFieldDescriptor *field, uint64_t *seen, ptrdiff_t at)
+{
+	uint64_t bit = 1ull << (field - type->fields) % 64;
+
+	if (field->label == PROTOBUF_C_LABEL_REPEATED)
+		return;
+	if (*seen & bit)
+		onnx_fail(r, -EBADMSG, "a message (%s) has field '%s' twice at byte %td",
+			  type->short_name, field->name, at);
+	*seen |= bit;
+}
+
 /* protobuf-c recurses into messages as deep as the file has them, and takes all there is. */
 static void check_messages(struct onnx_reader *r, const uint8_t *file,
 			   const ProtobufCMessageDescriptor *type, struct wire message,
 			   unsigned int depth)
 {
+	uint64_t seen = 0;
+
 	if (depth == ONNX_MAX_NESTING) {
 		onnx_fail(r, -E2BIG, "messages are nested more than %d deep at byte %td",
 			  ONNX_MAX_NESTING, message.at - file);
@@ -116,8 +135,10 @@ static void check_messages(struct onnx_reader *r, const uint8_t *file,
 		known = protobuf_c_message_descriptor_get_field(type, (unsigned int)field.number);
 		if (known)
 			count_reference(r, type, known);
-		if (known && known->type == PROTOBUF_C_TYPE_MESSAGE && field.type == WIRE_BYTES)
-			check_messages(r, file, known->descriptor, field.inside, depth + 1);
+		if (!known || known->type != PROTOBUF_C_TYPE_MESSAGE || field.type != WIRE_BYTES)
+			continue;
+		check_once(r, type, known, &seen, start - file);
+		check_messages(r, file, known->descriptor, field.inside, depth + 1);
 	}
 }
 
