@@ -113,6 +113,35 @@ TEST(attributes)
 	}
 }
 
+/* One row that is left over is before the image, or after it, by the operator set. */
+TEST(transposed_padding)
+{
+	static const struct {
+		const char *opset;
+		const char *how;
+		int32_t begin;
+	} cases[] = {
+		{ "17", "auto_pad=SAME_UPPER", 0 },  { "17", "auto_pad=SAME_LOWER", 1 },
+		{ "17", "output_shape=[16,16]", 1 }, { "11", "auto_pad=SAME_UPPER", 0 },
+		{ "10", "auto_pad=SAME_UPPER", 1 },  { "10", "auto_pad=SAME_LOWER", 0 },
+		{ "10", "output_shape=[16,16]", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		AUTO_TEXT char *text = NULL;
+		AUTO_GRAPH struct npuplan_graph *graph = NULL;
+
+		print_message("# opset %s, %s\n", cases[i].opset, cases[i].how);
+		assert_true(asprintf(&text,
+				     "opset %s; " IN "init w float 4x6x3x3; "
+				     "node ConvTranspose x,w -> y strides=[2,2] %s" OUT,
+				     cases[i].opset, cases[i].how) > 0);
+		graph = onnx_accept(text);
+		assert_int_equal(graph->ops[0].attrs.pad_begin[0], cases[i].begin);
+		assert_int_equal(graph->ops[0].attrs.pad_end[0], 1 - cases[i].begin);
+	}
+}
+
 /* What only gives bytes another shape is no operator. */
 TEST(views)
 {

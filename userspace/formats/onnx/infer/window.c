@@ -238,11 +238,15 @@ void infer_qlinear_conv(struct onnx_reader *r, struct onnx_node *n)
 	conv(r, n, 3, n->inputs[7]->type);
 }
 
-/* Padding is what an output of the size asked for leaves over. */
+/*
+ * Padding is what an output of the size asked for leaves over. Of an odd number the smaller half is
+ * before the image with SAME_UPPER alone; until opset 11 with all others.
+ */
 static void pad_transposed(struct onnx_reader *r, struct onnx_node *n, struct window *w)
 {
 	int64_t added[MAX_SPATIAL], asked[MAX_SPATIAL];
 	const char *pad = auto_pad(r, n);
+	bool less_first = !strcmp(pad, "SAME_UPPER") == (n->opset >= 11);
 
 	read_ints(r, n, "output_padding", w->spatial, 0, ONNX_MAX_STEP, 0, added);
 	read_ints(r, n, "output_shape", w->spatial, 1, NPUIMPORT_MAX_DIM, 0, asked);
@@ -256,7 +260,7 @@ static void pad_transposed(struct onnx_reader *r, struct onnx_node *n, struct wi
 		if (asked[d]) {
 			total = full + added[d] - asked[d];
 			total = total > 0 ? total : 0;
-			w->begin[d] = !strcmp(pad, "SAME_UPPER") ? total / 2 : total - total / 2;
+			w->begin[d] = less_first ? total / 2 : total - total / 2;
 			w->out[d] = asked[d];
 		} else {
 			w->out[d] = full + added[d] - w->begin[d] - w->end[d];
