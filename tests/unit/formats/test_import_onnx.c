@@ -95,6 +95,9 @@ TEST(attributes)
 		{ IN "init s float 8; node LayerNormalization x,s -> y", "layernorm", -1, false },
 		{ IN "init s float 8x8; node LayerNormalization x,s -> y axis=2", "layernorm", -1,
 		  true },
+		{ IN "node LRN x -> y size=3", "local_response_normalization", -1, false },
+		{ "in x float 1x4x8; node LRN x -> y size=3", "local_response_normalization", -1,
+		  true },
 		{ IN "node Clip x -> y", "clamp", -1, false },
 		{ IN "node HardSwish x -> y", "hardswish", -1, false },
 	};

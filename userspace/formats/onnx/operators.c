@@ -89,7 +89,7 @@ static const struct onnx_operator operators[] = {
 	{ "InstanceNormalization", "instancenorm", 3, 3, 0, infer_same },
 	{ "IsInf", "is_inf", 1, 1, 0, infer_same_bool },
 	{ "IsNaN", "is_nan", 1, 1, 0, infer_same_bool },
-	{ "LRN", "local_response_normalization", 1, 1, 0, infer_same },
+	{ "LRN", "local_response_normalization", 1, 1, 0, infer_lrn },
 	{ "LSTM", NULL, 3, 8, AO, infer_recurrent },
 	{ "LayerNormalization", "layernorm", 2, 3, 0, infer_layernorm },
 	{ "LeakyRelu", "leaky_relu", 1, 1, EL, infer_same },

@@ -64,6 +64,7 @@ void infer_same(struct onnx_reader *r, struct onnx_node *n);
 void infer_same_bool(struct onnx_reader *r, struct onnx_node *n);
 void infer_dropout(struct onnx_reader *r, struct onnx_node *n);
 void infer_batchnorm(struct onnx_reader *r, struct onnx_node *n);
+void infer_lrn(struct onnx_reader *r, struct onnx_node *n);
 void infer_layernorm(struct onnx_reader *r, struct onnx_node *n);
 void infer_softmax(struct onnx_reader *r, struct onnx_node *n);
 void infer_cast(struct onnx_reader *r, struct onnx_node *n);

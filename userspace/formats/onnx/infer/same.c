@@ -34,6 +34,13 @@ void infer_batchnorm(struct onnx_reader *r, struct onnx_node *n)
 		infer_set(n, k, n->inputs[n->opset >= 14 ? 3 : 1]->type, &n->inputs[3]->shape);
 }
 
+/* Over neighbouring channels, which in matrices are rows: what tiles need of these is not known. */
+void infer_lrn(struct onnx_reader *r, struct onnx_node *n)
+{
+	infer_same(r, n);
+	n->attrs.whole = n->inputs[0]->shape.rank < 4;
+}
+
 void infer_layernorm(struct onnx_reader *r, struct onnx_node *n)
 {
 	struct onnx_shape shape = n->inputs[0]->shape;
