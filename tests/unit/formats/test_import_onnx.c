@@ -98,6 +98,12 @@ TEST(attributes)
 		{ IN "node LRN x -> y size=3", "local_response_normalization", -1, false },
 		{ "in x float 1x4x8; node LRN x -> y size=3", "local_response_normalization", -1,
 		  true },
+		{ IN "init s float 4; node BatchNormalization x,s,s,s,s -> y", "batchnorm", -1,
+		  false },
+		{ IN "init s float 4; node BatchNormalization x,s,s,s,s -> y training_mode=1",
+		  "batchnorm", -1, true },
+		{ "opset 13; " IN "init s float 4; node BatchNormalization x,s,s,s,s -> y,m,v",
+		  "batchnorm", -1, true },
 		{ IN "node Clip x -> y", "clamp", -1, false },
 		{ IN "node HardSwish x -> y", "hardswish", -1, false },
 	};

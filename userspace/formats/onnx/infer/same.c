@@ -26,10 +26,16 @@ void infer_dropout(struct onnx_reader *r, struct onnx_node *n)
 		n->is_view = false;
 }
 
-/* In training there are statistics of the batch, too, one number for each channel. */
+/*
+ * In training there are statistics of the batch, too, one number for each channel, and all of the
+ * input goes into each element.
+ */
 void infer_batchnorm(struct onnx_reader *r, struct onnx_node *n)
 {
+	bool trains = n->opset >= 14 && onnx_attr_int(r, n, "training_mode", 0);
+
 	infer_same(r, n);
+	n->attrs.whole = trains || n->output_count > 1;
 	for (uint32_t k = 1; k < n->output_count; k++)
 		infer_set(n, k, n->inputs[n->opset >= 14 ? 3 : 1]->type, &n->inputs[3]->shape);
 }
