@@ -85,6 +85,23 @@ TEST(attributes)
 		  -1, true },
 		{ IN "floats s 1.0,2.0,2.0,2.0; node Resize x,,s -> y", "resize_nearest", -1,
 		  true },
+		{ IN "floats s 1.0,1.0,2.0,1.5; node Resize x,,s -> y", "resize_nearest", -1,
+		  false },
+		/* 8 x 1.3 is no whole number: rows are mapped by the scale, not by the sizes. */
+		{ IN "floats s 1.0,1.0,1.3,1.0; node Resize x,,s -> y", "resize_nearest", -1,
+		  true },
+		{ "opset 9; " IN "floats s 1.0,1.0,1.3,1.0; node Upsample x,s -> y",
+		  "resize_nearest", -1, true },
+		{ IN "ints s 1,4,10,8; node Resize x,,,s -> y", "resize_nearest", -1, false },
+		{ "opset 18; in x float 1x4x4x5; ints s 16,20; node Resize x,,,s -> y axes=[2,3] "
+		  "keep_aspect_ratio_policy=not_larger",
+		  "resize_nearest", -1, false },
+		{ "opset 18; in x float 1x4x4x5; ints s 6,20; node Resize x,,,s -> y axes=[2,3] "
+		  "keep_aspect_ratio_policy=not_larger",
+		  "resize_nearest", -1, true },
+		{ "opset 11; " IN "floats s 1.0,1.0,2.0,2.0; floats r; node Resize x,r,s -> y "
+		  "coordinate_transformation_mode=tf_half_pixel_for_nn",
+		  "resize_nearest", -1, true },
 		{ "in x float 3x4; init w float 5x4; node Gemm x,w -> y transB=1", "linear", -1,
 		  false },
 		{ "in x float 3x4; init w float 4x4; node Gemm x,w -> y transB=1", "gemm", -1,
@@ -286,13 +303,24 @@ TEST(later_opset)
 	assert_string_equal(warnings.list[0].text, "the model has operator set 23, known up to 22");
 }
 
-/* A size that values decide, but the file knows. */
+/* A size that values decide, but the file knows. What a tile would need it does not know. */
 TEST(declared)
 {
+	static const char *const whole[] = {
+		"opset 9; " IN "in s float 4; node Upsample x,s -> y; out y float 1x4x16x16",
+		IN "in s int64 4; node Resize x,,,s -> y; out y float 1x4x16x16",
+		IN "in s int64 8; node Pad x,s -> y; out y float 1x4x16x16",
+	};
 	AUTO_GRAPH struct npuplan_graph *graph = onnx_accept(
 		IN "in s int64 2; node Reshape x,s -> z; info z float 4x64; node Relu z -> y" OUT);
 
 	assert_string_equal(onnx_shape_in(graph, "y"), "4x64");
+	for (size_t i = 0; i < sizeof(whole) / sizeof(*whole); i++) {
+		AUTO_GRAPH struct npuplan_graph *made = onnx_accept(whole[i]);
+
+		print_message("# %s\n", whole[i]);
+		assert_true(made->ops[0].attrs.whole);
+	}
 }
 
 TEST(dimensions)

@@ -74,6 +74,7 @@ const char *onnx_attr_text(struct onnx_reader *r, const struct onnx_node *n, con
 		"not_larger",
 		"not_smaller",
 		"tf_crop_and_resize",
+		"tf_half_pixel_for_nn",
 	};
 	const Onnx__AttributeProto *attr =
 		typed(r, n, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);

@@ -7,8 +7,13 @@
 #include <math.h>
 #include <string.h>
 
-/* Type of the graph's operator: rows of an image are interpolated between neighbours, or not. */
-static void name_resize(struct onnx_reader *r, struct onnx_node *n, const struct onnx_shape *out)
+/*
+ * Type of the graph's operator: rows of an image are interpolated between neighbours, or not. What
+ * a tile needs is known where the sizes say by how much the image is scaled: they do, @exact, if
+ * nothing was rounded.
+ */
+static void name_resize(struct onnx_reader *r, struct onnx_node *n, const struct onnx_shape *out,
+			bool exact)
 {
 	const struct onnx_shape *in = &n->inputs[0]->shape;
 	const char *mode = onnx_attr_text(r, n, "mode", "nearest");
@@ -18,8 +23,9 @@ static void name_resize(struct onnx_reader *r, struct onnx_node *n, const struct
 		 !strcmp(mode, "nearest") ? "resize_nearest" :
 		 !strcmp(mode, "linear")  ? "resize_bilinear" :
 					    "resize_cubic");
-	n->attrs.whole = in->rank != 4 || in->dims[0] != out->dims[0] ||
+	n->attrs.whole = !exact || in->rank != 4 || in->dims[0] != out->dims[0] ||
 			 in->dims[1] != out->dims[1] || !strcmp(where, "tf_crop_and_resize") ||
+			 !strcmp(where, "tf_half_pixel_for_nn") ||
 			 onnx_attr_int(r, n, "antialias", 0) || !strcmp(mode, "cubic");
 }
 
@@ -57,6 +63,7 @@ static void by_scales(struct onnx_reader *r, struct onnx_node *n, const struct o
 		      const int64_t *axes, uint32_t count)
 {
 	struct onnx_shape shape = n->inputs[0]->shape;
+	bool exact = true;
 
 	if (scales->count != count || !onnx_is_float(scales->type)) {
 		onnx_fail(r, -EINVAL, "%s: %" PRIu64 " scales of %" PRIu32 " dimensions",
@@ -64,9 +71,10 @@ static void by_scales(struct onnx_reader *r, struct onnx_node *n, const struct o
 		return;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		int64_t *size = &shape.dims[axes[i]];
+		int64_t *size = &shape.dims[axes[i]], old = *size;
 
-		*size = scaled(*size, scales->numbers[i].f);
+		*size = scaled(old, scales->numbers[i].f);
+		exact &= (double)old * scales->numbers[i].f == (double)*size;
 		if (*size < 0) {
 			onnx_fail(r, -EINVAL, "%s: a scale of %g", onnx_node_text(n).s,
 				  scales->numbers[i].f);
@@ -74,23 +82,24 @@ static void by_scales(struct onnx_reader *r, struct onnx_node *n, const struct o
 		}
 	}
 	infer_set(n, 0, n->inputs[0]->type, &shape);
-	name_resize(r, n, &shape);
+	name_resize(r, n, &shape, exact);
 }
 
 /*
  * One scale for all: the smaller, or the larger, of those that the sizes ask for. ONNX rounds
- * halves up, and computes in single precision.
+ * halves up, and computes in single precision. False: a size was rounded.
  */
-static void keep_ratio(struct onnx_reader *r, const struct onnx_node *n, const int64_t *axes,
+static bool keep_ratio(struct onnx_reader *r, const struct onnx_node *n, const int64_t *axes,
 		       uint32_t count, int64_t *sizes)
 {
 	const char *policy = onnx_attr_text(r, n, "keep_aspect_ratio_policy", "stretch");
 	const int64_t *dims = n->inputs[0]->shape.dims;
 	bool smaller = !strcmp(policy, "not_larger");
+	bool exact = true;
 	float scale = 0;
 
 	if (!strcmp(policy, "stretch") || n->opset < 18)
-		return;
+		return true;
 	for (uint32_t i = 0; i < count; i++) {
 		float own = dims[axes[i]] ? (float)sizes[i] / (float)dims[axes[i]] : 0;
 
@@ -100,8 +109,10 @@ static void keep_ratio(struct onnx_reader *r, const struct onnx_node *n, const i
 	for (uint32_t i = 0; i < count; i++) {
 		double size = (double)roundf(scale * (float)dims[axes[i]]);
 
+		exact &= (double)scale * (double)dims[axes[i]] == size;
 		sizes[i] = size >= 0 && size <= NPUIMPORT_MAX_DIM ? (int64_t)size : -1;
 	}
+	return exact;
 }
 
 static void by_sizes(struct onnx_reader *r, struct onnx_node *n, const int64_t *axes,
@@ -110,6 +121,7 @@ static void by_sizes(struct onnx_reader *r, struct onnx_node *n, const int64_t *
 	struct onnx_shape shape = n->inputs[0]->shape;
 	int64_t sizes[NPUPLAN_MAX_DIMS];
 	uint32_t given;
+	bool exact;
 
 	if (!infer_list(r, n, 3, NULL, 0, sizes, NPUPLAN_MAX_DIMS, &given))
 		return;
@@ -118,7 +130,7 @@ static void by_sizes(struct onnx_reader *r, struct onnx_node *n, const int64_t *
 			  onnx_node_text(n).s, given, count);
 		return;
 	}
-	keep_ratio(r, n, axes, count, sizes);
+	exact = keep_ratio(r, n, axes, count, sizes);
 	for (uint32_t i = 0; i < count; i++) {
 		if (sizes[i] < 0 || sizes[i] > NPUIMPORT_MAX_DIM) {
 			onnx_fail(r, -EINVAL, "%s: a size of %" PRId64, onnx_node_text(n).s,
@@ -128,7 +140,7 @@ static void by_sizes(struct onnx_reader *r, struct onnx_node *n, const int64_t *
 		shape.dims[axes[i]] = sizes[i];
 	}
 	infer_set(n, 0, n->inputs[0]->type, &shape);
-	name_resize(r, n, &shape);
+	name_resize(r, n, &shape, exact);
 }
 
 /* Opset 10 has the scales second; since 11 they are third, after a region, or sizes are fourth. */
@@ -139,6 +151,8 @@ void infer_resize(struct onnx_reader *r, struct onnx_node *n)
 	uint32_t count = read_axes(r, n, axes);
 
 	infer_like(n);
+	/* Until values are known that say more. */
+	n->attrs.whole = true;
 	if (r->err)
 		return;
 	/* No scales are a name that is left out, or a list of none. */
@@ -162,6 +176,8 @@ void infer_upsample(struct onnx_reader *r, struct onnx_node *n)
 	size_t count;
 
 	infer_like(n);
+	/* Until values are known that say more. */
+	n->attrs.whole = true;
 	for (uint32_t i = 0; i < rank; i++)
 		axes[i] = i;
 	if (n->opset >= 9) {

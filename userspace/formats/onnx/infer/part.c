@@ -214,6 +214,8 @@ void infer_pad(struct onnx_reader *r, struct onnx_node *n)
 	uint32_t count, axis_count = 0;
 
 	infer_like(n);
+	/* Until values are known that say more. */
+	n->attrs.whole = true;
 	if (!infer_list(r, n, 1, "pads", 11, pads, 2 * NPUPLAN_MAX_DIMS, &count) ||
 	    (n->opset >= 18 && !infer_list(r, n, 3, NULL, 0, axes, NPUPLAN_MAX_DIMS, &axis_count)))
 		return;
