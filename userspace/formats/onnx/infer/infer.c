@@ -14,6 +14,16 @@ void infer_set(struct onnx_node *n, uint32_t k, uint32_t type, const struct onnx
 	n->outputs[k]->shape.known = true;
 }
 
+void infer_not_last(struct onnx_node *n, uint32_t k)
+{
+	const struct onnx_value *list = infer_input(n, k);
+	const struct onnx_shape *out = &n->outputs[0]->shape;
+
+	if (list && list->shape.rank == 1 && list->shape.dims[0] > 1 && out->rank &&
+	    out->rank < 4 && list->shape.dims[0] == out->dims[out->rank - 1])
+		n->attrs.whole = true;
+}
+
 bool infer_rank(struct onnx_reader *r, const struct onnx_node *n, uint32_t k, uint32_t least,
 		uint32_t most)
 {

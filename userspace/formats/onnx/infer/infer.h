@@ -26,6 +26,15 @@ static inline void infer_like(struct onnx_node *n)
 		n->outputs[0]->type = n->inputs[0]->type;
 }
 
+/*
+ * infer_not_last() - the k-th input, if it is a list, has no number for each element along the last
+ *	dimension of the first output
+ *
+ * Tiles of matrices take it for one that has if it is as long: the operator is whole then. The
+ * output must have its shape before.
+ */
+void infer_not_last(struct onnx_node *n, uint32_t k);
+
 /* infer_rank() - whether an input has a number of dimensions; false after failing */
 bool infer_rank(struct onnx_reader *r, const struct onnx_node *n, uint32_t k, uint32_t least,
 		uint32_t most);
@@ -62,6 +71,7 @@ bool infer_axes(struct onnx_reader *r, const struct onnx_node *n, uint32_t k, in
 /* same.c: outputs like an input */
 void infer_same(struct onnx_reader *r, struct onnx_node *n);
 void infer_same_bool(struct onnx_reader *r, struct onnx_node *n);
+void infer_channels(struct onnx_reader *r, struct onnx_node *n);
 void infer_dropout(struct onnx_reader *r, struct onnx_node *n);
 void infer_batchnorm(struct onnx_reader *r, struct onnx_node *n);
 void infer_lrn(struct onnx_reader *r, struct onnx_node *n);

@@ -26,6 +26,10 @@ void infer_gemm(struct onnx_reader *r, struct onnx_node *n)
 	/* Which dimension of square weights makes the outputs nobody could tell. */
 	if (left || (right && b[0] == b[1]) || !n->inputs[1]->is_constant)
 		snprintf(n->type, sizeof(n->type), "gemm");
+	/* A column is added to each of the product's; tiles take it for a number of each column. */
+	if (infer_input(n, 2))
+		n->attrs.whole = n->inputs[2]->shape.rank == 2 && n->inputs[2]->shape.dims[0] > 1 &&
+				 n->inputs[2]->shape.dims[1] == 1;
 }
 
 /* As numpy has it: vectors are matrices of one row or column, whose dimension falls away again. */
@@ -61,6 +65,8 @@ static void product(struct onnx_reader *r, struct onnx_node *n, uint32_t left, u
 	if (!is_column)
 		out.dims[out.rank++] = b.dims[b.rank + 1];
 	infer_set(n, 0, type, &out);
+	/* A vector has a number for each element that is summed up. */
+	n->attrs.whole = is_row || is_column;
 }
 
 void infer_matmul(struct onnx_reader *r, struct onnx_node *n)
@@ -71,12 +77,18 @@ void infer_matmul(struct onnx_reader *r, struct onnx_node *n)
 void infer_matmul_integer(struct onnx_reader *r, struct onnx_node *n)
 {
 	product(r, n, 0, 1, ONNX_INT32);
+	/* The zero points of the left side are of its rows. */
+	infer_not_last(n, 2);
 }
 
-/* Inputs: a, its scale and zero point, b, its, those of y. */
+/* Inputs: a, its scale and zero point, b, its, those of y. Those of a and y may be of rows. */
 void infer_qlinear_matmul(struct onnx_reader *r, struct onnx_node *n)
 {
+	static const uint32_t of_rows[] = { 1, 2, 6, 7 };
+
 	product(r, n, 0, 3, n->inputs[7]->type);
+	for (size_t i = 0; i < sizeof(of_rows) / sizeof(*of_rows); i++)
+		infer_not_last(n, of_rows[i]);
 }
 
 void infer_det(struct onnx_reader *r, struct onnx_node *n)

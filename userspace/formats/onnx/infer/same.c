@@ -15,6 +15,14 @@ void infer_same_bool(struct onnx_reader *r, struct onnx_node *n)
 	infer_set(n, 0, ONNX_BOOL, &n->inputs[0]->shape);
 }
 
+/* With numbers for each channel, or group of these, which are not the last dimension of N,C,L. */
+void infer_channels(struct onnx_reader *r, struct onnx_node *n)
+{
+	infer_same(r, n);
+	for (uint32_t k = 1; k < n->input_count && n->inputs[0]->shape.rank > 2; k++)
+		infer_not_last(n, k);
+}
+
 /* Without training it passes its input on; what has been dropped is a bool since opset 10. */
 void infer_dropout(struct onnx_reader *r, struct onnx_node *n)
 {
@@ -36,6 +44,8 @@ void infer_batchnorm(struct onnx_reader *r, struct onnx_node *n)
 
 	infer_same(r, n);
 	n->attrs.whole = trains || n->output_count > 1;
+	for (uint32_t k = 1; k < n->input_count && n->inputs[0]->shape.rank > 2; k++)
+		infer_not_last(n, k);
 	for (uint32_t k = 1; k < n->output_count; k++)
 		infer_set(n, k, n->inputs[n->opset >= 14 ? 3 : 1]->type, &n->inputs[3]->shape);
 }
@@ -152,6 +162,20 @@ void infer_prelu(struct onnx_reader *r, struct onnx_node *n)
 			  onnx_node_text(n).s, onnx_shape_text(&n->inputs[1]->shape).s,
 			  onnx_shape_text(&n->inputs[0]->shape).s);
 	infer_same(r, n);
+	/* In images tiles take a list for one number of each channel; it is one of each column. */
+	n->attrs.whole = n->inputs[0]->shape.rank >= 4 && n->inputs[1]->shape.rank == 1 &&
+			 n->inputs[1]->shape.dims[0] > 1;
+}
+
+/* Scale and zero point have one number, or as many as there are elements along an axis. */
+static void quantized_along(struct onnx_reader *r, struct onnx_node *n)
+{
+	int64_t rank = n->inputs[0]->shape.rank, axis = onnx_attr_int(r, n, "axis", 1);
+
+	if (axis == rank - 1 || axis == -1)
+		return;
+	infer_not_last(n, 1);
+	infer_not_last(n, 2);
 }
 
 /* The type is that of the zero point, or since opset 21 an attribute's, or uint8. */
@@ -165,11 +189,13 @@ void infer_quantize(struct onnx_reader *r, struct onnx_node *n)
 		  asked > 0 ? (uint32_t)asked :
 			      ONNX_UINT8,
 		  &n->inputs[0]->shape);
+	quantized_along(r, n);
 }
 
 void infer_dequantize(struct onnx_reader *r, struct onnx_node *n)
 {
 	infer_set(n, 0, n->inputs[1]->type, &n->inputs[0]->shape);
+	quantized_along(r, n);
 }
 
 void infer_dynamic_quantize(struct onnx_reader *r, struct onnx_node *n)
