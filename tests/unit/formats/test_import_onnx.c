@@ -371,6 +371,7 @@ TEST(dimensions)
 	AUTO_ONNX struct onnx_model *model = onnx_model_new(text);
 	const struct npuimport_dim sizes[] = { { "batch", 3 }, { "x:1", 5 }, { "N", 1 } };
 	const struct npuimport_dim none[] = { { "batch", 0 } };
+	const struct npuimport_dim twice[] = { { "batch", 3 }, { "x:1", 5 }, { "batch", 4 } };
 	struct npuimport_options options = { .dims = sizes, .dim_count = 2, .strict = true };
 	AUTO_GRAPH struct npuplan_graph *graph = onnx_accept_model(model, &options, NULL);
 
@@ -384,6 +385,25 @@ TEST(dimensions)
 	options = (struct npuimport_options){ .dims = none, .dim_count = 1 };
 	onnx_refuse_model(model, &options, -EINVAL,
 			  "the size of dimension 'batch', 0, is not between 1 and 2147483647");
+	options = (struct npuimport_options){ .dims = twice, .dim_count = 3 };
+	onnx_refuse_model(model, &options, -EINVAL,
+			  "two sizes are given for dimension 'batch': 3 and 4");
+}
+
+/* A name that no input has, but what a node makes. */
+TEST(declared_dimension)
+{
+	AUTO_ONNX struct onnx_model *model = onnx_model_new(
+		"in x float 3x4; node a:Relu x -> z; node Relu z -> y; info z float Nx4" OUT);
+	const struct npuimport_dim right = { "N", 3 }, wrong = { "N", 5 };
+	struct npuimport_options options = { .dims = &right, .dim_count = 1 };
+	AUTO_GRAPH struct npuplan_graph *graph = onnx_accept_model(model, &options, NULL);
+
+	assert_string_equal(onnx_shape_in(graph, "z"), "3x4");
+	options.dims = &wrong;
+	onnx_refuse_model(model, &options, -EINVAL,
+			  "node 0 'a' (Relu) makes tensor 'z' of shape 3x4, but the file declares "
+			  "5x4");
 }
 
 /* Data in another file is not looked for. */

@@ -219,11 +219,32 @@ static void read_model(struct onnx_reader *r, const char *name)
 	r->graph->source_layout = NPUPLAN_NCHW;
 	r->graph->layout = NPUPLAN_NHWC;
 	onnx_values(r);
+	onnx_nodes(r);
+	/* Names that the nodes' outputs alone have count, too. */
 	if (!r->err)
 		check_dims(r);
-	onnx_nodes(r);
 	if (!r->err)
 		r->err = import_check_graph(r->graph, r->error);
+}
+
+/* A size of a dimension: of a name that none before it has, and one that tensors may have. */
+static int check_size(struct onnx_reader *r, uint32_t k)
+{
+	const struct npuimport_dim *dims = r->options.dims;
+	struct onnx_name name = onnx_text(dims[k].name);
+
+	if (dims[k].size < 1 || dims[k].size > NPUIMPORT_MAX_DIM)
+		return import_fail(r->error, -EINVAL,
+				   "the size of dimension '%s', %" PRId64
+				   ", is not between 1 and %d",
+				   name.s, dims[k].size, NPUIMPORT_MAX_DIM);
+	for (uint32_t i = 0; i < k; i++)
+		if (!strcmp(dims[i].name, dims[k].name))
+			return import_fail(r->error, -EINVAL,
+					   "two sizes are given for dimension '%s': %" PRId64
+					   " and %" PRId64,
+					   name.s, dims[i].size, dims[k].size);
+	return 0;
 }
 
 /* The caller's options, and the sizes of dimensions among them. */
@@ -234,13 +255,10 @@ static int take_options(struct onnx_reader *r, const struct npuimport_options *o
 	if (err)
 		return err;
 	sized_take(&r->options, sizeof(r->options), options, size);
-	for (uint32_t i = 0; i < r->options.dim_count; i++)
-		if (r->options.dims[i].size < 1 || r->options.dims[i].size > NPUIMPORT_MAX_DIM)
-			return import_fail(r->error, -EINVAL,
-					   "the size of dimension '%s', %" PRId64
-					   ", is not between 1 and %d",
-					   onnx_text(r->options.dims[i].name).s,
-					   r->options.dims[i].size, NPUIMPORT_MAX_DIM);
+	for (uint32_t i = 0; i < r->options.dim_count && !err; i++)
+		err = check_size(r, i);
+	if (err)
+		return err;
 	r->dims_used = calloc(r->options.dim_count + (size_t)1, sizeof(*r->dims_used));
 	return r->dims_used ? 0 : import_fail(r->error, -ENOMEM, "out of memory");
 }
