@@ -296,6 +296,18 @@ TEST(constants)
 	assert_int_equal(graph->ops[0].id, 2);
 }
 
+/* Of proto3's writers a 0 is left out. */
+TEST(constant_left_out)
+{
+	AUTO_ONNX struct onnx_model *model = onnx_model_new(
+		"in x float 5x6; node Constant - -> c value_int=0; node Gather x,c -> y" OUT);
+	AUTO_GRAPH struct npuplan_graph *graph = NULL;
+
+	model->graph.node[0]->attribute[0]->has_i = 0;
+	graph = onnx_accept_model(model, NULL, NULL);
+	assert_string_equal(onnx_shape_in(graph, "y"), "6");
+}
+
 /* What is empty has no tensor, and operators go without it. */
 TEST(empty)
 {

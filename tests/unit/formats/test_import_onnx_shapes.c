@@ -296,6 +296,8 @@ static const struct shape_case made[] = {
 	{ "size", IN "node Size x -> y", "-" },
 	{ "constant",
 	  "in x float 2; node Constant - -> c value_floats=[1.0,2.0]; node Add x,c -> y", "2" },
+	{ "constant_empty",
+	  "in x float 1; node Constant - -> c value_ints=[]; node Reshape x,c -> y", "-" },
 	{ "constant_of_shape", IN "ints s 2,3; node ConstantOfShape s -> y", "2x3" },
 	{ "range", "int a 2; int b 9; int c 3; node Range a,b,c -> y", "3" },
 	{ "range_float", "flt a 0.0; flt b 1.0; flt c 0.25; node Range a,b,c -> y", "4" },

@@ -7,42 +7,79 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One of several attributes has the value. */
-static void constant_of(struct onnx_reader *r, struct onnx_node *n, struct onnx_value *value)
+/*
+ * Which of the attribute's fields has the value. The type says so: lists may be empty, and a 0 may
+ * be left out. The oldest models have no types of attributes.
+ */
+static int value_type(const Onnx__AttributeProto *attr)
+{
+	if (attr->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED)
+		return (int)attr->type;
+	return attr->has_f     ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT :
+	       attr->has_i     ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT :
+	       attr->n_floats  ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS :
+	       attr->n_ints    ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS :
+	       attr->has_s     ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING :
+	       attr->n_strings ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS :
+				 ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED;
+}
+
+/* A number, or a list of @count of them. */
+static void constant_of(struct onnx_reader *r, struct onnx_node *n, bool is_float, bool is_list,
+			size_t count)
 {
 	const Onnx__AttributeProto *attr = n->proto->attribute[0];
-	bool is_float = attr->n_floats || attr->has_f;
-	size_t count = is_float ? attr->n_floats : attr->n_ints;
+	struct onnx_value *value = n->outputs[0];
 	const struct onnx_shape shape = {
 		.known = true,
-		.rank = !(attr->has_f || attr->has_i),
+		.rank = is_list,
 		.dims = { (int64_t)count },
 	};
 
 	infer_set(n, 0, is_float ? ONNX_FLOAT : ONNX_INT64, &shape);
-	count = shape.rank ? count : 1;
 	if (!onnx_numbers_new(r, value, count))
 		return;
 	for (size_t i = 0; i < count; i++) {
 		if (is_float)
-			value->numbers[i].f = (double)(shape.rank ? attr->floats[i] : attr->f);
+			value->numbers[i].f = (double)(is_list ? attr->floats[i] : attr->f);
 		else
-			value->numbers[i].i = shape.rank ? attr->ints[i] : attr->i;
+			value->numbers[i].i = is_list ? attr->ints[i] : attr->i;
 	}
 }
 
+/* One of several attributes has the value. */
 void infer_constant(struct onnx_reader *r, struct onnx_node *n)
 {
-	struct onnx_value *value = n->outputs[0];
 	const Onnx__AttributeProto *attr = n->proto->n_attribute ? n->proto->attribute[0] : NULL;
 
-	if (attr && attr->t)
-		onnx_initializer(r, value, attr->t);
-	else if (attr && (attr->sparse_tensor || attr->has_s || attr->n_strings))
-		onnx_fail(r, -EOPNOTSUPP, "%s: a constant of %s is not read", onnx_node_text(n).s,
-			  attr->sparse_tensor ? "a sparse tensor" : "strings");
-	else if (attr && (attr->has_f || attr->has_i || attr->n_floats || attr->n_ints))
-		constant_of(r, n, value);
+	if (attr && attr->t) {
+		onnx_initializer(r, n->outputs[0], attr->t);
+		return;
+	}
+	switch (attr ? value_type(attr) : ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED) {
+	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT:
+		constant_of(r, n, true, false, 1);
+		return;
+	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT:
+		constant_of(r, n, false, false, 1);
+		return;
+	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS:
+		constant_of(r, n, true, true, attr->n_floats);
+		return;
+	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS:
+		constant_of(r, n, false, true, attr->n_ints);
+		return;
+	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING:
+	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS:
+		onnx_fail(r, -EOPNOTSUPP, "%s: a constant of strings is not read",
+			  onnx_node_text(n).s);
+		return;
+	default:
+		break;
+	}
+	if (attr && attr->sparse_tensor)
+		onnx_fail(r, -EOPNOTSUPP, "%s: a constant of a sparse tensor is not read",
+			  onnx_node_text(n).s);
 	else
 		onnx_fail(r, -EINVAL, "%s has no value", onnx_node_text(n).s);
 }
