@@ -339,7 +339,10 @@ static void read_inputs(struct onnx_reader *r, const Onnx__GraphProto *graph)
 			return;
 		}
 		onnx_list_value(r, value);
-		/* Until IR version 4 initializers were listed among the inputs. */
+		/*
+		 * Until IR version 4 initializers were listed among the inputs. Since then such an
+		 * input has a default; that is taken.
+		 */
 		if (value->data)
 			continue;
 		if (value->is_input)
