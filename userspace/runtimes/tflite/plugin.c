@@ -9,25 +9,19 @@
 #include "../../sized/sized.h"
 #include "delegate.h"
 #include "plugin.h"
-
-#define OLDEST_MINOR 9
+#include "version.h"
 
 /* The runtime says its version if it is a library; one that is part of the program may not. */
 static int check_version(struct why *why)
 {
 	const char *(*get)(void) = NULL;
-	unsigned int major, minor;
 	const char *version;
 
 	*(void **)&get = dlsym(RTLD_DEFAULT, "TfLiteVersion");
 	version = get ? get() : NULL;
-	if (!version)
+	if (tfl_version_is_known(version))
 		return 0;
-	if (sscanf(version, "%u.%u", &major, &minor) != 2 || major != 2 || minor < OLDEST_MINOR)
-		return why_fail(why, -EOPNOTSUPP,
-				"TensorFlow Lite %s has other structs than 2.%d and later", version,
-				OLDEST_MINOR);
-	return 0;
+	return why_fail(why, -EOPNOTSUPP, TFL_OTHER_VERSION, version, TFL_OLDEST_MINOR);
 }
 
 static int create(char **keys, char **values, size_t count, struct delegate **out, struct why *why)
