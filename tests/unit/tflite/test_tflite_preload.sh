@@ -3,11 +3,13 @@
 #
 # test_tflite_preload.sh - programs that know nothing of npumem have its delegate, by LD_PRELOAD.
 #
-# usage: test_tflite_preload.sh SOURCE_FOLDER PRELOAD UNMODIFIED
+# usage: test_tflite_preload.sh SOURCE_FOLDER PRELOAD UNMODIFIED HOST LIBRARY OLD
 #
-# TAP. The model is one of $NPUMEM_SHARED/models/tflite.
+# HOST loads LIBRARY, which is UNMODIFIED as a library; OLD is a TensorFlow Lite 2.8.4 that does
+# nothing. TAP. The model is one of $NPUMEM_SHARED/models/tflite.
 
 top=$(realpath "$1") preload=$(realpath "$2") program=$(realpath "$3")
+host=$(realpath "$4") library=$(realpath "$5") old=$(realpath "$6")
 here=$(realpath "$(dirname "$0")")
 # shellcheck source=tests/lib/command.sh
 . "$here/../../lib/command.sh"
@@ -20,6 +22,7 @@ skip() {
 model=${NPUMEM_SHARED:-$top/../shared}/models/tflite/mlptiny_kws_ref_model.tflite
 rc=0
 runtime=$("$top/scripts/fetch-tflite") || rc=$?
+path=$(dirname "${runtime:-.}")
 [ $rc != 4 ] || skip "there is no TensorFlow Lite, see scripts/fetch-tflite"
 check "TensorFlow Lite is fetched" [ $rc = 0 ]
 [ -e "$model" ] || skip "no models: NPUMEM_SHARED is not here"
@@ -30,6 +33,12 @@ options="device:none;verbose:1"
 # plain ARGUMENT..., planned ARGUMENT...: the program's output
 plain() { LD_PRELOAD=$runtime "$program" "$@" 2>said; }
 planned() { NPUMEM_TFLITE_OPTIONS=$options LD_PRELOAD="$preload $runtime" "$program" "$@" 2>said; }
+# What they are linked with has the runtime's name, and is passed over where that is seen first.
+plain_host() { LD_LIBRARY_PATH=$path "$host" "$library" "$@" 2>said; }
+planned_host() {
+	NPUMEM_TFLITE_OPTIONS=$options LD_PRELOAD=$preload LD_LIBRARY_PATH=$path \
+		"$host" "$library" "$@" 2>said
+}
 plain_python() { python3 "$here/unmodified.py" "$runtime" "$model" 2>said; }
 planned_python() {
 	NPUMEM_TFLITE_OPTIONS=$options LD_PRELOAD="$preload" \
@@ -39,6 +48,14 @@ planned_python() {
 claimed() {
 	cat said
 	[ "$(grep -c 'npumem: 13 of 13 operators.*enforced by process' said)" = "$1" ]
+}
+# alone LINE COUNT COMMAND...: without a delegate as well; the line is said so often
+alone() {
+	local line=$1 count=$2
+	shift 2
+	"$@" || return 1
+	cat said
+	[ "$(grep -cx "npumem: $line" said)" = "$count" ] && ! grep -q 'operators, arena' said
 }
 # equal COMMAND COMMAND: both succeed, and print the same
 equal() {
@@ -53,17 +70,56 @@ plain_null() { plain "$model"; }
 planned_null() { planned "$model"; }
 plain_options() { plain "$model" options; }
 planned_options() { planned "$model" options; }
+plain_resize() { plain "$model" resize; }
+planned_resize() { planned "$model" resize; }
+plain_local() { plain_host "$model"; }
+planned_local() { planned_host "$model"; }
+plain_thread() { plain_host "$model" thread; }
+planned_thread() { planned_host "$model" thread; }
+plain_looked_up() { plain_host "$model" resize dlopen "$runtime"; }
+planned_looked_up() { planned_host "$model" resize dlopen "$runtime"; }
+planned_second() { planned_host "$model" resize dlopen "$runtime" "$old"; }
+bare_options() { planned_host "$model" bare-options dlopen "$runtime"; }
+bare_interpreter() { planned_host "$model" bare-interpreter dlopen "$runtime"; }
+# fails_with LINE COMMAND...: it fails, and the line says why
+fails_with() {
+	local line=$1
+	shift
+	! "$@" || return 1
+	cat said
+	grep -qx "npumem: $line" said
+}
 refused() {
 	options=$1
-	! planned "$model" || return 1
-	cat said
-	grep -qx "npumem: $2" said
+	fails_with "$2" planned "$model"
 }
 
 check "a C program without options" equal plain_null planned_null
 check "both of its interpreters have a delegate" claimed 2
 check "a C program with options" equal plain_options planned_options
 check "both of its interpreters have a delegate, too" claimed 2
+check "a C program that resizes inputs, and has a delegate" equal plain_resize planned_resize
+check "both of its interpreters have a delegate, and again when they have other sizes" claimed 4
+check "what looks for the next function finds it" planned "$model" next
+check "a library that alone sees the runtime" equal plain_local planned_local
+check "both of its interpreters have a delegate" claimed 2
+check "a function that nothing of the library calls" equal plain_thread planned_thread
+check "all interpreters have a delegate" claimed 2
+check "functions that are looked up" equal plain_looked_up planned_looked_up
+check "all interpreters have a delegate, and again when they have other sizes" claimed 4
+check "a second runtime that is looked up" equal plain_looked_up planned_second
+check "the first has a delegate" claimed 4
+check "of the second a line says that it has none" grep -qx \
+	'npumem: a second TensorFlow Lite was loaded: its interpreters have no delegate' said
+made='an interpreter has no delegate:'
+by='by another function than'
+check "options that are made past the preloaded library" alone \
+	"$made its options were made $by TfLiteInterpreterOptionsCreate()" 2 bare_options
+check "interpreters that are made past it" alone \
+	"$made it was made $by TfLiteInterpreterCreate()" 2 bare_interpreter
+check "a runtime that is too old" fails_with \
+	'TensorFlow Lite 2.8.4 has other structs than 2.9 and later' \
+	planned_host "$model" dlopen "$old"
 check "an option that is none" refused "devise:none" 'there is no option "devise"'
 check "an option without a value" refused "device" 'option 0 has no key or no value'
 check "too many options" refused "$(printf 'strict:0;%.0s' {1..40})" \
@@ -76,5 +132,7 @@ else
 	check "its interpreter has a delegate" claimed 1
 	check "a program without TensorFlow Lite is not disturbed" \
 		env LD_PRELOAD="$preload" python3 -c 'import ctypes; ctypes.CDLL(None).getpid'
+	check "and is not told that it has it" env LD_PRELOAD="$preload" python3 -c \
+		'import ctypes, sys; sys.exit(hasattr(ctypes.CDLL(None), "TfLiteInterpreterCreate"))'
 fi
 check_plan
