@@ -143,6 +143,19 @@ else
 	say "(no TensorFlow Lite, model or picture here: that part is left out)"
 fi
 
+title "a word in a sound, by the same"
+INFERENCE=npumem-tflite PLANNED='-o fallback=error' RUNS=1 NPUMEM_WORD=/opt/npumem/e2e/npumem_word
+# shellcheck source=tests/lib/inference.sh
+. /opt/npumem/e2e/inference_table.sh
+KEYWORDS=/opt/npumem/keywords/mlptiny_kws_ref_model.tflite
+if [ -e "$KEYWORDS" ] && [ -d /opt/npumem/sounds ]; then
+	shown 'a voice says "front left": "left" is heard' \
+		heard left driver "$KEYWORDS" /opt/npumem/sounds/left.wav
+	shown 'it says "front right": "right" is' heard right driver "$KEYWORDS" /opt/npumem/sounds/right.wav
+else
+	say "(no TensorFlow Lite, model or sound here: that part is left out)"
+fi
+
 title "less arena than the tensors need: to host memory and back"
 shown "DenseNet-121, the least arena: outputs and traffic equal" \
 	spilled "$GRAPHS/densenet121.fused.json" --budget MR

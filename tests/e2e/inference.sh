@@ -10,6 +10,7 @@
 . /opt/npumem/e2e/lib.sh
 
 INFERENCE=npumem-tflite PLANNED='-o fallback=error' RUNS=5 SEED=1
+NPUMEM_WORD=/opt/npumem/e2e/npumem_word
 # shellcheck source=tests/lib/inference.sh
 . /opt/npumem/e2e/inference_table.sh
 
@@ -205,6 +206,7 @@ check 'npumemd starts' start_daemon
 infer_folder driver /opt/npumem/inference
 check 'some model was run' inferred 1
 engine_computes
+hear driver /opt/npumem/inference /opt/npumem/sounds
 two_models
 newest_runtime
 foreign_inputs

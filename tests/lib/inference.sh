@@ -89,3 +89,49 @@ none_larger() {
 	echo "larger:$LARGER"
 	[ -z "$LARGER" ]
 }
+
+# What mlptiny_kws_ref_model tells apart, in its order, and where the second word of a recording of
+# scripts/fetch-sample begins, in milliseconds.
+WORDS='down go left no off on right stop up yes silence unknown' SECOND_WORD=680
+
+# heard WORD BY MODEL SOUND: of the second word of a recording the model is sure that it is WORD;
+# NPUMEM_WORD is the program that makes its input, npumem_word.
+heard() {
+	# shellcheck disable=SC2086 # words
+	printf '%s\n' $WORDS >words.txt
+	"$NPUMEM_WORD" "$4" $SECOND_WORD >word.raw || return 1
+	# shellcheck disable=SC2086 # words
+	$INFERENCE $PLANNED -j -c -n 1 -i word.raw -l words.txt "$3" >inference.json || return 1
+	echo "heard: $(value label 1), $(value score 1) sure; $(value claimed 1) of" \
+		"$(value operators 1) operators in an arena of $(value arena_bytes 1) bytes"
+	[ "$(value label 1)" = "$1" ] && value score 1 | awk '{ exit !($1 >= 0.75) }' &&
+		[ "$(value equal 1)" = true ] && [ "$(value enforced_by 1)" = "$2" ]
+}
+# unheard WHY SOUND MS: npumem_word refuses it.
+unheard() {
+	if "$NPUMEM_WORD" "$2" "$3" >unheard.raw 2>unheard.err; then
+		echo 'it is taken'
+		return 1
+	fi
+	cat unheard.err
+	grep -qF "$1" unheard.err && [ ! -s unheard.raw ]
+}
+
+# hear BY MODELS SOUNDS: words in real recordings, where both are here.
+hear() {
+	hear_model=$2/mlptiny_kws_ref_model.tflite
+	if [ ! -e "$hear_model" ] || [ ! -e "$3/left.wav" ]; then
+		skipped "words in recordings" 'the recordings or the model are not here'
+		return
+	fi
+	for word in left right; do
+		check "\"front $word\" in a recording: \"$word\" is heard, as without the delegate" \
+			heard $word "$1" "$hear_model" "$3/$word.wav"
+		sed 's/^/#     /' "$CHECK_OUT"
+	done
+	check "\"front center\" in a recording: none of the words that the model knows" \
+		heard unknown "$1" "$hear_model" "$3/center.wav"
+	check 'a recording that is over: refused' unheard 'silence from 2000 ms on' "$3/left.wav" 2000
+	check 'no recording: refused' unheard 'not a WAV file' words.txt 0
+	check 'no number of milliseconds: refused' unheard 'MS, which are 0 to 10000' "$3/left.wav" 1s
+}
