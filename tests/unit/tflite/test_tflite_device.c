@@ -288,7 +288,7 @@ TEST_WITH(inputs_are_imported, setup, teardown)
 		assert_int_equal(enforcer->ops->bind(session, 0, fd, 64, &why), 0);
 		assert_int_equal(fake.closed_handle, i ? 30 : 0);
 	}
-	/* What an inference that ended half-way would still read stays bound until it is given up. */
+	/* An inference that ended half-way is given up: it would still read what is bound. */
 	assert_int_equal(enforcer->ops->begin(session, &why), 0);
 	assert_int_equal(enforcer->ops->step(session, 0, &why), 0);
 	assert_int_equal(driver.resets, 0);

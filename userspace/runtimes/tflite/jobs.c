@@ -111,7 +111,7 @@ int jobs_run(struct session *s, struct why *why)
 	} else {
 		struct npumem_error later = { 0 };
 
-		/* What was submitted before ends by itself; only then can a next inference begin. */
+		/* What was submitted before has to end before a next inference begins. */
 		npumem_run_wait(s->run, npumem_deadline(RUN_TIME), &later);
 	}
 	return err ? why_fail(why, err, "%s", error.text) : 0;
