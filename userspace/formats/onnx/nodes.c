@@ -181,7 +181,7 @@ static const char *type_text(uint32_t type)
 	return onnx_type_name(type) ? onnx_type_name(type) : "not known here";
 }
 
-/* The file's word for a shape that values decide. What is a view has as many elements all the same. */
+/* The file's word for a shape that values decide; what is a view has as many elements. */
 static void take_declared(struct onnx_reader *r, const struct onnx_node *n,
 			  struct onnx_value *value, const struct onnx_shape *declared)
 {
