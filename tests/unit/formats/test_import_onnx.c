@@ -133,6 +133,10 @@ TEST(attributes)
 		{ "opset 18; in x float 2x8x4; init s float 4; "
 		  "node GroupNormalization x,s,s -> y num_groups=4",
 		  "groupnorm", -1, true },
+		{ "opset 18; in x float 2x8x4; ints a 1,2; node ReduceMean x,a -> y keepdims=0",
+		  "mean", 1, true },
+		{ "opset 18; in x float 2x8x4; ints a 2; node ReduceMean x,a -> y keepdims=0",
+		  "mean", 2, false },
 		{ "in x float 3x4; init w float 4; node MatMul x,w -> y", "matmul", -1, true },
 		{ "in x float 4; init w float 4x5; node MatMul x,w -> y", "matmul", -1, true },
 		{ "in x float 3x4; init w float 4x5; node MatMul x,w -> y", "matmul", -1, false },

@@ -39,6 +39,8 @@ void infer_reduce(struct onnx_reader *r, struct onnx_node *n)
 	/* Of tiling, the first axis. */
 	n->attrs.axis = axes ? __builtin_ctz(axes) : -1;
 	n->attrs.whole = axes && axes >> n->attrs.axis != (1u << (shape->rank - n->attrs.axis)) - 1;
+	/* The axes themselves are no numbers of anything. */
+	infer_not_last(n, 1);
 }
 
 void infer_arg(struct onnx_reader *r, struct onnx_node *n)
