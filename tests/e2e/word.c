@@ -68,9 +68,7 @@ static double magnitude(const double frame[FRAME], int bin)
 {
 	double real = 0, imaginary = 0;
 
-	for (int i = 0; i < FRAME; i++) {
-		int at = i * bin % POINTS;
-
+	for (int i = 0, at = 0; i < FRAME; i++, at = (at + bin) % POINTS) {
 		real += frame[i] * cosines[at];
 		/* The sine: the cosine a quarter before. */
 		imaginary += frame[i] * cosines[(at + POINTS - POINTS / 4) % POINTS];
@@ -100,15 +98,14 @@ static void hear_frame(const double sound[FRAME], int8_t values[VALUES])
 	}
 }
 
-/* One second, of which the loudest sample is 1. */
+/* One second, of which the highest sample is 1. */
 static void read_second(const char *path, size_t from, double second[RATE])
 {
 	struct shape shape = { .type = TFLITE_INT16 };
 	size_t count = RATE - BEFORE, samples;
 	struct why why = { "" };
 	struct file file;
-	int16_t *sound;
-	double top = 0;
+	int16_t *sound, top = 0;
 
 	shape.bytes = (from + count) * sizeof(*sound);
 	sound = calloc(1, shape.bytes);
@@ -119,11 +116,11 @@ static void read_second(const char *path, size_t from, double second[RATE])
 		errx(1, "%s: %s", path, why.text);
 	file_fini(&file);
 	for (size_t i = 0; i < count; i++)
-		top = fmax(top, sound[from + i]);
-	if (top == 0)
+		top = sound[from + i] > top ? sound[from + i] : top;
+	if (!top)
 		errx(1, "%s: silence from %zu ms on", path, from / (RATE / 1000));
 	for (size_t i = 0; i < count; i++)
-		second[BEFORE + i] = sound[from + i] / top;
+		second[BEFORE + i] = (double)sound[from + i] / top;
 	free(sound);
 }
 
