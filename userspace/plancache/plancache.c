@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT
+#include "plancache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format.h"
+
+#define SUFFIX	    ".plan"
+#define UNFINISHED  "new-"
+#define BLOCK	    4096ull
+#define BILLION	    1000000000ll
+#define NAME_TRIES  100
+#define FOLDER_MODE 0755
+
+typedef char file_name[PLANCACHE_NAME_SIZE + sizeof(SUFFIX)];
+
+/**
+ * struct plancache - an open folder
+ * @dir: descriptor of it
+ * @limit: bytes that all files together may count
+ * @newest: time of modification of the file that was used last, nanoseconds
+ * @made: files that this process has begun to write
+ */
+struct plancache {
+	int dir;
+	uint64_t limit;
+	int64_t newest;
+	unsigned int made;
+};
+
+static void name_of(const struct plancache_key *key, file_name name)
+{
+	plancache_key_name(key, name);
+	strcat(name, SUFFIX);
+}
+
+/* ------------------------------------------------------------------ the folder */
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool key_of(const char *name, struct plancache_key *key)
+{
+	if (strlen(name) != PLANCACHE_NAME_SIZE - 1 + strlen(SUFFIX) ||
+	    strcmp(name + PLANCACHE_NAME_SIZE - 1, SUFFIX) != 0)
+		return false;
+	for (size_t i = 0; i < PLANCACHE_KEY_SIZE; i++) {
+		int high = hex_digit(name[2 * i]), low = hex_digit(name[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		key->bytes[i] = (uint8_t)(16 * high + low);
+	}
+	return true;
+}
+
+static uint64_t blocks(uint64_t bytes)
+{
+	return (bytes + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+/*
+ * Remove a file that its writer did not finish. One who still writes holds a lock; one who is
+ * about to take it finds the file gone, and keeps no plan this time.
+ */
+static void remove_unfinished(const struct plancache *cache, const char *name)
+{
+	int fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		unlinkat(cache->dir, name, 0);
+	close(fd);
+}
+
+/* What a file of the folder is; false: none of the cache's. */
+static bool look_at(const struct plancache *cache, const char *name, struct plancache_file *file)
+{
+	struct stat stat;
+
+	if (!strncmp(name, UNFINISHED, strlen(UNFINISHED))) {
+		remove_unfinished(cache, name);
+		return false;
+	}
+	if (!key_of(name, &file->key) ||
+	    fstatat(cache->dir, name, &stat, AT_SYMLINK_NOFOLLOW) || !S_ISREG(stat.st_mode))
+		return false;
+	file->bytes = blocks((uint64_t)stat.st_size);
+	file->used_ns = stat.st_mtim.tv_sec * BILLION + stat.st_mtim.tv_nsec;
+	return true;
+}
+
+static DIR *open_list(const struct plancache *cache)
+{
+	int fd = openat(cache->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !list)
+		close(fd);
+	return list;
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct plancache_file *x = a, *y = b;
+
+	if (x->used_ns != y->used_ns)
+		return x->used_ns < y->used_ns ? 1 : -1;
+	return memcmp(x->key.bytes, y->key.bytes, sizeof(x->key.bytes));
+}
+
+int plancache_list(struct plancache *cache, struct plancache_file **files, size_t *count)
+{
+	struct plancache_file *all = NULL, file;
+	size_t n = 0, room = 0;
+	DIR *list = open_list(cache);
+	int err = list ? 0 : -errno;
+
+	while (!err) {
+		const struct dirent *entry = readdir(list);
+
+		if (!entry)
+			break;
+		if (!look_at(cache, entry->d_name, &file))
+			continue;
+		if (n == room) {
+			size_t more = room ? 2 * room : 64;
+			void *grown = reallocarray(all, more, sizeof(*all));
+
+			if (!grown) {
+				err = -ENOMEM;
+				break;
+			}
+			all = grown;
+			room = more;
+		}
+		all[n++] = file;
+	}
+	if (list)
+		closedir(list);
+	if (err) {
+		free(all);
+		return err;
+	}
+	if (n)
+		qsort(all, n, sizeof(*all), by_use);
+	*files = all;
+	*count = n;
+	return 0;
+}
+
+int plancache_open(const char *folder, uint64_t limit, struct plancache **out)
+{
+	struct plancache *cache;
+	struct plancache_file *files;
+	size_t count;
+	int err;
+
+	if (mkdir(folder, FOLDER_MODE) && errno != EEXIST)
+		return -errno;
+	cache = calloc(1, sizeof(*cache));
+	if (!cache)
+		return -ENOMEM;
+	cache->limit = limit;
+	cache->dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = cache->dir < 0 ? -errno : plancache_list(cache, &files, &count);
+	if (err) {
+		plancache_close(cache);
+		return err;
+	}
+	if (count)
+		cache->newest = files[0].used_ns;
+	free(files);
+	*out = cache;
+	return 0;
+}
+
+void plancache_close(struct plancache *cache)
+{
+	if (!cache)
+		return;
+	if (cache->dir >= 0)
+		close(cache->dir);
+	free(cache);
+}
+
+/* ------------------------------------------------------------------- a file */
+
+/* Write down that a file is used now. If that cannot be, it goes sooner than it should. */
+static void touch(struct plancache *cache, int fd)
+{
+	struct timespec times[2];
+	int64_t now;
+
+	clock_gettime(CLOCK_REALTIME, &times[1]);
+	now = times[1].tv_sec * BILLION + times[1].tv_nsec;
+	/* Devices without a clock of their own begin anew in 1970. */
+	cache->newest = now > cache->newest ? now : cache->newest + 1;
+	times[1] = (struct timespec){ .tv_sec = cache->newest / BILLION,
+				      .tv_nsec = cache->newest % BILLION };
+	times[0] = times[1];
+	(void)!futimens(fd, times);
+}
+
+static int read_all(int fd, void *data, size_t size)
+{
+	char *at = data;
+
+	while (size) {
+		ssize_t n = read(fd, at, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		/* Somebody has made it shorter meanwhile. */
+		if (n <= 0)
+			return n ? -errno : -EBADMSG;
+		at += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+static int read_file(struct plancache *cache, int fd, const struct plancache_key *key,
+		     struct plancache_entry *entry)
+{
+	struct stat stat;
+	char *file;
+	int err;
+
+	if (fstat(fd, &stat))
+		return -errno;
+	if (!S_ISREG(stat.st_mode) ||
+	    stat.st_size < (off_t)sizeof(struct plancache_header) ||
+	    (uint64_t)stat.st_size > cache->limit)
+		return -EBADMSG;
+	file = malloc((size_t)stat.st_size);
+	if (!file)
+		return -ENOMEM;
+	err = read_all(fd, file, (size_t)stat.st_size);
+	if (!err)
+		err = plancache_decode(key, file, (size_t)stat.st_size, entry);
+	if (err) {
+		free(file);
+		return err;
+	}
+	memmove(file, file + sizeof(struct plancache_header), entry->size);
+	entry->data = file;
+	return 0;
+}
+
+int plancache_get(struct plancache *cache, const struct plancache_key *key,
+		  struct plancache_entry *entry)
+{
+	file_name name;
+	int fd, err;
+
+	name_of(key, name);
+	/* A pipe, which somebody may have put there, is not waited for. */
+	fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 && errno == ENOENT)
+		return -ENOENT;
+	err = fd < 0 ? errno == ELOOP ? -EBADMSG : -errno : read_file(cache, fd, key, entry);
+	if (err == -EBADMSG)
+		plancache_drop(cache, key);
+	else if (!err)
+		touch(cache, fd);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+int plancache_drop(struct plancache *cache, const struct plancache_key *key)
+{
+	file_name name;
+
+	name_of(key, name);
+	return unlinkat(cache->dir, name, 0) ? -errno : 0;
+}
+
+/* Those used longest ago go, until there is room for so many bytes. */
+static int make_room(struct plancache *cache, uint64_t bytes)
+{
+	struct plancache_file *files;
+	uint64_t total = bytes;
+	size_t count;
+	int err;
+
+	if (bytes > cache->limit)
+		return -EFBIG;
+	err = plancache_list(cache, &files, &count);
+	if (err)
+		return err;
+	for (size_t i = 0; i < count; i++)
+		total += files[i].bytes;
+	while (count && total > cache->limit) {
+		const struct plancache_file *last = &files[--count];
+
+		plancache_drop(cache, &last->key);
+		total -= last->bytes;
+	}
+	free(files);
+	return 0;
+}
+
+static int write_all(int fd, struct iovec *parts, int count)
+{
+	while (count) {
+		ssize_t n = writev(fd, parts, count);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		for (; count && (size_t)n >= parts->iov_len; count--, parts++)
+			n -= (ssize_t)parts->iov_len;
+		if (count) {
+			parts->iov_base = (char *)parts->iov_base + n;
+			parts->iov_len -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+/* A file of a name that nobody has. The lock tells others that its writer lives. */
+static int begin_file(struct plancache *cache, char *name, size_t size)
+{
+	int fd = -1;
+
+	for (int i = 0; i < NAME_TRIES && fd < 0; i++) {
+		snprintf(name, size, UNFINISHED "%ld-%u", (long)getpid(), cache->made++);
+		fd = openat(cache->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	if (fd < 0)
+		return -errno;
+	(void)!flock(fd, LOCK_SH | LOCK_NB);
+	return fd;
+}
+
+int plancache_put(struct plancache *cache, const struct plancache_key *key,
+		  const struct plancache_entry *entry)
+{
+	struct plancache_header header;
+	struct iovec parts[] = {
+		{ .iov_base = &header, .iov_len = sizeof(header) },
+		{ .iov_base = entry->data, .iov_len = entry->size },
+	};
+	file_name name;
+	char unfinished[64];
+	int fd, err;
+
+	err = make_room(cache, blocks(sizeof(header) + entry->size));
+	if (err)
+		return err;
+	plancache_encode(key, entry, &header);
+	fd = begin_file(cache, unfinished, sizeof(unfinished));
+	if (fd < 0)
+		return fd;
+	err = write_all(fd, parts, 2);
+	name_of(key, name);
+	if (!err) {
+		touch(cache, fd);
+		if (renameat(cache->dir, unfinished, cache->dir, name))
+			err = -errno;
+	}
+	if (err)
+		unlinkat(cache->dir, unfinished, 0);
+	close(fd);
+	return err;
+}
