@@ -26,6 +26,8 @@ void config_defaults(struct config *config)
 		.time_limit = 120,
 		.plan_limit = NPUMEM_BLOB_MAX_BYTES,
 		.seccomp = true,
+		.cache_limit = 64ull << 20,
+		.cache_folder = "/var/cache/npumemd",
 		.planner = "auto",
 		.traffic_planner = "cosma",
 	};
@@ -108,6 +110,15 @@ static const char *set_traffic_planner(struct config *config, const char *value)
 	return wrong;
 }
 
+static const char *set_cache_folder(struct config *config, const char *value)
+{
+	if (*value != '/')
+		return "is not an absolute path";
+	/* A line of the file is shorter than this. */
+	snprintf(config->cache_folder, sizeof(config->cache_folder), "%s", value);
+	return NULL;
+}
+
 /* With less a worker cannot even start; the daemon says so now and not at each request. */
 #define MIN_MEMORY (32ull << 20)
 
@@ -145,6 +156,10 @@ static const struct key {
 	{ "worker", "plan-size-limit", .number = offsetof(struct config, plan_limit), .bytes = true,
 	  .least = 4096, .most = NPUMEM_BLOB_MAX_BYTES, .range = "is not between 4K and 64M" },
 	{ "worker", "seccomp", set_seccomp },
+	{ "cache", "folder", set_cache_folder },
+	{ "cache", "size-limit", .number = offsetof(struct config, cache_limit), .bytes = true,
+	  .least = 4096, .most = UINT64_MAX, .or_zero = true,
+	  .range = "is neither 0 (no cache) nor at least 4K" },
 	{ "planner", "default", set_planner },
 	{ "planner", "traffic", set_traffic_planner },
 };

@@ -18,6 +18,8 @@
  *	limit
  * @plan_limit: most bytes of a plan blob
  * @seccomp: workers may make only the system calls that planning needs
+ * @cache_limit: bytes of plans that are kept; 0 = none are
+ * @cache_folder: where
  * @planner: planner for requests for the smallest arena that name none
  * @traffic_planner: planner for requests for the least traffic that name none
  */
@@ -29,6 +31,8 @@ struct config {
 	uint64_t time_limit;
 	uint64_t plan_limit;
 	bool seccomp;
+	uint64_t cache_limit;
+	char cache_folder[192];
 	char planner[32];
 	char traffic_planner[32];
 };

@@ -15,6 +15,9 @@
 #include "npuplan.h"
 #include "options.h"
 
+/* A search that took less than this part of its time was not ended by the clock. */
+#define ENDED_BY_ITSELF 0.9
+
 static int fail(const struct planner_task *task, int err, const char *what,
 		const struct npuplan_error *error, struct worker_reply *reply)
 {
@@ -258,6 +261,20 @@ static int plan_graph(struct plan_work *work, const struct worker_input *input,
 	return npuplan_plan(work->graph, &work->options, plan, &work->error);
 }
 
+/* What the next one who asks the same has to know. */
+static void rate(const struct plan_work *work, const struct npuplan_plan *plan,
+		 struct worker_reply *reply)
+{
+	bool moves = npuplan_planner_traits(work->task->planner) & NPUPLAN_PLANNER_MOVES;
+	double spent = monotonic_seconds() - work->started;
+
+	reply->cost = moves && work->task->objective != NPUMEM_OBJECTIVE_PEAK ?
+			      plan->info.spill_bytes + plan->info.fill_bytes :
+			      plan->info.arena_size;
+	reply->final = plan->info.status == NPUMEM_PLAN_STATUS_OPTIMAL ||
+		       (!plan->memory_ended && spent < ENDED_BY_ITSELF * work->task->seconds);
+}
+
 /* The blob of the plan, and before it that of a graph that is not the client's. */
 static int write_answer(struct plan_work *work, const struct npuplan_plan *plan,
 			struct worker_reply *reply)
@@ -309,6 +326,7 @@ int planner_plan(const struct worker_input *input, struct worker_reply *reply)
 	if (err)
 		return fail(task, err, work.what, &work.error, reply);
 	summarize(work.graph, plan, reply);
+	rate(&work, plan, reply);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "keep.h"
 #include "log.h"
 #include "npumem_drm.h"
 #include "npumem_netlink.h"
@@ -31,6 +32,9 @@ _Static_assert(MESSAGE_SIZE < TRANSPORT_MESSAGE_SIZE, "reasons fit into the prot
  * @config: configuration when the request came
  * @started_us: when it came, CLOCK_MONOTONIC microseconds
  * @deadline_us: when its workers are killed, CLOCK_MONOTONIC microseconds
+ * @given_us: how long planning may take
+ * @kept: what is known of it that the cache may answer
+ * @from_cache: the answer is @kept's
  * @settled: event source that tells that the driver has settled it
  * @answered: DONE was sent with a plan, which the driver is verifying
  * @plan_worker: makes the plan, and keeps it until it is freed
@@ -44,6 +48,9 @@ struct request {
 	struct config config;
 	uint64_t started_us;
 	uint64_t deadline_us;
+	uint64_t given_us;
+	struct kept kept;
+	bool from_cache;
 	sd_event_source *settled;
 	bool answered;
 	struct worker *plan_worker;
@@ -63,6 +70,7 @@ static void free_workers(struct request *request)
 void request_drop(struct request *request)
 {
 	free_workers(request);
+	keep_free(&request->kept);
 	sd_event_source_disable_unref(request->settled);
 	close(request->accepted.fd);
 	free(request);
@@ -89,9 +97,16 @@ static void log_outcome(const struct request *request, uint32_t status, const ch
 			    "request %" PRIu64 " failed after %" PRIu64 " ms: %s", fields.request,
 			    fields.duration_us / 1000, message);
 	else
-		log_request(LOG_INFO, &fields,
-			    "request %" PRIu64 " planned by %s in %" PRIu64 " ms: %s",
-			    fields.request, fields.planner, fields.duration_us / 1000, message);
+		log_request(LOG_INFO, &fields, "request %" PRIu64 " %s %s in %" PRIu64 " us: %s",
+			    fields.request,
+			    request->from_cache ? "has the plan kept of" : "planned by",
+			    fields.planner, fields.duration_us, message);
+}
+
+/* Bytes of the graph that stands before the plan in the answer. */
+static size_t answer_head(const struct request *request)
+{
+	return request->from_cache ? request->kept.entry.head : request->plan.head;
 }
 
 /* Send DONE. False: the request had ended before, or has now. */
@@ -105,7 +120,8 @@ static bool send_done(const struct request *request, uint32_t status, const char
 		status = EIO;
 	err = transport->ops->done(transport->data, request->accepted.id,
 				   &(struct answer){ .status = status,
-						     .graph_size = status ? 0 : request->plan.head,
+						     .graph_size = status ? 0 :
+									    answer_head(request),
 						     .message = status ? message : NULL });
 	if (err == -ENOENT)
 		log_info("request %" PRIu64 " was over before its answer", request->accepted.id);
@@ -134,9 +150,7 @@ __attribute__((format(printf, 3, 4))) static void settle(struct request *request
 	vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
 	request->answered = send_done(request, status, message);
-	if (request->answered)
-		free_workers(request);
-	else
+	if (!request->answered)
 		end(request);
 }
 
@@ -154,11 +168,24 @@ static void log_settled(const struct request *request, const struct outcome *out
 		 * The daemon's verifier accepted the plan and the driver's refused it:
 		 * versions differ.
 		 */
-		log_error("request %" PRIu64 ": the driver refused a plan that was checked here: "
+		log_error("request %" PRIu64 ": the driver refused a plan that was %s here: "
 			  "%s (%s)",
-			  request->accepted.id, strerror(outcome->status), outcome->message);
+			  request->accepted.id, request->from_cache ? "kept" : "checked",
+			  strerror(outcome->status), outcome->message);
 	else
 		log_outcome(request, 0, request->summary);
+}
+
+/* The cache learns what the driver says of the answer. */
+static void remember(struct request *request, uint32_t status)
+{
+	struct plancache *cache = request->env->cache;
+
+	if (status && request->from_cache)
+		keep_not(&request->kept, cache);
+	else if (!status && request->plan.data)
+		keep_plan(&request->kept, cache, &request->accepted, &request->plan,
+			  request->given_us);
 }
 
 /* The driver has settled the request: as the daemon answered, or before it answered. */
@@ -174,6 +201,8 @@ static int on_settled(sd_event_source *source, int fd, uint32_t events, void *us
 			  request->accepted.id, strerror(-err));
 	else
 		log_settled(request, &outcome);
+	if (!err && request->answered)
+		remember(request, outcome.status);
 	end(request);
 	return 0;
 }
@@ -187,9 +216,24 @@ void request_abort(struct request *request, uint32_t status, const char *message
 
 /* -------------------------------------------------------------- plan, check */
 
+/* Write the answer, which is what is kept or what was planned, to the driver's file. */
+static int hand_over(const struct request *request, char *message, size_t size)
+{
+	const struct plancache_entry *kept = &request->kept.entry;
+	const void *data = request->from_cache ? kept->data : request->plan.data;
+	size_t bytes = request->from_cache ? kept->size : request->plan.size;
+	int err = write_all(request->accepted.fd, data, bytes);
+
+	if (err)
+		snprintf(message, size, "the plan of %zu bytes cannot be handed over: %s", bytes,
+			 strerror(-err));
+	return err;
+}
+
 static void on_checked(struct worker *worker, const struct worker_result *result, void *userdata)
 {
 	struct request *request = userdata;
+	char message[128];
 	int err;
 
 	if (result->status) {
@@ -198,12 +242,9 @@ static void on_checked(struct worker *worker, const struct worker_result *result
 		       request->accepted.planner, result->text);
 		return;
 	}
-	err = write_all(request->accepted.fd, request->plan.data, request->plan.size);
-	if (err)
-		settle(request, -err, "the plan of %zu bytes cannot be handed over: %s",
-		       request->plan.size, strerror(-err));
-	else
-		settle(request, 0, "%s", "");
+	request->from_cache = keep_no_worse(&request->kept, &request->plan);
+	err = hand_over(request, message, sizeof(message));
+	settle(request, -err, "%s", message);
 }
 
 static struct worker_args worker_args(struct request *request)
@@ -281,17 +322,9 @@ static double planning_seconds(const struct request *request)
 	return PLANNING_SHARE * (cpu && cpu < seconds ? cpu : seconds);
 }
 
-/* The first byte of the next page, if bytes end within one. */
-static size_t to_page(size_t bytes)
+/* Start the worker that plans. */
+static int start_worker(struct request *request, char *message, size_t size)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	return (bytes + page - 1) / page * page;
-}
-
-static int start_planning(struct request *request, char *message, size_t size)
-{
-	const struct transport *transport = request->env->transport;
 	struct worker_args args = worker_args(request);
 	struct planner_task task = {
 		.objective = request->accepted.objective,
@@ -299,6 +332,30 @@ static int start_planning(struct request *request, char *message, size_t size)
 		.memory_limit = request->config.memory_limit,
 		.cut = request->accepted.cut,
 	};
+	int err;
+
+	memcpy(task.planner, request->accepted.planner, sizeof(task.planner));
+	task.seconds = request->given_us * 1e-6;
+	args.job = PLANNER_PLAN;
+	if (request->accepted.options_size)
+		args.blobs[1] = (struct worker_blob){
+			.fd = request->accepted.fd,
+			.offset = worker_to_page(request->accepted.graph_size),
+			.size = request->accepted.options_size,
+		};
+	args.task = &task;
+	args.task_size = sizeof(task);
+	args.done = on_planned;
+	err = worker_start(request->env->event, &args, &request->plan_worker);
+	if (err)
+		snprintf(message, size, "no process to plan in: %s", strerror(-err));
+	return err;
+}
+
+/* Answer with what is kept, or start planning. */
+static int start_answer(struct request *request, char *message, size_t size)
+{
+	const struct transport *transport = request->env->transport;
 	int err;
 
 	if (request->deadline_us <= request->started_us) {
@@ -311,21 +368,17 @@ static int start_planning(struct request *request, char *message, size_t size)
 		snprintf(message, size, "the request cannot be watched: %s", strerror(-err));
 		return err;
 	}
-	memcpy(task.planner, request->accepted.planner, sizeof(task.planner));
-	task.seconds = planning_seconds(request);
-	args.job = PLANNER_PLAN;
-	if (request->accepted.options_size)
-		args.blobs[1] = (struct worker_blob){
-			.fd = request->accepted.fd,
-			.offset = to_page(request->accepted.graph_size),
-			.size = request->accepted.options_size,
-		};
-	args.task = &task;
-	args.task_size = sizeof(task);
-	args.done = on_planned;
-	err = worker_start(request->env->event, &args, &request->plan_worker);
-	if (err)
-		snprintf(message, size, "no process to plan in: %s", strerror(-err));
+	request->given_us = (uint64_t)(1e6 * planning_seconds(request));
+	keep_find(&request->kept, request->env->cache, &request->accepted);
+	request->from_cache =
+		keep_answers(&request->kept, request->given_us, request->config.plan_limit);
+	if (!request->from_cache)
+		return start_worker(request, message, size);
+	snprintf(request->summary, sizeof(request->summary), "%s", request->kept.entry.text);
+	err = hand_over(request, message, size);
+	/* If the request is over already, the driver says so through its file. */
+	if (!err)
+		request->answered = send_done(request, 0, "");
 	return err;
 }
 
@@ -352,7 +405,7 @@ struct request *request_start(const struct request_env *env, const struct accept
 				 request->config.planner :
 				 request->config.traffic_planner);
 	set_deadline(request);
-	err = start_planning(request, message, sizeof(message));
+	err = start_answer(request, message, sizeof(message));
 	if (!err)
 		return request;
 	request_abort(request, -err, message);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plan request, from ACCEPT to its end: the daemon plans in one worker, checks the plan in
- * another, writes it to the request's descriptor, sends DONE, and waits for the driver's
+ * A plan request, from ACCEPT to its end: the daemon looks whether it keeps a plan for it (keep.h),
+ * or plans in one worker, checks the plan in another, writes it to the request's descriptor, sends DONE, and waits for the driver's
  * verdict. If anything fails it sends DONE with an errno and a sentence. A request that the
  * driver settles meanwhile (given up, deadline) is over: its worker is killed.
  */
@@ -19,12 +19,14 @@ struct request;
  * @event: event loop that they run in
  * @transport: where they came from
  * @config: configuration of new requests; those under way keep the one they began with
+ * @cache: plans that are kept, which the server may replace; NULL = none
  * @ended: called when a request is settled, just before it is freed
  */
 struct request_env {
 	sd_event *event;
 	const struct transport *transport;
 	const struct config *config;
+	struct plancache *cache;
 	void (*ended)(struct request *request, void *userdata);
 	void *userdata;
 };

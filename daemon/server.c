@@ -14,6 +14,7 @@
 #include <systemd/sd-event.h>
 
 #include "clock.h"
+#include "keep.h"
 #include "log.h"
 #include "netlink.h"
 #include "planner.h"
@@ -182,6 +183,7 @@ static void reload(struct server *server)
 	}
 	server->config = config;
 	log_set_level(server->args->log_level >= 0 ? server->args->log_level : config.log_level);
+	keep_open(&server->config, &server->env.cache);
 	log_info("configuration read again from %s", server->args->config_path);
 	/* The new configuration may have more places. */
 	accept_requests(server);
@@ -287,6 +289,7 @@ static int start(struct server *server)
 		.ended = on_ended,
 		.userdata = server,
 	};
+	keep_open(&server->config, &server->env.cache);
 	return 0;
 }
 
@@ -342,6 +345,7 @@ int server_run(const struct server_args *args)
 			log_error("event loop: %s", strerror(-code));
 	}
 	netlink_close(server.netlink);
+	plancache_close(server.env.cache);
 	sd_event_unref(server.event);
 	return code < 0 ? EXIT_FAILURE : code;
 }

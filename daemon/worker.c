@@ -186,7 +186,8 @@ static void read_reply(struct worker *worker)
 	if (header->magic != WORKER_REPLY_MAGIC || header->data_size != rest ||
 	    rest > worker->args.result_limit || header->status > 4095 ||
 	    (header->head_size && (header->head_size >= rest || header->head_size % 8)) ||
-	    header->text[sizeof(header->text) - 1] || (header->status && rest)) {
+	    header->text[sizeof(header->text) - 1] || (header->status && rest) ||
+	    header->final > 1) {
 		fail(worker, EIO, "the planning process gave an answer that makes no sense");
 		return;
 	}
@@ -195,6 +196,8 @@ static void read_reply(struct worker *worker)
 	result->data = rest ? header + 1 : NULL;
 	result->size = rest;
 	result->head = header->head_size;
+	result->cost = header->cost;
+	result->final = header->final;
 	result->blob = (struct worker_blob){
 		.fd = worker->memfd,
 		.offset = sizeof(*header),
@@ -315,6 +318,13 @@ static int spawn(struct worker *worker)
 	close(fds.start);
 	close(fds.said);
 	return err;
+}
+
+size_t worker_to_page(size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (bytes + page - 1) / page * page;
 }
 
 int worker_start(sd_event *event, const struct worker_args *args, struct worker **out)

@@ -48,12 +48,16 @@ struct worker_input {
  * @data: result of success, malloc'ed; may be NULL
  * @size: number of bytes at @data
  * @head: of these, the first that are a part of their own; a multiple of 8
+ * @cost: how good the result is: the less the better
+ * @final: more time would not make a better one
  */
 struct worker_reply {
 	char text[WORKER_TEXT_SIZE];
 	void *data;
 	size_t size;
 	size_t head;
+	uint64_t cost;
+	bool final;
 };
 
 /**
@@ -97,6 +101,7 @@ struct worker_blob {
  * @data: result of success, valid until worker_free(); 8-byte aligned; may be NULL
  * @size: bytes at @data
  * @head: of these, the first that are a part of their own: 0, or a multiple of 8 below @size
+ * @cost, @final: as the job says; 0 and false of a failure
  * @blob: all of the data, as a blob for another worker
  */
 struct worker_result {
@@ -105,6 +110,8 @@ struct worker_result {
 	const void *data;
 	size_t size;
 	size_t head;
+	uint64_t cost;
+	bool final;
 	struct worker_blob blob;
 };
 
@@ -141,6 +148,9 @@ struct worker_args {
 	worker_done done;
 	void *userdata;
 };
+
+/* Where a blob begins that stands behind so many bytes: at a page of its own. */
+size_t worker_to_page(size_t bytes);
 
 /* Write all bytes, by as many calls of write() as that takes; 0 or a negative errno. */
 int write_all(int fd, const void *data, size_t size);

@@ -38,6 +38,8 @@ int worker_write_reply(int err, const struct worker_reply *reply)
 		.status = -err,
 		.data_size = err ? 0 : reply->size,
 		.head_size = err ? 0 : reply->head,
+		.cost = err ? 0 : reply->cost,
+		.final = err ? 0 : reply->final,
 	};
 
 	memcpy(header.text, reply->text, sizeof(header.text));

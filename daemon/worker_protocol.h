@@ -41,6 +41,8 @@ struct worker_reply_header {
 	uint32_t status;
 	uint64_t data_size;
 	uint64_t head_size;
+	uint64_t cost;
+	uint64_t final;
 	char text[WORKER_TEXT_SIZE];
 };
 

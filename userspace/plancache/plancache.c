@@ -95,8 +95,8 @@ static bool look_at(const struct plancache *cache, const char *name, struct plan
 		remove_unfinished(cache, name);
 		return false;
 	}
-	if (!key_of(name, &file->key) ||
-	    fstatat(cache->dir, name, &stat, AT_SYMLINK_NOFOLLOW) || !S_ISREG(stat.st_mode))
+	if (!key_of(name, &file->key) || fstatat(cache->dir, name, &stat, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(stat.st_mode))
 		return false;
 	file->bytes = blocks((uint64_t)stat.st_size);
 	file->used_ns = stat.st_mtim.tv_sec * BILLION + stat.st_mtim.tv_nsec;
@@ -242,8 +242,7 @@ static int read_file(struct plancache *cache, int fd, const struct plancache_key
 
 	if (fstat(fd, &stat))
 		return -errno;
-	if (!S_ISREG(stat.st_mode) ||
-	    stat.st_size < (off_t)sizeof(struct plancache_header) ||
+	if (!S_ISREG(stat.st_mode) || stat.st_size < (off_t)sizeof(struct plancache_header) ||
 	    (uint64_t)stat.st_size > cache->limit)
 		return -EBADMSG;
 	file = malloc((size_t)stat.st_size);

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PLANCACHE_KEY_SIZE 32
+#define PLANCACHE_KEY_SIZE  32
 #define PLANCACHE_TEXT_SIZE 256
 
 /**

@@ -79,6 +79,8 @@ TEST_WITH(defaults, setup, teardown)
 	assert_int_equal(config.time_limit, 120);
 	assert_int_equal(config.plan_limit, 64 << 20);
 	assert_true(config.seccomp);
+	assert_string_equal(config.cache_folder, "/var/cache/npumemd");
+	assert_int_equal(config.cache_limit, 64 << 20);
 	assert_string_equal(config.planner, "auto");
 	assert_string_equal(config.traffic_planner, "cosma");
 }
@@ -96,6 +98,9 @@ TEST_WITH(every_key, setup, teardown)
 					 "time-limit = 0\n"
 					 "plan-size-limit = 4K\n"
 					 "seccomp = no\n"
+					 "[cache]\n"
+					 "folder = /srv/plans\n"
+					 "size-limit = 1M\n"
 					 "[planner]\n"
 					 "default = greedy\n"
 					 "traffic = cosma-belady\n");
@@ -107,6 +112,8 @@ TEST_WITH(every_key, setup, teardown)
 	assert_int_equal(config.time_limit, 0);
 	assert_int_equal(config.plan_limit, 4096);
 	assert_false(config.seccomp);
+	assert_string_equal(config.cache_folder, "/srv/plans");
+	assert_int_equal(config.cache_limit, 1 << 20);
 	assert_string_equal(config.planner, "greedy");
 	assert_string_equal(config.traffic_planner, "cosma-belady");
 }
@@ -190,6 +197,9 @@ TEST_WITH(values, setup, teardown)
 		{ "[worker]\nplan-size-limit = 65M\n",
 		  ":2: plan-size-limit: \"65M\" is not between 4K and 64M" },
 		{ "[worker]\nseccomp = maybe\n", ":2: seccomp: \"maybe\" is not one of yes, no" },
+		{ "[cache]\nfolder = plans\n", ":2: folder: \"plans\" is not an absolute path" },
+		{ "[cache]\nsize-limit = 4095\n",
+		  ":2: size-limit: \"4095\" is neither 0 (no cache) nor at least 4K" },
 		{ "[planner]\ndefault = magic\n",
 		  ":2: default: \"magic\" is not a planner of this npumemd" },
 		{ "[planner]\ntraffic = auto\n",

@@ -276,8 +276,8 @@ static int job_raw(const struct worker_input *input, struct worker_reply *reply)
 	_exit(0);
 }
 
-/* As in worker.c: magic, status, data_size, head_size, text. */
-enum { HEAD_AT = 16, TEXT_AT = 24 };
+/* As in worker_protocol.h: magic, status, data_size, head_size, cost, final, text. */
+enum { HEAD_AT = 16, FINAL_AT = 32, TEXT_AT = 40 };
 
 static void good_bytes(uint32_t status, uint64_t data_size)
 {
@@ -327,6 +327,9 @@ TEST_WITH(garbage, setup, teardown)
 	assert_nonsense(state);
 	good_bytes(0, 16);
 	answer_bytes[HEAD_AT] = 4; /* one that nothing can be aligned behind */
+	assert_nonsense(state);
+	good_bytes(0, 8);
+	answer_bytes[FINAL_AT] = 2; /* neither yes nor no */
 	assert_nonsense(state);
 	good_bytes(4096, 0); /* not an errno */
 	assert_nonsense(state);

@@ -201,7 +201,8 @@ CACHE_TEST(dropped)
 /* All that a plan is made from has a part in the key, and ends where it ends. */
 TEST(keys)
 {
-	struct plancache_request others[8] = { plain, plain, plain, plain, plain, plain, plain, plain };
+	struct plancache_request others[8] = { plain, plain, plain, plain,
+					       plain, plain, plain, plain };
 	struct plancache_key keys[8];
 
 	others[1].graph_size--;

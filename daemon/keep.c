@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#include "keep.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "worker.h"
+
+/* A deadline is counted from when a request comes: a little less time is the same time. */
+#define SAME_TIME 0.9
+
+void keep_open(const struct config *config, struct plancache **cache)
+{
+	int err;
+
+	plancache_close(*cache);
+	*cache = NULL;
+	if (!config->cache_limit)
+		return;
+	err = plancache_open(config->cache_folder, config->cache_limit, cache);
+	if (err)
+		log_notice("plans are not kept: %s: %s", config->cache_folder, strerror(-err));
+}
+
+/* ------------------------------------------------------------------ the request */
+
+/*
+ * struct shown - the mapping of what the driver shows of a request
+ * @size: bytes of it; 0: there is none
+ */
+struct shown {
+	void *map;
+	size_t size;
+};
+
+static int map_request(const struct accepted *accepted, struct shown *shown)
+{
+	uint64_t size = accepted->graph_size;
+
+	if (accepted->options_size)
+		size = worker_to_page(size) + accepted->options_size;
+	shown->map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, accepted->fd, 0);
+	if (shown->map == MAP_FAILED)
+		return -errno;
+	shown->size = size;
+	/* Bytes that are not there are an error here; the daemon must not end by touching them. */
+	return madvise(shown->map, size, MADV_POPULATE_READ) ? -errno : 0;
+}
+
+static void describe(const struct accepted *accepted, const char *graph,
+		     struct plancache_request *request)
+{
+	*request = (struct plancache_request){
+		.graph = graph,
+		.graph_size = accepted->graph_size,
+		.planner = accepted->planner,
+		.objective = accepted->objective,
+		.arena_budget = accepted->arena_budget,
+		.cut = accepted->cut,
+	};
+	if (accepted->options_size) {
+		request->options = graph + worker_to_page(accepted->graph_size);
+		request->options_size = accepted->options_size;
+	}
+}
+
+void keep_find(struct kept *kept, struct plancache *cache, const struct accepted *accepted)
+{
+	struct plancache_request request;
+	struct shown shown = { 0 };
+	int err;
+
+	*kept = (struct kept){ 0 };
+	if (!cache)
+		return;
+	err = map_request(accepted, &shown);
+	if (!err) {
+		kept->hashed = true;
+		describe(accepted, shown.map, &request);
+		plancache_key(&request, &kept->key);
+	}
+	if (shown.size)
+		munmap(shown.map, shown.size);
+	if (!err)
+		err = plancache_get(cache, &kept->key, &kept->entry);
+	if (err && err != -ENOENT)
+		log_warning(
+			"request %" PRIu64 ": the cache of plans cannot be asked: %s", accepted->id,
+			err == -EBADMSG ? "a file was damaged, and is removed" : strerror(-err));
+}
+
+/* ---------------------------------------------------------------------- the answer */
+
+bool keep_answers(const struct kept *kept, uint64_t given_us, uint64_t limit)
+{
+	const struct plancache_entry *entry = &kept->entry;
+
+	if (!entry->data || entry->size > limit)
+		return false;
+	return entry->final || (double)entry->given_us >= SAME_TIME * (double)given_us;
+}
+
+bool keep_no_worse(const struct kept *kept, const struct worker_result *made)
+{
+	return kept->entry.data && kept->entry.cost <= made->cost;
+}
+
+static void put(const struct kept *kept, struct plancache *cache, const struct accepted *accepted,
+		const struct plancache_entry *entry)
+{
+	int err = plancache_put(cache, &kept->key, entry);
+
+	if (err)
+		log_notice("request %" PRIu64 ": its plan of %zu bytes is not kept: %s",
+			   accepted->id, entry->size, strerror(-err));
+}
+
+void keep_plan(struct kept *kept, struct plancache *cache, const struct accepted *accepted,
+	       const struct worker_result *made, uint64_t given_us)
+{
+	struct plancache_request request;
+	struct plancache_entry entry;
+
+	if (!kept->hashed || !cache)
+		return;
+	if (keep_no_worse(kept, made)) {
+		kept->entry.given_us = given_us;
+		kept->entry.final = made->final;
+		put(kept, cache, accepted, &kept->entry);
+		return;
+	}
+	describe(accepted, NULL, &request);
+	plancache_entry_init(&entry, &request);
+	entry.cost = made->cost;
+	entry.final = made->final;
+	entry.given_us = given_us;
+	snprintf(entry.text, sizeof(entry.text), "%.*s", PLANCACHE_TEXT_SIZE - 1, made->text);
+	/* Of a result nothing is written. */
+	entry.data = (void *)(uintptr_t)made->data;
+	entry.size = made->size;
+	entry.head = made->head;
+	put(kept, cache, accepted, &entry);
+}
+
+void keep_not(const struct kept *kept, struct plancache *cache)
+{
+	if (kept->hashed && cache)
+		plancache_drop(cache, &kept->key);
+}
+
+void keep_free(struct kept *kept)
+{
+	free(kept->entry.data);
+	*kept = (struct kept){ 0 };
+}

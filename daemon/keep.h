@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plans that the daemon keeps (plancache.h): answers to requests that are like one before.
+ *
+ * A graph is not read for that, its bytes are hashed. A plan that is kept was accepted by the driver
+ * once, is of this very graph, and is verified by the driver again.
+ */
+#pragma once
+
+#include "config.h"
+#include "plancache.h"
+#include "transport.h"
+
+/*
+ * keep_open() - the cache that the configuration names
+ * @cache: replaced; NULL if there is to be none, or if it cannot be had, which the log says
+ */
+void keep_open(const struct config *config, struct plancache **cache);
+
+/**
+ * struct kept - what is known of a request that the cache may answer
+ * @hashed: it has a @key; else it has nothing to do with the cache
+ * @key: of the request
+ * @entry: what the cache has, @entry.data is NULL if nothing
+ */
+struct kept {
+	bool hashed;
+	struct plancache_key key;
+	struct plancache_entry entry;
+};
+
+/*
+ * keep_find() - look a request up
+ * @planner: that it will be planned by
+ * @cache: NULL: none
+ */
+void keep_find(struct kept *kept, struct plancache *cache, const struct accepted *accepted);
+
+/*
+ * keep_answers() - whether what is kept is as good an answer as planning anew would be
+ * @given_us: how long that could take
+ * @limit: most bytes of an answer
+ */
+bool keep_answers(const struct kept *kept, uint64_t given_us, uint64_t limit);
+
+struct worker_result;
+
+/* Whether what is kept is at least as good as what was made anew. */
+bool keep_no_worse(const struct kept *kept, const struct worker_result *made);
+
+/*
+ * keep_plan() - keep the better one of a plan that was made anew and what is kept
+ * @cache: it may be another one than keep_find() had, or none
+ * @made: the new one
+ * @given_us: how long planning could take
+ */
+void keep_plan(struct kept *kept, struct plancache *cache, const struct accepted *accepted,
+	       const struct worker_result *made, uint64_t given_us);
+
+/* The driver has refused what the cache said. */
+void keep_not(const struct kept *kept, struct plancache *cache);
+
+void keep_free(struct kept *kept);

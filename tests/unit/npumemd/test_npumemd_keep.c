@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: MIT
+/*
+ * npumemd: requests that are answered with a plan that was kept, those that are not, and what is
+ * kept of them.
+ */
+#include "npumemd_request.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "auto.h"
+#include "keep.h"
+#include "log.h"
+#include "npuplan.h"
+
+/* What a planning process says of its plan: how good it is, and whether more time would help. */
+#define RATED "NPUMEMD_TEST_RATED"
+
+static char folder[64];
+
+static int keep_setup(void **state)
+{
+	strcpy(folder, "/tmp/npumem-keep-XXXXXX");
+	if (request_setup(state) || !mkdtemp(folder))
+		return -1;
+	strcpy(f.config.cache_folder, folder);
+	keep_open(&f.config, &f.env.cache);
+	return f.env.cache ? 0 : -1;
+}
+
+static int keep_teardown(void **state)
+{
+	DIR *list = opendir(folder);
+	struct dirent *entry;
+
+	plancache_close(f.env.cache);
+	while ((entry = readdir(list)))
+		if (entry->d_name[0] != '.')
+			unlinkat(dirfd(list), entry->d_name, 0);
+	closedir(list);
+	return rmdir(folder) || request_teardown(state) ? -1 : 0;
+}
+
+#define KEEP_TEST(name) TEST_WITH(name, keep_setup, keep_teardown)
+
+/* ------------------------------------------------------------- planning processes */
+
+/* Planning that nobody may need. */
+static int plan_never(const struct worker_input *input, struct worker_reply *reply)
+{
+	strcpy(reply->text, "planned anew");
+	return -ECANCELED;
+}
+
+static int plan_rated(const struct worker_input *input, struct worker_reply *reply)
+{
+	int err = planner_plan(input, reply);
+	unsigned int final;
+	unsigned long long cost;
+
+	/* The environment of a worker is the daemon's. */
+	if (!err && sscanf(getenv(RATED), "%llu %u", &cost, &final) != 2)
+		return -EINVAL;
+	reply->cost = cost;
+	reply->final = final;
+	snprintf(reply->text, sizeof(reply->text), "of cost %llu", cost);
+	return err;
+}
+
+const struct worker_job replacements[] = {
+	{ "plan_never", plan_never },
+	{ "plan_rated", plan_rated },
+	{ 0 },
+};
+
+static void rated(const char *text)
+{
+	setenv(REPLACED_PLAN, "plan_rated", 1);
+	setenv(RATED, text, 1);
+}
+
+/* ------------------------------------------------------------------ requests */
+
+/* A request like the one before, which a fresh loop sees to its end. */
+static void ask_for(struct accepted *accepted)
+{
+	close(f.fd);
+	f.fd = dup(accepted->fd);
+	f.done = 0;
+	f.ended = 0;
+	run_request(accepted);
+	sd_event_unref(f.event);
+	assert_true(sd_event_new(&f.event) >= 0);
+	f.env.event = f.event;
+}
+
+static struct accepted next_request(void)
+{
+	eventfd_t count;
+
+	/* The driver's word on the one before. */
+	(void)!fcntl(f.settled, F_SETFL, O_NONBLOCK);
+	(void)!read(f.settled, &count, sizeof(count));
+	return accept_good();
+}
+
+static void ask(void)
+{
+	struct accepted accepted = next_request();
+
+	ask_for(&accepted);
+}
+
+/* Its answer was kept, and is a plan that passes verification. */
+static void answered(struct accepted *accepted)
+{
+	struct npumem_verdict verdict;
+	uint64_t blob[1024];
+	ssize_t n;
+
+	setenv(REPLACED_PLAN, "plan_never", 1);
+	ask_for(accepted);
+	assert_string_equal(f.message, "");
+	assert_int_equal(f.status, 0);
+	n = pread(f.fd, blob, sizeof(blob), (off_t)f.answer_at);
+	assert_in_range(n, 1, sizeof(blob) - 1);
+	assert_int_equal(npuplan_verify(f.graph, f.graph_size, blob, (size_t)n, &verdict, NULL, 0),
+			 0);
+}
+
+static void kept(void)
+{
+	struct accepted accepted = next_request();
+
+	answered(&accepted);
+}
+
+static void not_kept(struct accepted *accepted)
+{
+	setenv(REPLACED_PLAN, "plan_never", 1);
+	ask_for(accepted);
+	assert_failed(ECANCELED, "planned anew");
+}
+
+static void none_kept(void)
+{
+	struct accepted accepted = next_request();
+
+	not_kept(&accepted);
+}
+
+/* What the cache has of the requests, if it is one. */
+static struct plancache_entry only_entry(void)
+{
+	struct plancache_entry entry;
+	struct plancache_file *files;
+	size_t count;
+
+	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
+	assert_int_equal(count, 1);
+	assert_int_equal(plancache_get(f.env.cache, &files[0].key, &entry), 0);
+	free(files);
+	free(entry.data);
+	entry.data = NULL;
+	return entry;
+}
+
+KEEP_TEST(asked_again)
+{
+	struct plancache_entry entry;
+
+	none_kept();
+	unsetenv(REPLACED_PLAN);
+	ask();
+	assert_int_equal(f.status, 0);
+	kept();
+	kept();
+	entry = only_entry();
+	assert_string_equal(entry.planner, "auto");
+	assert_int_equal(entry.graph_size, f.graph_size);
+	assert_int_equal(entry.cost, 500);
+	assert_true(entry.final);
+	assert_true(strstr(entry.text, "arena 500 bytes"));
+}
+
+/* The daemon begins anew. */
+KEEP_TEST(restart)
+{
+	ask();
+	keep_open(&f.config, &f.env.cache);
+	kept();
+}
+
+/* What differs is another request. */
+KEEP_TEST(others_are_planned)
+{
+	static const uint64_t sizes[] = { 100, 200, 304 };
+	struct accepted accepted;
+
+	ask();
+	accepted = next_request();
+	accepted.arena_budget = 5000;
+	not_kept(&accepted);
+	accepted = next_request();
+	strcpy(accepted.planner, "greedy");
+	not_kept(&accepted);
+	accepted = next_request();
+	accepted.cut = true;
+	not_kept(&accepted);
+	accepted = next_request();
+	accepted.objective = NPUMEM_OBJECTIVE_TRAFFIC;
+	not_kept(&accepted);
+	accepted = next_request();
+	asking(&accepted, &(struct npumem_request){ .alignment = 64 });
+	not_kept(&accepted);
+	build_chain(sizes, 3, NULL, NPUMEM_NONE);
+	none_kept();
+}
+
+/* A planner by name, and the same one by default, are one request. */
+KEEP_TEST(default_planner)
+{
+	struct accepted accepted;
+
+	ask();
+	accepted = next_request();
+	strcpy(accepted.planner, "auto");
+	answered(&accepted);
+}
+
+KEEP_TEST(options)
+{
+	const struct npumem_request asked = { .alignment = 64 };
+	struct accepted accepted = next_request();
+
+	asking(&accepted, &asked);
+	ask_for(&accepted);
+	assert_string_equal(f.message, "");
+	accepted = next_request();
+	asking(&accepted, &asked);
+	answered(&accepted);
+}
+
+/* ----------------------------------------------------------- time, better and worse */
+
+static void ask_within(int64_t seconds)
+{
+	struct accepted accepted = next_request();
+
+	accepted.deadline_ns = now_ns() + seconds * 1000000000;
+	ask_for(&accepted);
+	assert_string_equal(f.message, "");
+}
+
+/* Planned in a hurry: good enough for those in a hurry. */
+KEEP_TEST(more_time_plans_anew)
+{
+	struct accepted accepted;
+
+	rated("900 0");
+	ask_within(10);
+	accepted = next_request();
+	accepted.deadline_ns = now_ns() + 5000000000;
+	answered(&accepted);
+	accepted = next_request();
+	accepted.deadline_ns = now_ns() + 20000000000;
+	not_kept(&accepted);
+	rated("800 0");
+	ask_within(20);
+	assert_int_equal(only_entry().cost, 800);
+	assert_in_range(only_entry().given_us, 15000000, 16000000);
+	accepted = next_request();
+	accepted.deadline_ns = now_ns() + 20000000000;
+	answered(&accepted);
+}
+
+/* More time would not help. */
+KEEP_TEST(final_is_final)
+{
+	struct accepted accepted;
+
+	rated("900 1");
+	ask_within(1);
+	accepted = next_request();
+	accepted.deadline_ns = now_ns() + 50000000000;
+	answered(&accepted);
+}
+
+/* Who asks again never gets less, and is not planned for in vain the next time. */
+KEEP_TEST(worse_is_not_taken)
+{
+	struct accepted accepted;
+
+	rated("900 0");
+	ask_within(5);
+	rated("901 0");
+	ask_within(20);
+	assert_int_equal(only_entry().cost, 900);
+	assert_string_equal(only_entry().text, "of cost 900");
+	accepted = next_request();
+	accepted.deadline_ns = now_ns() + 20000000000;
+	answered(&accepted);
+}
+
+/* ------------------------------------------------------------------ what goes wrong */
+
+/* The driver has the last word, on plans that were kept as well. */
+KEEP_TEST(refused_plans_are_not_kept)
+{
+	f.done_outcome = EINVAL;
+	ask();
+	f.done_outcome = 0;
+	none_kept();
+	unsetenv(REPLACED_PLAN);
+	ask();
+	f.done_outcome = EINVAL;
+	kept();
+	f.done_outcome = 0;
+	none_kept();
+}
+
+KEEP_TEST(failures_are_not_kept)
+{
+	struct accepted accepted = next_request();
+
+	accepted.arena_budget = 499;
+	ask_for(&accepted);
+	assert_int_equal(f.status, ENOSPC);
+	accepted = next_request();
+	accepted.arena_budget = 499;
+	not_kept(&accepted);
+}
+
+KEEP_TEST(damaged_file)
+{
+	struct plancache_file *files;
+	char name[PLANCACHE_NAME_SIZE], path[256];
+	size_t count;
+
+	ask();
+	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
+	assert_int_equal(count, 1);
+	plancache_key_name(&files[0].key, name);
+	free(files);
+	snprintf(path, sizeof(path), "%s/%s.plan", folder, name);
+	assert_int_equal(truncate(path, 600), 0);
+	log_setup(true, LOG_ERR);
+	none_kept();
+	assert_int_equal(access(path, F_OK), -1);
+	unsetenv(REPLACED_PLAN);
+	ask();
+	kept();
+}
+
+/* The daemon does not touch what the driver only says is there. */
+KEEP_TEST(graph_shorter_than_said)
+{
+	struct accepted accepted = next_request();
+
+	accepted.graph_size = 1 << 20;
+	setenv(REPLACED_PLAN, "plan_never", 1);
+	ask_for(&accepted);
+	assert_failed(ECANCELED, "planned anew");
+}
+
+/* A plan that was kept is not larger than the configuration allows now. */
+KEEP_TEST(plan_limit)
+{
+	ask();
+	f.config.plan_limit = 64;
+	none_kept();
+}
+
+/* The cache goes while a request is under way, and comes while one is. */
+KEEP_TEST(reload)
+{
+	struct accepted accepted = next_request();
+	struct request *request;
+
+	request = request_start(&f.env, &accepted);
+	assert_non_null(request);
+	f.config.cache_limit = 0;
+	keep_open(&f.config, &f.env.cache);
+	assert_null(f.env.cache);
+	assert_int_equal(sd_event_loop(f.event), 0);
+	assert_int_equal(f.status, 0);
+	sd_event_unref(f.event);
+	assert_true(sd_event_new(&f.event) >= 0);
+	f.env.event = f.event;
+	f.config.cache_limit = 1 << 20;
+	keep_open(&f.config, &f.env.cache);
+	none_kept();
+}
+
+KEEP_TEST(no_folder)
+{
+	strcpy(f.config.cache_folder, "/proc/no/folder");
+	log_setup(true, LOG_ERR);
+	keep_open(&f.config, &f.env.cache);
+	assert_null(f.env.cache);
+	ask();
+	assert_int_equal(f.status, 0);
+	assert_string_equal(f.message, "");
+}
+
+/* It cannot be handed over: the request fails, as with a plan made anew. */
+KEEP_TEST(not_taken)
+{
+	struct accepted accepted;
+	char path[64];
+	int fd;
+
+	ask();
+	accepted = next_request();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", accepted.fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	close(accepted.fd);
+	accepted.fd = fd;
+	setenv(REPLACED_PLAN, "plan_never", 1);
+	ask_for(&accepted);
+	assert_int_equal(f.status, EBADF);
+	assert_says("cannot be handed over: Bad file descriptor");
+}
