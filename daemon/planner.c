@@ -14,9 +14,7 @@
 #include "npumem_drm.h"
 #include "npuplan.h"
 #include "options.h"
-
-/* A search that took less than this part of its time was not ended by the clock. */
-#define ENDED_BY_ITSELF 0.9
+#include "rate.h"
 
 static int fail(const struct planner_task *task, int err, const char *what,
 		const struct npuplan_error *error, struct worker_reply *reply)
@@ -33,26 +31,6 @@ static int fail(const struct planner_task *task, int err, const char *what,
 	else
 		snprintf(reply->text, sizeof(reply->text), "%s: %s", what, why);
 	return err;
-}
-
-/* Write the figures that the request's objective is about, for the log. */
-static void summarize(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
-		      struct worker_reply *reply)
-{
-	const struct npumem_plan_info *info = &plan->info;
-	uint64_t bound = plan->cosma ? plan->cosma->traffic_bound : 0;
-	int used;
-
-	used = snprintf(reply->text, sizeof(reply->text),
-			"%" PRIu32 " steps, %" PRIu32 " placements, arena %" PRIu64
-			" bytes, lower bound %" PRIu64,
-			graph->step_count, plan->placement_count, (uint64_t)info->arena_size,
-			(uint64_t)info->lower_bound);
-	if (info->host_size)
-		snprintf(reply->text + used, sizeof(reply->text) - used,
-			 ", traffic %" PRIu64 " bytes, lower bound %" PRIu64 "%s",
-			 (uint64_t)(info->spill_bytes + info->fill_bytes), bound,
-			 info->status == NPUMEM_PLAN_STATUS_OPTIMAL ? ", optimal" : "");
 }
 
 /* ------------------------------------------------------------------- a request */
@@ -261,20 +239,6 @@ static int plan_graph(struct plan_work *work, const struct worker_input *input,
 	return npuplan_plan(work->graph, &work->options, plan, &work->error);
 }
 
-/* What the next one who asks the same has to know. */
-static void rate(const struct plan_work *work, const struct npuplan_plan *plan,
-		 struct worker_reply *reply)
-{
-	bool moves = npuplan_planner_traits(work->task->planner) & NPUPLAN_PLANNER_MOVES;
-	double spent = monotonic_seconds() - work->started;
-
-	reply->cost = moves && work->task->objective != NPUMEM_OBJECTIVE_PEAK ?
-			      plan->info.spill_bytes + plan->info.fill_bytes :
-			      plan->info.arena_size;
-	reply->final = plan->info.status == NPUMEM_PLAN_STATUS_OPTIMAL ||
-		       (!plan->memory_ended && spent < ENDED_BY_ITSELF * work->task->seconds);
-}
-
 /* The blob of the plan, and before it that of a graph that is not the client's. */
 static int write_answer(struct plan_work *work, const struct npuplan_plan *plan,
 			struct worker_reply *reply)
@@ -325,8 +289,9 @@ int planner_plan(const struct worker_input *input, struct worker_reply *reply)
 		err = write_answer(&work, plan, reply);
 	if (err)
 		return fail(task, err, work.what, &work.error, reply);
-	summarize(work.graph, plan, reply);
-	rate(&work, plan, reply);
+	plancache_summary(work.graph, plan, reply->text, sizeof(reply->text));
+	reply->cost = plancache_cost(task->planner, task->objective, &plan->info);
+	reply->final = plancache_final(plan, task->seconds, monotonic_seconds() - work.started);
 	return 0;
 }
 

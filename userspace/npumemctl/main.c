@@ -141,6 +141,10 @@ static int complete(int argc, char **argv)
 		complete_word("pack", argv[1], "pack buffers of CSV files");
 		return EXIT_OK;
 	}
+	if (argc == 2 && !strcmp(argv[0], "cache") && argv[1][0] != '-') {
+		cache_complete(argv[1]);
+		return EXIT_OK;
+	}
 	return run(command, argc, argv);
 }
 

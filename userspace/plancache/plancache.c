@@ -162,16 +162,13 @@ int plancache_list(struct plancache *cache, struct plancache_file **files, size_
 	return 0;
 }
 
-int plancache_open(const char *folder, uint64_t limit, struct plancache **out)
+static int open_folder(const char *folder, uint64_t limit, struct plancache **out)
 {
-	struct plancache *cache;
+	struct plancache *cache = calloc(1, sizeof(*cache));
 	struct plancache_file *files;
 	size_t count;
 	int err;
 
-	if (mkdir(folder, FOLDER_MODE) && errno != EEXIST)
-		return -errno;
-	cache = calloc(1, sizeof(*cache));
 	if (!cache)
 		return -ENOMEM;
 	cache->limit = limit;
@@ -186,6 +183,18 @@ int plancache_open(const char *folder, uint64_t limit, struct plancache **out)
 	free(files);
 	*out = cache;
 	return 0;
+}
+
+int plancache_open(const char *folder, uint64_t limit, struct plancache **cache)
+{
+	if (mkdir(folder, FOLDER_MODE) && errno != EEXIST)
+		return -errno;
+	return open_folder(folder, limit, cache);
+}
+
+int plancache_open_existing(const char *folder, struct plancache **cache)
+{
+	return open_folder(folder, UINT64_MAX, cache);
 }
 
 void plancache_close(struct plancache *cache)
@@ -260,18 +269,37 @@ static int read_file(struct plancache *cache, int fd, const struct plancache_key
 	return 0;
 }
 
-int plancache_get(struct plancache *cache, const struct plancache_key *key,
-		  struct plancache_entry *entry)
+/* The file of a plan, or a negative errno. */
+static int open_file(const struct plancache *cache, const struct plancache_key *key)
 {
 	file_name name;
-	int fd, err;
+	int fd;
 
 	name_of(key, name);
 	/* A pipe, which somebody may have put there, is not waited for. */
 	fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0 && errno == ENOENT)
-		return -ENOENT;
-	err = fd < 0 ? errno == ELOOP ? -EBADMSG : -errno : read_file(cache, fd, key, entry);
+	if (fd < 0)
+		return errno == ELOOP ? -EBADMSG : -errno;
+	return fd;
+}
+
+int plancache_peek(struct plancache *cache, const struct plancache_key *key,
+		   struct plancache_entry *entry)
+{
+	int fd = open_file(cache, key);
+	int err = fd < 0 ? fd : read_file(cache, fd, key, entry);
+
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+int plancache_get(struct plancache *cache, const struct plancache_key *key,
+		  struct plancache_entry *entry)
+{
+	int fd = open_file(cache, key);
+	int err = fd < 0 ? fd : read_file(cache, fd, key, entry);
+
 	if (err == -EBADMSG)
 		plancache_drop(cache, key);
 	else if (!err)

@@ -85,6 +85,8 @@ void plancache_entry_init(struct plancache_entry *entry, const struct plancache_
  * Returns 0, -ENOMEM, or the errno of making or opening the folder.
  */
 int plancache_open(const char *folder, uint64_t limit, struct plancache **cache);
+/* The same for who only looks: no folder is made, and a file of any size is read. */
+int plancache_open_existing(const char *folder, struct plancache **cache);
 /* NULL is fine. */
 void plancache_close(struct plancache *cache);
 
@@ -97,6 +99,12 @@ void plancache_close(struct plancache *cache);
  */
 int plancache_get(struct plancache *cache, const struct plancache_key *key,
 		  struct plancache_entry *entry);
+
+/*
+ * plancache_peek() - the same for who only looks: nothing is used now, and nothing removed
+ */
+int plancache_peek(struct plancache *cache, const struct plancache_key *key,
+		   struct plancache_entry *entry);
 
 /*
  * plancache_put() - keep a plan, in place of one with the same key

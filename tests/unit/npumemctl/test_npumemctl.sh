@@ -319,7 +319,7 @@ check 'run of what nobody can compute' says 1 \
 	"$ctl" run --engine mine "$net"
 check 'devices takes no argument' usage_says \
 	"npumemctl devices: 'x': no argument is expected" "$ctl" devices x
-for command in devices import plan verify run show 'bench pack'; do
+for command in devices import plan verify run cache show 'bench pack'; do
 	# shellcheck disable=SC2086 # two words are two words
 	check "$command --help" prints "Usage: npumemctl $command" "$ctl" $command --help
 	# shellcheck disable=SC2086

@@ -12,6 +12,7 @@
 	COMMAND(plan, "plan a model's memory; no device is needed")                     \
 	COMMAND(verify, "check a plan with the kernel's verifier; no device is needed") \
 	COMMAND(run, "run a planned model on a device and compare its outputs")         \
+	COMMAND(cache, "list, make and remove the plans that npumemd keeps")            \
 	COMMAND(show, "draw a plan: one line a step")                                   \
 	COMMAND(bench, "pack: pack buffers of CSV files; no device is needed")          \
 	COMMAND(help, "print this, or the options of a command")
@@ -19,3 +20,6 @@
 #define DECLARE(name, summary) int cmd_##name(int argc, char **argv);
 COMMANDS(DECLARE)
 #undef DECLARE
+
+/* Print those actions of the command cache that begin so. */
+void cache_complete(const char *typed);

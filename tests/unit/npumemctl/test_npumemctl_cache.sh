@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# test_npumemctl_cache.sh - npumemctl cache: plans are listed, shown, made, copied and dropped.
+#
+# usage: test_npumemctl_cache.sh NPUMEMCTL GRAPHS
+#
+# TAP.
+
+ctl=$(realpath "$1") graphs=$(realpath "$2")
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../../lib/command.sh"
+
+cache() { "$ctl" cache --folder plans "$@"; }
+of_json() { # FIELD of the only plan
+	cache list -j | python3 -c 'import json, sys
+plans = json.load(sys.stdin)["plans"]
+print(plans[0][sys.argv[1]] if len(plans) == 1 else len(plans))' "$1"
+}
+is() { # VALUE COMMAND...: it prints just that
+	local value=$1
+	shift
+	gives 0 "$value" '' "$@"
+}
+mkdir models
+cp "$graphs/mobilenet_v2.fused.json" models/a.json
+cp "$graphs/squeezenet1_1.fused.json" models/b.json
+echo 'no model' >models/README
+mobilenet='mobilenet_v2.fused: 64 steps, 65 placements, arena 1505280 bytes, lower bound 1505280'
+
+# ------------------------------------------------------------------------------ usage
+one_of='list, show, warm, export'
+check 'no action' usage_says "npumemctl cache: one of $one_of, drop is needed" cache
+check 'unknown action' usage_says "npumemctl cache: 'prune' is not $one_of or drop" cache prune
+check 'list takes nothing' usage_says 'npumemctl cache: list takes nothing' cache list x
+check 'show takes keys' usage_says 'npumemctl cache: show takes KEY...' cache show
+check 'warm takes models' usage_says \
+	'npumemctl cache: warm takes MODEL..., or folders of them' cache warm
+check 'export takes a folder' usage_says 'npumemctl cache: export takes FOLDER [KEY...]' cache export
+check 'drop takes something' usage_says 'npumemctl cache: drop: either keys or --all' cache drop
+check 'drop takes one of both' usage_says \
+	'npumemctl cache: drop: either keys or --all' cache drop --all abcd
+check '--all is of drop' usage_says 'npumemctl cache: --all is of drop' cache list --all
+check 'an objective needs its planner' usage_says \
+	'npumemctl cache: --objective traffic needs a planner that moves tensors, like cosma' \
+	cache warm --objective traffic models/a.json
+check 'no folder' says 1 'npumemctl: plans: No such file or directory' cache list
+actions() { "$ctl" --complete cache "$1" | cut -f 1 | tr '\n' ' '; }
+check 'actions are completed' is 'list show warm export drop ' actions ''
+check 'an action is completed' is 'export ' actions e
+
+# ------------------------------------------------------------------------------- warm
+check 'a model is planned' is "models/a.json: $mobilenet" cache warm models/a.json
+check 'it is listed' prints "  $mobilenet" cache list
+for field in planner:auto objective:arena arena_budget:0 cost:1505280 final:True version:0.1.0; do
+	check "it has ${field%:*}" is "${field#*:}" of_json "${field%:*}"
+done
+key=$(of_json key)
+check 'it is shown' prints 'arena      1505280 bytes (1.4 MiB), lower bound 1505280 bytes' \
+	cache show "${key:0:4}"
+check 'planned again it takes the place' cache warm models/a.json
+check 'there is one' is "$key" of_json key
+check 'another planner, another plan' cache warm --planner greedy models/a.json
+check 'there are two' is 2 of_json key
+check 'a budget that it does not fit into' says_first 1 \
+	'npumemctl: models/a.json: needs 1.4 MiB, budget 1000 B, lower bound 1.4 MiB, peak at step 4: '\
+'features.2.conv.0.0.conv2d + features.2.conv.1.0.conv2d; no plan in this order fits' \
+	cache warm --arena-budget 1000 models/a.json
+check 'a folder' is 2 sh -c '"$1" cache --folder all warm models | wc -l' sh "$ctl"
+check 'a folder without models' says 1 \
+	'npumemctl: plans: no file here ends in .tflite, .onnx or .json' cache warm plans
+other_is_planned() {
+	! cache warm models/README models/b.json >out 2>err &&
+		grep -q '^npumemctl: models/README: neither graph JSON ' err && grep -q '^models/b.json' out
+}
+check 'a model that is none does not keep the others from it' other_is_planned
+check 'there are three' is 3 of_json key
+
+# ------------------------------------------------------------------------------- keys
+check 'no such key' says 1 'npumemctl: ffffffff: no plan has such a key' cache show ffffffff
+check 'a key too short' says 1 'npumemctl: abc: a key has at least 4 digits here' cache drop abc
+two_that_begin_so() {
+	local name file
+	file=$(echo plans/"$key".plan)
+	name=${key:0:8}$(printf '%056d' 0)
+	cp "$file" "plans/$name.plan"
+	says 1 "npumemctl: ${key:0:8}: several plans have keys that begin so" cache drop "${key:0:8}"
+}
+check 'two keys that begin so' two_that_begin_so
+damaged=${key:0:8}$(printf '%056d' 0)
+check 'a damaged file is said' says 1 "npumemctl: $damaged: the file is damaged" cache show "$damaged"
+check 'it is still there: who looks removes nothing' [ -e "plans/$damaged.plan" ]
+check 'it can be dropped' gives 0 '' '' cache drop "$damaged"
+
+# ----------------------------------------------------------------------- export, drop
+check 'one is exported' gives 0 '' '' cache export device "$key"
+same() { cmp "plans/$key.plan" "device/$key.plan" && [ "$(find device -type f | wc -l)" = 1 ]; }
+check 'it is the same there' same
+check 'all are exported' gives 0 '' '' cache export device
+check 'all are there' [ "$(find device -name '*.plan' | wc -l)" = 3 ]
+check 'a small cache has room for what it has room for' gives 0 '' '' \
+	cache --size-limit 16K export small
+check 'that is one' [ "$(find small -name '*.plan' | wc -l)" = 1 ]
+check 'one is dropped' gives 0 '' '' cache drop "$key"
+check 'two are left' is 2 of_json key
+check 'all are dropped' gives 0 '' '' cache drop --all
+check 'none is left' gives 0 '' '' cache list
+
+check_plan

@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: MIT */
+/* npumemctl cache: the plans that npumemd keeps, and plans made for it ahead of time. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "commands.h"
+#include "model/model.h"
+#include "plancache.h"
+#include "rate.h"
+
+#define FOLDER	    "/var/cache/npumemd"
+#define SHORT_KEY   12 /* digits of a key in a list */
+#define LEAST_KEY   4  /* digits that a key on the command line has at least */
+#define LIMIT	    (64ull << 20)
+#define BILLION	    1000000000ll
+#define NO_DEADLINE UINT64_MAX
+
+static const char *const objectives[] = { "arena", "traffic", "peak", NULL };
+
+/*
+ * struct arguments - what the command line says
+ * @action: index in actions[]
+ * @words: what follows the action
+ */
+struct arguments {
+	struct tiling tiling;
+	struct model_reading reading;
+	const char *folder;
+	uint64_t limit;
+	bool json;
+	bool all;
+	const char *planner;
+	uint64_t budget;
+	uint32_t objective;
+	double deadline;
+	size_t action;
+	bool has_action;
+	struct option_texts words;
+};
+
+static int list(const struct arguments *args, struct plancache *cache);
+static int show(const struct arguments *args, struct plancache *cache);
+static int warm(const struct arguments *args, struct plancache *cache);
+static int export(const struct arguments *args, struct plancache *cache);
+static int drop(const struct arguments *args, struct plancache *cache);
+
+/*
+ * @least, @most: words that may follow
+ * @what: these words, for messages
+ * @purpose: what completion says of it
+ */
+static const struct {
+	const char *name;
+	int (*run)(const struct arguments *args, struct plancache *cache);
+	size_t least, most;
+	const char *what;
+	const char *purpose;
+} actions[] = {
+	{ "list", list, 0, 0, "nothing", "all plans, a line each" },
+	{ "show", show, 1, SIZE_MAX, "KEY...", "all that is known of a plan" },
+	{ "warm", warm, 1, SIZE_MAX, "MODEL..., or folders of them", "plan models ahead of time" },
+	{ "export", export, 1, SIZE_MAX, "FOLDER [KEY...]", "copy plans to another cache" },
+	{ "drop", drop, 0, SIZE_MAX, "KEY..., or --all", "forget plans" },
+};
+#define ACTIONS (sizeof(actions) / sizeof(actions[0]))
+
+#define FIELD(name) offsetof(struct arguments, name)
+
+static const struct command_option options[] = {
+	{ "folder", 0, VALUE_TEXT, "FOLDER", "Cache to look at, instead of " FOLDER,
+	  FIELD(folder) },
+	{ "size-limit", 0, VALUE_SIZE, "BYTES",
+	  "Most bytes of the cache that \"warm\" or \"export\" writes to, 64MiB by default; those used "
+	  "longest ago go first",
+	  FIELD(limit) },
+	{ "all", 'a', VALUE_FLAG, NULL, "Drop all", FIELD(all) },
+	{ "json", 'j', VALUE_FLAG, NULL, "Print all as one JSON object", FIELD(json) },
+	{ .doc = "Of the requests that plans are made for, by \"warm\":" },
+	{ "planner", 0, VALUE_TEXT, "NAME",
+	  "Planner that is asked for, or npumemd's default for its objective (\"auto\" if nothing "
+	  "else is configured)",
+	  FIELD(planner), .list = npuplan_planner_name },
+	{ "arena-budget", 0, VALUE_SIZE, "BYTES", "Largest arena that is asked for",
+	  FIELD(budget) },
+	{ "objective", 0, VALUE_CHOICE, "WHAT",
+	  "What is to be kept small: the \"%s\" (default), or, within the budget, the \"%s\" with "
+	  "host memory, or the \"%s\" of any order of steps; the last two need a planner that "
+	  "moves tensors",
+	  FIELD(objective), 0, 0, objectives },
+	{ "deadline", 0, VALUE_SECONDS, "SECONDS", "Longest that planning of a model may take",
+	  FIELD(deadline) },
+	{ 0 },
+};
+
+static void parse_word(struct arguments *args, char *word, struct argp_state *state)
+{
+	if (args->has_action) {
+		option_texts_add(&args->words, word);
+		return;
+	}
+	for (args->action = 0; args->action < ACTIONS; args->action++)
+		if (!strcmp(actions[args->action].name, word))
+			break;
+	if (args->action == ACTIONS)
+		usage_error(state, "'%s' is not list, show, warm, export or drop", word);
+	args->has_action = true;
+}
+
+static void check(const struct arguments *args, struct argp_state *state)
+{
+	size_t action = args->action;
+
+	if (!args->has_action)
+		usage_error(state, "one of list, show, warm, export, drop is needed");
+	if (args->all && actions[action].run != drop)
+		usage_error(state, "--all is of drop");
+	if (actions[action].run == drop && args->all == !!args->words.count)
+		usage_error(state, "drop: either keys or --all");
+	if (args->words.count < actions[action].least || args->words.count > actions[action].most)
+		usage_error(state, "%s takes %s", actions[action].name, actions[action].what);
+	if (args->objective &&
+	    !(args->planner && npuplan_planner_traits(args->planner) & NPUPLAN_PLANNER_MOVES))
+		usage_error(state, "--objective %s needs a planner that moves tensors, like cosma",
+			    objectives[args->objective]);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case ARGP_KEY_ARG:
+		parse_word(state->input, arg, state);
+		return 0;
+	case ARGP_KEY_END:
+		check(state->input, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct command command = {
+	.options = options,
+	.parse = parse,
+	.args_doc =
+		"list\nshow KEY...\nwarm MODEL|FOLDER...\nexport FOLDER [KEY...]\ndrop KEY...|--all",
+	.doc = "Look at the plans that npumemd keeps, and make some before they are asked for. No "
+	       "device is needed.\n"
+	       "\"warm\" plans models, or all of a folder, for requests as npumemctl run makes them; "
+	       "\"export\" copies plans to another cache, a device's, say. A KEY may be cut short.",
+	.shared = { SHARED_WITH_MODELS(struct arguments) },
+};
+
+/* ---------------------------------------------------------------------- keys */
+
+/**
+ * struct listing - all plans of a cache, or those that are asked for
+ */
+struct listing {
+	struct plancache_file *files;
+	size_t count;
+};
+
+static bool list_all(const struct arguments *args, struct plancache *cache, struct listing *all)
+{
+	int err = plancache_list(cache, &all->files, &all->count);
+
+	if (err)
+		failure(args->folder, "%s", strerror(-err));
+	return !err;
+}
+
+/* The one plan whose key begins so; NULL, and a message, if there is none, or several. */
+static const struct plancache_file *find(const struct listing *all, const char *typed)
+{
+	const struct plancache_file *found = NULL;
+	char name[PLANCACHE_NAME_SIZE];
+	size_t length = strlen(typed);
+
+	if (length < LEAST_KEY) {
+		failure(typed, "a key has at least %d digits here", LEAST_KEY);
+		return NULL;
+	}
+	for (size_t i = 0; i < all->count; i++) {
+		plancache_key_name(&all->files[i].key, name);
+		if (strncmp(name, typed, length) != 0)
+			continue;
+		if (found) {
+			failure(typed, "several plans have keys that begin so");
+			return NULL;
+		}
+		found = &all->files[i];
+	}
+	if (!found)
+		failure(typed, "no plan has such a key");
+	return found;
+}
+
+typedef int plan_action(const struct arguments *args, struct plancache *cache,
+			const struct plancache_file *file, void *context);
+
+/* Do something with each plan that is named from the @first word on, or with all. */
+static int for_each(const struct arguments *args, struct plancache *cache, size_t first,
+		    plan_action *action, void *context)
+{
+	struct listing all = { 0 };
+	int status = EXIT_OK;
+
+	if (!list_all(args, cache, &all))
+		return EXIT_FAILED;
+	for (size_t i = 0; first >= args->words.count && i < all.count; i++)
+		if (action(args, cache, &all.files[i], context) != EXIT_OK)
+			status = EXIT_FAILED;
+	/* One that is not there does not keep the others from it. */
+	for (size_t i = first; i < args->words.count; i++) {
+		const struct plancache_file *file = find(&all, args->words.list[i]);
+
+		if (!file || action(args, cache, file, context) != EXIT_OK)
+			status = EXIT_FAILED;
+	}
+	free(all.files);
+	return status;
+}
+
+static int read_entry(struct plancache *cache, const struct plancache_file *file,
+		      struct plancache_entry *entry)
+{
+	char name[PLANCACHE_NAME_SIZE];
+	int err = plancache_peek(cache, &file->key, entry);
+
+	if (!err)
+		return EXIT_OK;
+	plancache_key_name(&file->key, name);
+	return failure(name, "%s", err == -EBADMSG ? "the file is damaged" : strerror(-err));
+}
+
+/* ----------------------------------------------------------------- list, show */
+
+static const char *objective_name(uint32_t objective)
+{
+	return objective < 3 ? objectives[objective] : "unknown";
+}
+
+static json_t *entry_json(const struct plancache_file *file, const struct plancache_entry *entry)
+{
+	char name[PLANCACHE_NAME_SIZE];
+
+	plancache_key_name(&file->key, name);
+	return json_pack("{ss ss ss sI sI sI sI sI sb ss sI sI}", "key", name, "planner",
+			 entry->planner, "objective", objective_name(entry->objective),
+			 "arena_budget", (json_int_t)entry->arena_budget, "graph_bytes",
+			 (json_int_t)entry->graph_size, "cost", (json_int_t)entry->cost, "bytes",
+			 (json_int_t)file->bytes, "given_us",
+			 (json_int_t)(entry->given_us > INT64_MAX ? INT64_MAX : entry->given_us),
+			 "final", entry->final, "version", entry->version, "used_ns",
+			 (json_int_t)file->used_ns, "plan_bytes",
+			 (json_int_t)(entry->size - entry->head));
+}
+
+/* How long ago, in the largest unit of which it is at least two. */
+static const char *ago(int64_t then_ns, char text[32])
+{
+	static const struct {
+		int64_t seconds;
+		const char *name;
+	} units[] = { { 86400, "days" }, { 3600, "hours" }, { 60, "minutes" }, { 1, "seconds" } };
+	int64_t seconds = time(NULL) - then_ns / BILLION;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (seconds < 2 * units[i].seconds)
+			continue;
+		snprintf(text, 32, "%" PRId64 " %s ago", seconds / units[i].seconds, units[i].name);
+		return text;
+	}
+	return "now";
+}
+
+static int list_one(const struct arguments *args, struct plancache *cache,
+		    const struct plancache_file *file, void *context)
+{
+	char name[PLANCACHE_NAME_SIZE], when[32], *text;
+	struct plancache_entry entry;
+	json_t *array = context;
+
+	if (read_entry(cache, file, &entry) != EXIT_OK)
+		return EXIT_FAILED;
+	free(entry.data);
+	if (array) {
+		json_t *object = entry_json(file, &entry);
+
+		json_object_set_new(object, "text", json_string(entry.text));
+		json_array_append_new(array, object);
+		return EXIT_OK;
+	}
+	plancache_key_name(&file->key, name);
+	text = plain_text(entry.text, false);
+	printf("%.*s  %-9s  %-14s  %s%s\n", SHORT_KEY, name, short_size(file->bytes).s,
+	       ago(file->used_ns, when), text,
+	       strcmp(entry.version, NPUMEM_PACKAGE_VERSION) ? "; of another npumem" : "");
+	free(text);
+	return EXIT_OK;
+}
+
+static int list(const struct arguments *args, struct plancache *cache)
+{
+	json_t *array = args->json ? json_array() : NULL;
+	int status = for_each(args, cache, 0, list_one, array);
+
+	if (array &&
+	    print_json(json_pack("{ss so}", "folder", args->folder, "plans", array)) != EXIT_OK)
+		status = EXIT_FAILED;
+	return status;
+}
+
+static void print_plan(const struct npumem_plan_info *info)
+{
+	printf("  arena      %s, lower bound %s\n", size_text(info->arena_size).s,
+	       size_text(info->lower_bound).s);
+	if (info->host_size)
+		printf("  traffic    %s\n", size_text(info->spill_bytes + info->fill_bytes).s);
+}
+
+static void print_entry(const char *name, const struct plancache_file *file,
+			const struct plancache_entry *entry)
+{
+	char when[32], *planner = plain_text(entry->planner, false);
+
+	printf("%s\n", name);
+	printf("  request    graph of %s, planner %s, objective %s", size_text(entry->graph_size).s,
+	       planner, objective_name(entry->objective));
+	if (entry->arena_budget)
+		printf(", arena budget %s", size_text(entry->arena_budget).s);
+	puts("");
+	printf("  plan       %s", size_text(entry->size - entry->head).s);
+	if (entry->head)
+		printf(", of another graph of %s", size_text(entry->head).s);
+	puts("");
+	printf("  search     %s\n",
+	       entry->final ? "ended by itself" : "ended by its deadline or its memory");
+	printf("  made by    npumem %s\n", entry->version);
+	printf("  used       %s\n", ago(file->used_ns, when));
+	free(planner);
+}
+
+static int show_one(const struct arguments *args, struct plancache *cache,
+		    const struct plancache_file *file, void *context)
+{
+	struct npuplan_error error = { 0 };
+	char name[PLANCACHE_NAME_SIZE];
+	struct plancache_entry entry;
+	struct npuplan_plan *plan;
+	json_t *array = context;
+	int err;
+
+	if (read_entry(cache, file, &entry) != EXIT_OK)
+		return EXIT_FAILED;
+	plancache_key_name(&file->key, name);
+	err = npuplan_plan_read((char *)entry.data + entry.head, entry.size - entry.head, &plan,
+				&error);
+	free(entry.data);
+	if (err)
+		return failure(name, "%s", error.text);
+	if (array) {
+		json_t *object = entry_json(file, &entry);
+
+		json_object_set_new(object, "arena_bytes",
+				    json_integer((json_int_t)plan->info.arena_size));
+		json_object_set_new(object, "lower_bound",
+				    json_integer((json_int_t)plan->info.lower_bound));
+		json_array_append_new(array, object);
+	} else {
+		print_entry(name, file, &entry);
+		print_plan(&plan->info);
+	}
+	npuplan_plan_free(plan);
+	return EXIT_OK;
+}
+
+static int show(const struct arguments *args, struct plancache *cache)
+{
+	json_t *array = args->json ? json_array() : NULL;
+	int status = for_each(args, cache, 0, show_one, array);
+
+	if (array &&
+	    print_json(json_pack("{ss so}", "folder", args->folder, "plans", array)) != EXIT_OK)
+		status = EXIT_FAILED;
+	return status;
+}
+
+/* --------------------------------------------------------------- export, drop */
+
+static int export_one(const struct arguments *args, struct plancache *cache,
+		      const struct plancache_file *file, void *context)
+{
+	char name[PLANCACHE_NAME_SIZE];
+	struct plancache_entry entry;
+	int err;
+
+	if (read_entry(cache, file, &entry) != EXIT_OK)
+		return EXIT_FAILED;
+	err = plancache_put(context, &file->key, &entry);
+	free(entry.data);
+	plancache_key_name(&file->key, name);
+	return err ? failure(args->words.list[0], "%s: %s", name, strerror(-err)) : EXIT_OK;
+}
+
+static int export(const struct arguments *args, struct plancache *cache)
+{
+	struct plancache *to;
+	int err = plancache_open(args->words.list[0], args->limit, &to);
+	int status;
+
+	if (err)
+		return failure(args->words.list[0], "%s", strerror(-err));
+	status = for_each(args, cache, 1, export_one, to);
+	plancache_close(to);
+	return status;
+}
+
+static int drop_one(const struct arguments *args, struct plancache *cache,
+		    const struct plancache_file *file, void *context)
+{
+	char name[PLANCACHE_NAME_SIZE];
+	int err = plancache_drop(cache, &file->key);
+
+	plancache_key_name(&file->key, name);
+	return err ? failure(name, "%s", strerror(-err)) : EXIT_OK;
+}
+
+static int drop(const struct arguments *args, struct plancache *cache)
+{
+	return for_each(args, cache, 0, drop_one, NULL);
+}
+
+/* ---------------------------------------------------------------------- warm */
+
+/* Keep the plan of a model, as npumemd would after a request like that. */
+static int keep(const struct arguments *args, struct plancache *cache, const struct model *model,
+		const struct npuplan_plan *plan)
+{
+	const struct plancache_request request = {
+		.graph = model->blob,
+		.graph_size = model->blob_size,
+		.planner = args->planner,
+		.objective = args->objective,
+		.arena_budget = args->budget,
+	};
+	struct npuplan_error error = { 0 };
+	struct plancache_entry entry;
+	struct plancache_key key;
+	int err;
+
+	plancache_key(&request, &key);
+	plancache_entry_init(&entry, &request);
+	err = npuplan_plan_write(plan, &entry.data, &entry.size, &error);
+	if (err)
+		return failure(model->path, "%s", error.text);
+	entry.cost = plancache_cost(args->planner, args->objective, &plan->info);
+	entry.final = plancache_final(plan, args->deadline, plan->seconds);
+	entry.given_us = args->deadline ? (uint64_t)(1e6 * args->deadline) : NO_DEADLINE;
+	plancache_summary(model->graph, plan, entry.text, sizeof(entry.text));
+	err = plancache_put(cache, &key, &entry);
+	free(entry.data);
+	if (err)
+		return failure(args->folder, "%s: %s", model->path, strerror(-err));
+	if (!args->json) {
+		char *path = plain_text(model->path, false);
+
+		printf("%s: %s\n", path, entry.text);
+		free(path);
+	}
+	return EXIT_OK;
+}
+
+static int warm_model(const struct arguments *args, struct plancache *cache, const char *path,
+		      json_t *array)
+{
+	const struct npuplan_options asked = {
+		.planner = args->planner,
+		.arena_budget = args->budget,
+		.objective = args->objective,
+		.deadline_seconds = args->deadline,
+	};
+	struct npuplan_error error = { 0 };
+	struct npuplan_plan *plan = NULL;
+	struct model model = { 0 };
+	int status = EXIT_FAILED;
+
+	if (!model_import(&model, path, &args->reading) || !model_tile(&model, &args->tiling))
+		goto out;
+	if (npuplan_plan(model.graph, &asked, &plan, &error))
+		failure(path, "%s", error.text);
+	else
+		status = keep(args, cache, &model, plan);
+	if (array && status == EXIT_OK)
+		json_array_append_new(array,
+				      json_pack("{ss sI sI}", "model", path, "arena_bytes",
+						(json_int_t)plan->info.arena_size, "lower_bound",
+						(json_int_t)plan->info.lower_bound));
+out:
+	npuplan_plan_free(plan);
+	model_release(&model);
+	return status;
+}
+
+static bool is_model(const char *name)
+{
+	static const char *const ends[] = { ".tflite", ".onnx", ".json" };
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (length > strlen(ends[i]) && !strcmp(name + length - strlen(ends[i]), ends[i]))
+			return true;
+	return false;
+}
+
+static int warm_folder(const struct arguments *args, struct plancache *cache, const char *folder,
+		       json_t *array)
+{
+	struct dirent **entries;
+	int count = scandir(folder, &entries, NULL, alphasort);
+	int status = EXIT_OK, found = 0;
+
+	if (count < 0)
+		return failure(folder, "%s", strerror(errno));
+	for (int i = 0; i < count; i++) {
+		char *path = NULL;
+
+		if (is_model(entries[i]->d_name)) {
+			found++;
+			if (asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
+				abort();
+			if (warm_model(args, cache, path, array) != EXIT_OK)
+				status = EXIT_FAILED;
+		}
+		free(path);
+		free(entries[i]);
+	}
+	free(entries);
+	return found ? status : failure(folder, "no file here ends in .tflite, .onnx or .json");
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat stat_of;
+
+	return !stat(path, &stat_of) && S_ISDIR(stat_of.st_mode);
+}
+
+static int warm(const struct arguments *args, struct plancache *cache)
+{
+	json_t *array = args->json ? json_array() : NULL;
+	int status = EXIT_OK;
+
+	/* A model that cannot be planned does not keep the others from it. */
+	for (size_t i = 0; i < args->words.count; i++) {
+		const char *path = args->words.list[i];
+		int one = is_folder(path) ? warm_folder(args, cache, path, array) :
+					    warm_model(args, cache, path, array);
+
+		if (one != EXIT_OK)
+			status = EXIT_FAILED;
+	}
+	if (array &&
+	    print_json(json_pack("{ss so}", "folder", args->folder, "models", array)) != EXIT_OK)
+		status = EXIT_FAILED;
+	return status;
+}
+
+/* ----------------------------------------------------------------------------- */
+
+void cache_complete(const char *typed)
+{
+	for (size_t i = 0; i < ACTIONS; i++)
+		complete_word(actions[i].name, typed, actions[i].purpose);
+}
+
+int cmd_cache(int argc, char **argv)
+{
+	struct arguments args = { .folder = FOLDER, .limit = LIMIT };
+	struct plancache *cache;
+	int err, status = EXIT_FAILED;
+
+	command_parse(&command, argc, argv, &args);
+	if (!args.planner)
+		args.planner = "auto";
+	err = actions[args.action].run == warm ? plancache_open(args.folder, args.limit, &cache) :
+						 plancache_open_existing(args.folder, &cache);
+	if (err) {
+		failure(args.folder, "%s", strerror(-err));
+	} else {
+		status = actions[args.action].run(&args, cache);
+		plancache_close(cache);
+	}
+	free(args.words.list);
+	tiling_release(&args.tiling);
+	reading_release(&args.reading);
+	return status;
+}

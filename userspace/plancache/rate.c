@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "rate.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "npumem_drm.h"
+
+/* So many bytes of a graph's name. */
+#define NAME_SHOWN	64
+/* A search that took less than this part of its time was not ended by the clock. */
+#define ENDED_BY_ITSELF 0.9
+
+uint64_t plancache_cost(const char *planner, uint32_t objective,
+			const struct npumem_plan_info *info)
+{
+	bool moves = npuplan_planner_traits(planner) & NPUPLAN_PLANNER_MOVES;
+
+	return moves && objective != NPUMEM_OBJECTIVE_PEAK ? info->spill_bytes + info->fill_bytes :
+							     info->arena_size;
+}
+
+bool plancache_final(const struct npuplan_plan *plan, double given, double spent)
+{
+	return plan->info.status == NPUMEM_PLAN_STATUS_OPTIMAL ||
+	       (!plan->memory_ended && (!given || spent < ENDED_BY_ITSELF * given));
+}
+
+void plancache_summary(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+		       char *text, size_t size)
+{
+	const struct npumem_plan_info *info = &plan->info;
+	uint64_t bound = plan->cosma ? plan->cosma->traffic_bound : 0;
+	int used;
+
+	used = snprintf(text, size,
+			"%.*s%s%" PRIu32 " steps, %" PRIu32 " placements, arena %" PRIu64
+			" bytes, lower bound %" PRIu64,
+			NAME_SHOWN, graph->name, graph->name[0] ? ": " : "", graph->step_count,
+			plan->placement_count, (uint64_t)info->arena_size,
+			(uint64_t)info->lower_bound);
+	if (info->host_size && used > 0 && (size_t)used < size)
+		snprintf(text + used, size - (size_t)used,
+			 ", traffic %" PRIu64 " bytes, lower bound %" PRIu64 "%s",
+			 (uint64_t)(info->spill_bytes + info->fill_bytes), bound,
+			 info->status == NPUMEM_PLAN_STATUS_OPTIMAL ? ", optimal" : "");
+}
