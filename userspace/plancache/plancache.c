@@ -26,12 +26,14 @@ typedef char file_name[PLANCACHE_NAME_SIZE + sizeof(SUFFIX)];
 
 /**
  * struct plancache - an open folder
+ * @folder: its path
  * @dir: descriptor of it
  * @limit: bytes that all files together may count
  * @newest: time of modification of the file that was used last, nanoseconds
  * @made: files that this process has begun to write
  */
 struct plancache {
+	char *folder;
 	int dir;
 	uint64_t limit;
 	int64_t newest;
@@ -171,6 +173,11 @@ static int open_folder(const char *folder, uint64_t limit, struct plancache **ou
 
 	if (!cache)
 		return -ENOMEM;
+	cache->folder = strdup(folder);
+	if (!cache->folder) {
+		free(cache);
+		return -ENOMEM;
+	}
 	cache->limit = limit;
 	cache->dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	err = cache->dir < 0 ? -errno : plancache_list(cache, &files, &count);
@@ -203,6 +210,7 @@ void plancache_close(struct plancache *cache)
 		return;
 	if (cache->dir >= 0)
 		close(cache->dir);
+	free(cache->folder);
 	free(cache);
 }
 
@@ -361,6 +369,21 @@ static int write_all(int fd, struct iovec *parts, int count)
 	return 0;
 }
 
+/* The folder was removed, as folders of caches may be, or another one stands in its place. */
+static int reopen(struct plancache *cache)
+{
+	int dir;
+
+	if (mkdir(cache->folder, FOLDER_MODE) && errno != EEXIST)
+		return -errno;
+	dir = open(cache->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -errno;
+	close(cache->dir);
+	cache->dir = dir;
+	return 0;
+}
+
 /* A file of a name that nobody has. The lock tells others that its writer lives. */
 static int begin_file(struct plancache *cache, char *name, size_t size)
 {
@@ -395,6 +418,8 @@ int plancache_put(struct plancache *cache, const struct plancache_key *key,
 		return err;
 	plancache_encode(key, entry, &header);
 	fd = begin_file(cache, unfinished, sizeof(unfinished));
+	if (fd == -ENOENT && !reopen(cache))
+		fd = begin_file(cache, unfinished, sizeof(unfinished));
 	if (fd < 0)
 		return fd;
 	err = write_all(fd, parts, 2);

@@ -109,7 +109,7 @@ int plancache_peek(struct plancache *cache, const struct plancache_key *key,
 /*
  * plancache_put() - keep a plan, in place of one with the same key
  *
- * Others see all of it or nothing. Returns 0; -EFBIG: it is larger than all of the cache may be;
+ * Others see all of it or nothing. A folder that was removed is made again. Returns 0; -EFBIG: it is larger than all of the cache may be;
  * -ENOMEM; or the errno of writing it, and then the one before is still there.
  */
 int plancache_put(struct plancache *cache, const struct plancache_key *key,

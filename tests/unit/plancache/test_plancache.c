@@ -395,6 +395,16 @@ CACHE_TEST(no_files)
 	has(&key, 100, 'a');
 }
 
+CACHE_TEST(folder_removed_meanwhile)
+{
+	struct plancache_key key = key_of(&plain);
+
+	assert_int_equal(rmdir(folder), 0);
+	has_not(&key, -ENOENT);
+	put(&key, 100, 'a');
+	has(&key, 100, 'a');
+}
+
 TEST(folder_that_cannot_be)
 {
 	assert_int_equal(plancache_open("/proc/no/folder", PLENTY, &cache), -ENOENT);
