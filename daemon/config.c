@@ -28,6 +28,8 @@ void config_defaults(struct config *config)
 		.seccomp = true,
 		.cache_limit = 64ull << 20,
 		.cache_folder = "/var/cache/npumemd",
+		.improve_time = 0,
+		.first_answer = 100,
 		.planner = "auto",
 		.traffic_planner = "cosma",
 	};
@@ -71,15 +73,24 @@ static const char *set_log_level(struct config *config, const char *value)
 		       NULL;
 }
 
+static const char *parse_yes(const char *value, bool *out)
+{
+	bool yes = !strcmp(value, "yes");
+
+	if (!yes && strcmp(value, "no") != 0)
+		return "is not one of yes, no";
+	*out = yes;
+	return NULL;
+}
+
 static const char *set_seccomp(struct config *config, const char *value)
 {
-	if (!strcmp(value, "yes"))
-		config->seccomp = true;
-	else if (!strcmp(value, "no"))
-		config->seccomp = false;
-	else
-		return "is not one of yes, no";
-	return NULL;
+	return parse_yes(value, &config->seccomp);
+}
+
+static const char *set_on_battery(struct config *config, const char *value)
+{
+	return parse_yes(value, &config->improve_on_battery);
 }
 
 static const char *parse_planner(const char *value, char planner[32])
@@ -160,6 +171,11 @@ static const struct key {
 	{ "cache", "size-limit", .number = offsetof(struct config, cache_limit), .bytes = true,
 	  .least = 4096, .most = UINT64_MAX, .or_zero = true,
 	  .range = "is neither 0 (no cache) nor at least 4K" },
+	{ "improve", "time", .number = offsetof(struct config, improve_time), .most = 24ull * 3600,
+	  .range = "is more than a day in seconds" },
+	{ "improve", "first-answer", .number = offsetof(struct config, first_answer), .least = 1,
+	  .most = 3600000, .range = "is not between 1 and 3600000" },
+	{ "improve", "on-battery", set_on_battery },
 	{ "planner", "default", set_planner },
 	{ "planner", "traffic", set_traffic_planner },
 };

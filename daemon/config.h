@@ -20,6 +20,9 @@
  * @seccomp: workers may make only the system calls that planning needs
  * @cache_limit: bytes of plans that are kept; 0 = none are
  * @cache_folder: where
+ * @improve_time: seconds that a search for a better plan may take; 0 = none
+ * @first_answer: milliseconds that planning may take where such a search follows
+ * @improve_on_battery: also where a battery is emptied by it
  * @planner: planner for requests for the smallest arena that name none
  * @traffic_planner: planner for requests for the least traffic that name none
  */
@@ -33,6 +36,9 @@ struct config {
 	bool seccomp;
 	uint64_t cache_limit;
 	char cache_folder[192];
+	uint64_t improve_time;
+	uint64_t first_answer;
+	bool improve_on_battery;
 	char planner[32];
 	char traffic_planner[32];
 };

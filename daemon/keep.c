@@ -97,13 +97,18 @@ void keep_find(struct kept *kept, struct plancache *cache, const struct accepted
 
 /* ---------------------------------------------------------------------- the answer */
 
+bool keep_had(const struct plancache_entry *entry, uint64_t given_us)
+{
+	return (double)entry->given_us >= SAME_TIME * (double)given_us;
+}
+
 bool keep_answers(const struct kept *kept, uint64_t given_us, uint64_t limit)
 {
 	const struct plancache_entry *entry = &kept->entry;
 
 	if (!entry->data || entry->size > limit)
 		return false;
-	return entry->final || (double)entry->given_us >= SAME_TIME * (double)given_us;
+	return entry->final || keep_had(entry, given_us);
 }
 
 bool keep_no_worse(const struct kept *kept, const struct worker_result *made)
@@ -111,7 +116,7 @@ bool keep_no_worse(const struct kept *kept, const struct worker_result *made)
 	return kept->entry.data && kept->entry.cost <= made->cost;
 }
 
-static void put(const struct kept *kept, struct plancache *cache, const struct accepted *accepted,
+static bool put(const struct kept *kept, struct plancache *cache, const struct accepted *accepted,
 		const struct plancache_entry *entry)
 {
 	int err = plancache_put(cache, &kept->key, entry);
@@ -119,22 +124,23 @@ static void put(const struct kept *kept, struct plancache *cache, const struct a
 	if (err)
 		log_notice("request %" PRIu64 ": its plan of %zu bytes is not kept: %s",
 			   accepted->id, entry->size, strerror(-err));
+	return !err;
 }
 
-void keep_plan(struct kept *kept, struct plancache *cache, const struct accepted *accepted,
+bool keep_plan(struct kept *kept, struct plancache *cache, const struct accepted *accepted,
 	       const struct worker_result *made, uint64_t given_us)
 {
 	struct plancache_request request;
 	struct plancache_entry entry;
 
 	if (!kept->hashed || !cache)
-		return;
-	if (keep_no_worse(kept, made)) {
-		kept->entry.given_us = given_us;
-		kept->entry.final = made->final;
-		put(kept, cache, accepted, &kept->entry);
-		return;
-	}
+		return false;
+	if (kept->entry.data && given_us < kept->entry.given_us)
+		given_us = kept->entry.given_us;
+	kept->entry.given_us = given_us;
+	kept->entry.final = made->final;
+	if (keep_no_worse(kept, made))
+		return put(kept, cache, accepted, &kept->entry);
 	describe(accepted, NULL, &request);
 	plancache_entry_init(&entry, &request);
 	entry.cost = made->cost;
@@ -145,7 +151,7 @@ void keep_plan(struct kept *kept, struct plancache *cache, const struct accepted
 	entry.data = (void *)(uintptr_t)made->data;
 	entry.size = made->size;
 	entry.head = made->head;
-	put(kept, cache, accepted, &entry);
+	return put(kept, cache, accepted, &entry);
 }
 
 void keep_not(const struct kept *kept, struct plancache *cache)

@@ -43,6 +43,9 @@ void keep_find(struct kept *kept, struct plancache *cache, const struct accepted
  */
 bool keep_answers(const struct kept *kept, uint64_t given_us, uint64_t limit);
 
+/* Whether planning could take that long already, or about that long. */
+bool keep_had(const struct plancache_entry *entry, uint64_t given_us);
+
 struct worker_result;
 
 /* Whether what is kept is at least as good as what was made anew. */
@@ -53,8 +56,10 @@ bool keep_no_worse(const struct kept *kept, const struct worker_result *made);
  * @cache: it may be another one than keep_find() had, or none
  * @made: the new one
  * @given_us: how long planning could take
+ *
+ * @kept says then what is kept, but for its bytes. False: nothing could be kept.
  */
-void keep_plan(struct kept *kept, struct plancache *cache, const struct accepted *accepted,
+bool keep_plan(struct kept *kept, struct plancache *cache, const struct accepted *accepted,
 	       const struct worker_result *made, uint64_t given_us);
 
 /* The driver has refused what the cache said. */

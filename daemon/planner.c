@@ -15,6 +15,7 @@
 #include "npuplan.h"
 #include "options.h"
 #include "rate.h"
+#include "transport.h"
 
 static int fail(const struct planner_task *task, int err, const char *what,
 		const struct npuplan_error *error, struct worker_reply *reply)
@@ -260,6 +261,28 @@ static int write_answer(struct plan_work *work, const struct npuplan_plan *plan,
 	if (graph)
 		memcpy((char *)reply->data + reply->head, blob, size);
 	return 0;
+}
+
+void planner_options_blob(struct worker_args *args, const struct accepted *accepted)
+{
+	if (accepted->options_size)
+		args->blobs[1] = (struct worker_blob){
+			.fd = accepted->fd,
+			.offset = worker_to_page(accepted->graph_size),
+			.size = accepted->options_size,
+		};
+}
+
+void planner_check_blobs(struct worker_args *args, const struct worker_result *made)
+{
+	args->blobs[1] = made->blob;
+	if (!made->head)
+		return;
+	/* The plan is of the graph that stands before it. */
+	args->blobs[0] = made->blob;
+	args->blobs[0].size = made->head;
+	args->blobs[1].offset += made->head;
+	args->blobs[1].size -= made->head;
 }
 
 void planner_prepare(void)

@@ -50,6 +50,13 @@ void planner_prepare(void);
  */
 int planner_check(const struct worker_input *input, struct worker_reply *reply);
 
+struct accepted;
+
+/* Blobs of a planning worker beside the graph: the options of a request, if there are any. */
+void planner_options_blob(struct worker_args *args, const struct accepted *accepted);
+/* Blobs of a checking worker, of what a planning worker has answered and of the client's graph. */
+void planner_check_blobs(struct worker_args *args, const struct worker_result *made);
+
 /* The names of these jobs, for worker_start(). */
 #define PLANNER_PLAN  "plan"
 #define PLANNER_CHECK "check"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "improve.h"
 #include "keep.h"
 #include "log.h"
 #include "npumem_drm.h"
@@ -183,9 +184,13 @@ static void remember(struct request *request, uint32_t status)
 
 	if (status && request->from_cache)
 		keep_not(&request->kept, cache);
-	else if (!status && request->plan.data)
-		keep_plan(&request->kept, cache, &request->accepted, &request->plan,
-			  request->given_us);
+	if (status)
+		return;
+	if (request->plan.data && !keep_plan(&request->kept, cache, &request->accepted,
+					     &request->plan, request->given_us))
+		return;
+	if (cache && request->env->improver)
+		improver_add(request->env->improver, &request->accepted, &request->kept);
 }
 
 /* The driver has settled the request: as the daemon answered, or before it answered. */
@@ -287,14 +292,7 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 	request->plan = *result;
 	snprintf(request->summary, sizeof(request->summary), "%s", result->text);
 	args.job = PLANNER_CHECK;
-	args.blobs[1] = result->blob;
-	if (result->head) {
-		/* The plan is of the graph that stands before it. */
-		args.blobs[0] = result->blob;
-		args.blobs[0].size = result->head;
-		args.blobs[1].offset += result->head;
-		args.blobs[1].size -= result->head;
-	}
+	planner_check_blobs(&args, result);
 	args.done = on_checked;
 	err = worker_start(request->env->event, &args, &request->check_worker);
 	if (err)
@@ -313,13 +311,23 @@ static void set_deadline(struct request *request)
 		request->deadline_us = request->started_us + limit;
 }
 
+/* Whether a plan made in a hurry will be improved. */
+static bool searches_later(const struct request *request)
+{
+	return request->env->cache && request->env->improver && request->config.improve_time;
+}
+
 /* Seconds for planning, so that it ends before its worker is killed at a limit of time. */
 static double planning_seconds(const struct request *request)
 {
 	double seconds = (request->deadline_us - request->started_us) * 1e-6;
 	double cpu = request->config.cpu_limit;
 
-	return PLANNING_SHARE * (cpu && cpu < seconds ? cpu : seconds);
+	seconds = PLANNING_SHARE * (cpu && cpu < seconds ? cpu : seconds);
+	/* The rest of the search comes when there is time for it. */
+	if (searches_later(request) && seconds > 1e-3 * request->config.first_answer)
+		seconds = 1e-3 * request->config.first_answer;
+	return seconds;
 }
 
 /* Start the worker that plans. */
@@ -337,12 +345,7 @@ static int start_worker(struct request *request, char *message, size_t size)
 	memcpy(task.planner, request->accepted.planner, sizeof(task.planner));
 	task.seconds = request->given_us * 1e-6;
 	args.job = PLANNER_PLAN;
-	if (request->accepted.options_size)
-		args.blobs[1] = (struct worker_blob){
-			.fd = request->accepted.fd,
-			.offset = worker_to_page(request->accepted.graph_size),
-			.size = request->accepted.options_size,
-		};
+	planner_options_blob(&args, &request->accepted);
 	args.task = &task;
 	args.task_size = sizeof(task);
 	args.done = on_planned;

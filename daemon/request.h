@@ -20,6 +20,7 @@ struct request;
  * @transport: where they came from
  * @config: configuration of new requests; those under way keep the one they began with
  * @cache: plans that are kept, which the server may replace; NULL = none
+ * @improver: searches for better plans than those that are kept; NULL = nobody does
  * @ended: called when a request is settled, just before it is freed
  */
 struct request_env {
@@ -27,6 +28,7 @@ struct request_env {
 	const struct transport *transport;
 	const struct config *config;
 	struct plancache *cache;
+	struct improver *improver;
 	void (*ended)(struct request *request, void *userdata);
 	void *userdata;
 };

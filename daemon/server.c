@@ -14,6 +14,7 @@
 #include <systemd/sd-event.h>
 
 #include "clock.h"
+#include "improve.h"
 #include "keep.h"
 #include "log.h"
 #include "netlink.h"
@@ -159,8 +160,9 @@ static int on_terminate(sd_event_source *source, const struct signalfd_siginfo *
 {
 	struct server *server = data;
 
-	log_info("%s: shutting down, %u requests under way",
-		 info->ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT", server->request_count);
+	log_info("%s: shutting down, %u requests under way, %zu searches for better plans",
+		 info->ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT", server->request_count,
+		 improver_count(server->env.improver));
 	sd_notify(0, "STOPPING=1");
 	while (server->request_count)
 		request_abort(server->requests[--server->request_count], ECANCELED,
@@ -290,7 +292,11 @@ static int start(struct server *server)
 		.userdata = server,
 	};
 	keep_open(&server->config, &server->env.cache);
-	return 0;
+	err = improver_new(server->event, &server->config, &server->env.cache,
+			   &server->env.improver);
+	if (err)
+		log_error("cannot start: %s", strerror(-err));
+	return err;
 }
 
 /* Warn if the daemon lacks a capability. The driver would say so too, but may not be there yet. */
@@ -345,6 +351,7 @@ int server_run(const struct server_args *args)
 			log_error("event loop: %s", strerror(-code));
 	}
 	netlink_close(server.netlink);
+	improver_free(server.env.improver);
 	plancache_close(server.env.cache);
 	sd_event_unref(server.event);
 	return code < 0 ? EXIT_FAILURE : code;

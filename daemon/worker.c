@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -91,10 +92,11 @@ static int place(const struct descriptors *fds)
  * The child between fork() and exec(). It makes only calls that are safe after fork() in a
  * process with threads. A failure can only be told by the reply.
  */
-__attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t parent)
+__attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t parent, bool idle)
 {
 	static struct worker_reply reply = { "the worker cannot be started" };
 	char *const argv[] = { (char[]){ WORKER_NAME }, NULL };
+	const struct sched_param param = { 0 };
 	sigset_t blocked;
 	int err;
 
@@ -110,7 +112,7 @@ __attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t
 	sigaddset(&blocked, SIGTERM);
 	sigaddset(&blocked, SIGHUP);
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
-	err = place(fds);
+	err = idle && sched_setscheduler(0, SCHED_IDLE, &param) ? -errno : place(fds);
 	if (!err) {
 		execv("/proc/self/exe", argv);
 		err = -errno;
@@ -198,6 +200,7 @@ static void read_reply(struct worker *worker)
 	result->head = header->head_size;
 	result->cost = header->cost;
 	result->final = header->final;
+	result->cpu_us = header->cpu_us;
 	result->blob = (struct worker_blob){
 		.fd = worker->memfd,
 		.offset = sizeof(*header),
@@ -310,7 +313,7 @@ static int spawn(struct worker *worker)
 	}
 	worker->pid = fork();
 	if (!worker->pid)
-		child(&fds, parent);
+		child(&fds, parent, worker->args.idle);
 	if (worker->pid < 0) {
 		err = -errno;
 		worker->pid = 0;

@@ -102,6 +102,7 @@ struct worker_blob {
  * @size: bytes at @data
  * @head: of these, the first that are a part of their own: 0, or a multiple of 8 below @size
  * @cost, @final: as the job says; 0 and false of a failure
+ * @cpu_us: processor time that the process says it took, in microseconds
  * @blob: all of the data, as a blob for another worker
  */
 struct worker_result {
@@ -112,6 +113,7 @@ struct worker_result {
 	size_t head;
 	uint64_t cost;
 	bool final;
+	uint64_t cpu_us;
 	struct worker_blob blob;
 };
 
@@ -130,6 +132,7 @@ typedef void (*worker_done)(struct worker *worker, const struct worker_result *r
  * @limits: limits of the child; @limits.file_bytes is set from @result_limit
  * @result_limit: most bytes of a result
  * @deadline_us: CLOCK_MONOTONIC microseconds at which the child is killed; 0 = none
+ * @idle: the child runs when nothing else does (SCHED_IDLE)
  * @job: name of the job
  * @task, @task_size: the job's task, which is copied; WORKER_TASK_MAX bytes at most
  * @blobs: blobs that the job is to see
@@ -140,6 +143,7 @@ struct worker_args {
 	struct sandbox_limits limits;
 	uint64_t result_limit;
 	uint64_t deadline_us;
+	bool idle;
 	const char *job;
 	const void *task;
 	size_t task_size;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "worker_protocol.h"
@@ -31,6 +32,15 @@ int write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
+/* Processor time of this process. */
+static uint64_t cpu_us(void)
+{
+	struct timespec spent = { 0 };
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+	return (uint64_t)spent.tv_sec * 1000000 + (uint64_t)spent.tv_nsec / 1000;
+}
+
 int worker_write_reply(int err, const struct worker_reply *reply)
 {
 	struct worker_reply_header header = {
@@ -40,6 +50,7 @@ int worker_write_reply(int err, const struct worker_reply *reply)
 		.head_size = err ? 0 : reply->head,
 		.cost = err ? 0 : reply->cost,
 		.final = err ? 0 : reply->final,
+		.cpu_us = cpu_us(),
 	};
 
 	memcpy(header.text, reply->text, sizeof(header.text));

@@ -43,6 +43,7 @@ struct worker_reply_header {
 	uint64_t head_size;
 	uint64_t cost;
 	uint64_t final;
+	uint64_t cpu_us;
 	char text[WORKER_TEXT_SIZE];
 };
 

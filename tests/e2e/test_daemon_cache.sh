@@ -89,6 +89,38 @@ full_disk() {
 	return $rc
 }
 
+# traffic FILE: bytes that the driver has counted between arena and host memory, but for the first
+# load of what starts there.
+moved() { echo $(($(counted spill "$1") + $(counted fill "$1"))); }
+
+asks_traffic() { # FILE [OPTION...]
+	file=$1
+	shift
+	npumemctl run -j --planner cosma --arena-budget MR "$@" "$MOBILENET" >"$file" && equal "$file"
+}
+
+first_answer() {
+	stop_daemon
+	rm -rf plans
+	printf '[cache]\nfolder = %s/plans\n[improve]\ntime = 120\nfirst-answer = 1\n' "$PWD" >improve.conf
+	start_daemon --config improve.conf && asks_traffic first.json || return 1
+	grep "planned by cosma" daemon.log
+	echo "moved: $(moved first.json) bytes"
+	[ "$(moved first.json)" -gt 0 ]
+}
+
+found_better() { grep "a better plan was found" daemon.log; }
+
+# A program goes on with the plan that it has, while another one gets the better one.
+better_answer() {
+	npumemctl run -j --repeat 3 --planner cosma --arena-budget MR "$MOBILENET" >old.json &
+	run=$!
+	until_true 300 found_better || { cat daemon.log; return 1; }
+	asks_traffic better.json || return 1
+	echo "moved: $(moved better.json) bytes"
+	wait $run && equal old.json && [ "$(moved better.json)" -lt "$(moved first.json)" ]
+}
+
 check "npumemd registers" start
 shown "the first time it plans" planned -o first.json "$MOBILENET"
 shown "the second time it has the plan" kept "$MOBILENET"
@@ -102,4 +134,6 @@ shown "killed sixteen times at any moment: all files are whole" killed_often
 check "files cut short are plans to be made again" asks "$MOBILENET"
 shown "and are" damaged
 shown "a full disk: plans are made, and not kept" full_disk
+shown "a first answer, found in a moment" first_answer
+shown "a better one for who asks later" better_answer
 finish

@@ -81,6 +81,9 @@ TEST_WITH(defaults, setup, teardown)
 	assert_true(config.seccomp);
 	assert_string_equal(config.cache_folder, "/var/cache/npumemd");
 	assert_int_equal(config.cache_limit, 64 << 20);
+	assert_int_equal(config.improve_time, 0);
+	assert_int_equal(config.first_answer, 100);
+	assert_false(config.improve_on_battery);
 	assert_string_equal(config.planner, "auto");
 	assert_string_equal(config.traffic_planner, "cosma");
 }
@@ -101,6 +104,10 @@ TEST_WITH(every_key, setup, teardown)
 					 "[cache]\n"
 					 "folder = /srv/plans\n"
 					 "size-limit = 1M\n"
+					 "[improve]\n"
+					 "time = 600\n"
+					 "first-answer = 5\n"
+					 "on-battery = yes\n"
 					 "[planner]\n"
 					 "default = greedy\n"
 					 "traffic = cosma-belady\n");
@@ -114,6 +121,9 @@ TEST_WITH(every_key, setup, teardown)
 	assert_false(config.seccomp);
 	assert_string_equal(config.cache_folder, "/srv/plans");
 	assert_int_equal(config.cache_limit, 1 << 20);
+	assert_int_equal(config.improve_time, 600);
+	assert_int_equal(config.first_answer, 5);
+	assert_true(config.improve_on_battery);
 	assert_string_equal(config.planner, "greedy");
 	assert_string_equal(config.traffic_planner, "cosma-belady");
 }
@@ -200,6 +210,11 @@ TEST_WITH(values, setup, teardown)
 		{ "[cache]\nfolder = plans\n", ":2: folder: \"plans\" is not an absolute path" },
 		{ "[cache]\nsize-limit = 4095\n",
 		  ":2: size-limit: \"4095\" is neither 0 (no cache) nor at least 4K" },
+		{ "[improve]\ntime = 86401\n",
+		  ":2: time: \"86401\" is more than a day in seconds" },
+		{ "[improve]\nfirst-answer = 0\n",
+		  ":2: first-answer: \"0\" is not between 1 and 3600000" },
+		{ "[improve]\non-battery = 1\n", ":2: on-battery: \"1\" is not one of yes, no" },
 		{ "[planner]\ndefault = magic\n",
 		  ":2: default: \"magic\" is not a planner of this npumemd" },
 		{ "[planner]\ntraffic = auto\n",

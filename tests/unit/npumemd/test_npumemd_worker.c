@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -265,6 +266,31 @@ TEST_WITH(cpu_limit, setup, teardown)
 		      "npumemd.conf");
 }
 
+static int policy;
+
+static void look_at_policy(void)
+{
+	policy = sched_getscheduler(0);
+}
+
+static int job_policy(const struct worker_input *input, struct worker_reply *reply)
+{
+	strcpy(reply->text, policy == SCHED_IDLE ? "idle" : "not idle");
+	return 0;
+}
+
+TEST_WITH(idle, setup, teardown)
+{
+	struct worker_args args = default_args(*state, "job_policy");
+
+	assert_result(run_args(*state, &args), 0, "not idle");
+	teardown(state);
+	setup(state);
+	args = default_args(*state, "job_policy");
+	args.idle = true;
+	assert_result(run_args(*state, &args), 0, "idle");
+}
+
 /* A hostile process may write anything: bytes of a real answer, one changed each. */
 static unsigned char answer_bytes[4096];
 static size_t answer_size;
@@ -276,8 +302,8 @@ static int job_raw(const struct worker_input *input, struct worker_reply *reply)
 	_exit(0);
 }
 
-/* As in worker_protocol.h: magic, status, data_size, head_size, cost, final, text. */
-enum { HEAD_AT = 16, FINAL_AT = 32, TEXT_AT = 40 };
+/* As in worker_protocol.h: magic, status, data_size, head_size, cost, final, cpu_us, text. */
+enum { HEAD_AT = 16, FINAL_AT = 32, TEXT_AT = 48 };
 
 static void good_bytes(uint32_t status, uint64_t data_size)
 {
@@ -746,6 +772,7 @@ static const struct worker_job jobs[] = {
 	JOB(job_exit_3),
 	JOB(job_spin),
 	JOB(job_raw),
+	{ "job_policy", job_policy, look_at_policy },
 	JOB(job_open),
 	JOB(job_socket),
 	JOB(job_fork),

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+#include "improve.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "log.h"
+#include "planner.h"
+#include "power.h"
+#include "worker.h"
+
+/* So many requests wait at most, and so many bytes of their graphs and options. */
+#define MAX_WAITING   32
+#define MAX_BYTES     (64ull << 20)
+/* How long to wait before asking again whether the device has left its battery. */
+#define POWER_WAIT_US (30ull * 1000000)
+/* Seconds beside the search: for reading the graph, and for writing and checking the plan. */
+#define BESIDE	      30
+
+/**
+ * struct search - a plan that is to be improved
+ * @accepted: the request; its descriptor is a memfd with the graph and the options
+ * @bytes: of that
+ * @key: of what is kept
+ */
+struct search {
+	struct accepted accepted;
+	uint64_t bytes;
+	struct plancache_key key;
+};
+
+/**
+ * struct improver - searches that wait, and the one that runs
+ * @waiting: @count of them, the first one is the next, or runs
+ * @bytes: that they have together
+ * @running: the first one runs
+ * @plan_worker: which makes its plan
+ * @check_worker: which checks it
+ * @made: the plan, which @plan_worker keeps
+ * @seconds: that the search has
+ * @started_us: when it began
+ * @next: event source that begins a search
+ */
+struct improver {
+	sd_event *event;
+	const struct config *config;
+	struct plancache *const *cache;
+	struct search waiting[MAX_WAITING];
+	size_t count;
+	uint64_t bytes;
+	bool running;
+	struct worker *plan_worker;
+	struct worker *check_worker;
+	struct worker_result made;
+	uint64_t seconds;
+	uint64_t started_us;
+	sd_event_source *next;
+};
+
+/* ------------------------------------------------------------------ the queue */
+
+static void drop(struct improver *improver, size_t i)
+{
+	improver->bytes -= improver->waiting[i].bytes;
+	close(improver->waiting[i].accepted.fd);
+	improver->count--;
+	memmove(&improver->waiting[i], &improver->waiting[i + 1],
+		(improver->count - i) * sizeof(improver->waiting[0]));
+}
+
+static bool waits(const struct improver *improver, const struct plancache_key *key)
+{
+	for (size_t i = 0; i < improver->count; i++)
+		if (!memcmp(&improver->waiting[i].key, key, sizeof(*key)))
+			return true;
+	return false;
+}
+
+static uint64_t bytes_of(const struct accepted *accepted)
+{
+	return accepted->options_size ?
+		       worker_to_page(accepted->graph_size) + accepted->options_size :
+		       accepted->graph_size;
+}
+
+/* Copy what the driver shows of a request into a file of our own; or a negative errno. */
+static int copy_shown(const struct accepted *accepted, uint64_t bytes)
+{
+	const void *map = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, accepted->fd, 0);
+	int fd, err;
+
+	if (map == MAP_FAILED)
+		return -errno;
+	fd = memfd_create("npumemd-search", MFD_CLOEXEC);
+	/* The kernel reads the bytes: what is not there is an error and no signal. */
+	err = fd < 0 ? -errno : write_all(fd, map, bytes);
+	munmap((void *)(uintptr_t)map, bytes);
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
+}
+
+static void begin_next(struct improver *improver, uint64_t delay_us);
+
+void improver_add(struct improver *improver, const struct accepted *accepted,
+		  const struct kept *kept)
+{
+	const struct plancache_entry *entry = &kept->entry;
+	struct search search = { .accepted = *accepted, .bytes = bytes_of(accepted) };
+
+	if (!improver->config->improve_time || !kept->hashed || entry->final ||
+	    keep_had(entry, improver->config->improve_time * 1000000) ||
+	    waits(improver, &kept->key))
+		return;
+	if (improver->count == MAX_WAITING || search.bytes > MAX_BYTES - improver->bytes) {
+		log_debug("request %" PRIu64 ": too many plans wait to be improved", accepted->id);
+		return;
+	}
+	search.key = kept->key;
+	search.accepted.fd = copy_shown(accepted, search.bytes);
+	if (search.accepted.fd < 0) {
+		log_warning("request %" PRIu64 ": its plan is not improved: %s", accepted->id,
+			    strerror(-search.accepted.fd));
+		return;
+	}
+	improver->waiting[improver->count++] = search;
+	improver->bytes += search.bytes;
+	begin_next(improver, 0);
+}
+
+/* ------------------------------------------------------------------- a search */
+
+static void free_workers(struct improver *improver)
+{
+	worker_free(improver->check_worker);
+	worker_free(improver->plan_worker);
+	improver->check_worker = NULL;
+	improver->plan_worker = NULL;
+	improver->made = (struct worker_result){ 0 };
+}
+
+/* The first search is over. */
+static void end(struct improver *improver)
+{
+	free_workers(improver);
+	drop(improver, 0);
+	improver->running = false;
+	begin_next(improver, 0);
+}
+
+/* What was made takes the place of what is kept, if it is better; or that has had its time. */
+static void store(struct improver *improver, const struct worker_result *made)
+{
+	const struct search *search = &improver->waiting[0];
+	struct plancache *cache = *improver->cache;
+	struct kept kept = { .hashed = true, .key = search->key };
+
+	/* What was dropped meanwhile, or has gone for others, is not wanted any more. */
+	if (!cache || plancache_peek(cache, &search->key, &kept.entry))
+		return;
+	if (made->data && made->cost < kept.entry.cost)
+		log_info("request %" PRIu64 ": a better plan was found in %" PRIu64 " ms: %" PRIu64
+			 " bytes and no longer %" PRIu64 ": %s",
+			 search->accepted.id, (now_us() - improver->started_us) / 1000, made->cost,
+			 kept.entry.cost, made->text);
+	else
+		log_debug("request %" PRIu64 ": no better plan was found", search->accepted.id);
+	/* Where others computed all the time, nobody has searched. */
+	keep_plan(&kept, cache, &search->accepted, made, made->cpu_us);
+	keep_free(&kept);
+}
+
+static void on_checked(struct worker *worker, const struct worker_result *result, void *userdata)
+{
+	struct improver *improver = userdata;
+
+	if (result->status)
+		log_error("request %" PRIu64
+			  ": the search made a plan that does not pass verification: %s",
+			  improver->waiting[0].accepted.id, result->text);
+	else
+		store(improver, &improver->made);
+	end(improver);
+}
+
+static struct worker_args worker_args(struct improver *improver)
+{
+	const struct search *search = &improver->waiting[0];
+
+	return (struct worker_args){
+		.limits = {
+			.memory = improver->config->memory_limit,
+			.cpu_seconds = improver->seconds + BESIDE,
+			.seccomp = improver->config->seccomp,
+		},
+		.result_limit = improver->config->plan_limit,
+		.deadline_us = now_us() + (improver->seconds + BESIDE) * 1000000,
+		.blobs = {
+			{ .fd = search->accepted.fd, .size = search->accepted.graph_size },
+			{ .fd = -1 },
+		},
+		.request = search->accepted.id,
+		.idle = true,
+		.userdata = improver,
+	};
+}
+
+static void on_planned(struct worker *worker, const struct worker_result *result, void *userdata)
+{
+	struct improver *improver = userdata;
+	const struct search *search = &improver->waiting[0];
+	struct worker_args args = worker_args(improver);
+	int err = 0;
+
+	if (result->status || !result->size || (result->head && !search->accepted.cut)) {
+		log_notice("request %" PRIu64 ": the search for a better plan failed: %s",
+			   search->accepted.id, result->text);
+		end(improver);
+		return;
+	}
+	improver->made = *result;
+	args.job = PLANNER_CHECK;
+	planner_check_blobs(&args, result);
+	args.done = on_checked;
+	err = worker_start(improver->event, &args, &improver->check_worker);
+	if (err) {
+		log_warning("request %" PRIu64 ": no process to check a better plan in: %s",
+			    search->accepted.id, strerror(-err));
+		end(improver);
+	}
+}
+
+static int start(struct improver *improver)
+{
+	const struct search *search = &improver->waiting[0];
+	struct planner_task task = {
+		.objective = search->accepted.objective,
+		.arena_budget = search->accepted.arena_budget,
+		.seconds = (double)improver->config->improve_time,
+		.memory_limit = improver->config->memory_limit,
+		.cut = search->accepted.cut,
+	};
+	struct worker_args args;
+
+	improver->seconds = improver->config->improve_time;
+	improver->started_us = now_us();
+	memcpy(task.planner, search->accepted.planner, sizeof(task.planner));
+	args = worker_args(improver);
+	args.job = PLANNER_PLAN;
+	planner_options_blob(&args, &search->accepted);
+	args.task = &task;
+	args.task_size = sizeof(task);
+	args.done = on_planned;
+	return worker_start(improver->event, &args, &improver->plan_worker);
+}
+
+/* ---------------------------------------------------------------------- when */
+
+static int on_next(sd_event_source *source, uint64_t now, void *userdata)
+{
+	struct improver *improver = userdata;
+	int err;
+
+	improver->next = sd_event_source_unref(improver->next);
+	/* The configuration may have changed its mind. */
+	while (improver->count && !improver->config->improve_time)
+		drop(improver, 0);
+	if (!improver->count)
+		return 0;
+	if (!improver->config->improve_on_battery && power_is_battery(POWER_SUPPLIES)) {
+		begin_next(improver, POWER_WAIT_US);
+		return 0;
+	}
+	err = start(improver);
+	improver->running = !err;
+	if (err) {
+		log_warning("request %" PRIu64 ": no process to search for a better plan in: %s",
+			    improver->waiting[0].accepted.id, strerror(-err));
+		drop(improver, 0);
+		begin_next(improver, 0);
+	}
+	return 0;
+}
+
+/* Begin with the first that waits, from the event loop, when some time has passed. */
+static void begin_next(struct improver *improver, uint64_t delay_us)
+{
+	int err;
+
+	if (improver->running || improver->next || !improver->count)
+		return;
+	err = sd_event_add_time(improver->event, &improver->next, CLOCK_MONOTONIC,
+				now_us() + delay_us, 1000, on_next, improver);
+	if (err < 0) {
+		improver->next = NULL;
+		log_error("cannot search for better plans: %s", strerror(-err));
+	}
+}
+
+int improver_new(sd_event *event, const struct config *config, struct plancache *const *cache,
+		 struct improver **out)
+{
+	struct improver *improver = calloc(1, sizeof(*improver));
+
+	if (!improver)
+		return -ENOMEM;
+	improver->event = event;
+	improver->config = config;
+	improver->cache = cache;
+	*out = improver;
+	return 0;
+}
+
+size_t improver_count(const struct improver *improver)
+{
+	return improver->count;
+}
+
+void improver_free(struct improver *improver)
+{
+	if (!improver)
+		return;
+	sd_event_source_disable_unref(improver->next);
+	free_workers(improver);
+	while (improver->count)
+		drop(improver, 0);
+	free(improver);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plans that improve: a program has its answer soon, and the search for a better one goes on when
+ * nothing else is to be done, in an idle process, for a limited time. The better plan
+ * takes the place of what is kept, and the next request gets it.
+ *
+ * One search runs at a time, those that were asked for first come first. What waits is copies of
+ * requests, and bounded; a request that finds no place waits until it is made again.
+ */
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include "config.h"
+#include "keep.h"
+
+struct improver;
+
+/*
+ * improver_new() - an improver that has nothing to do
+ * @config, @cache: the server's, which may change at any time
+ *
+ * Returns -ENOMEM if there is no memory for it.
+ */
+int improver_new(sd_event *event, const struct config *config, struct plancache *const *cache,
+		 struct improver **out);
+/* Ends the search that runs. NULL is fine. */
+void improver_free(struct improver *improver);
+
+/* How many searches run and wait. */
+size_t improver_count(const struct improver *improver);
+
+/*
+ * improver_add() - have the plan of a request improved
+ * @accepted: the request, of which copies are made
+ *
+ * Does nothing if the configuration wants no searches, if the plan is final or has had its time, if it
+ * waits already, or if too many wait.
+ */
+void improver_add(struct improver *improver, const struct accepted *accepted,
+		  const struct kept *kept);

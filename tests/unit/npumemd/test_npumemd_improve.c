@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+/*
+ * npumemd: a first answer that comes soon, and the search that goes on; and whether the device runs
+ * from a battery.
+ */
+#include "npumemd_request.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "improve.h"
+#include "log.h"
+#include "power.h"
+
+/* What a planning process says of its plan if it has much time: "COST FINAL". */
+#define RATED "NPUMEMD_TEST_RATED"
+
+static char folder[64];
+
+/* The loop goes on. */
+static void on_ended(struct request *request, void *userdata)
+{
+	f.ended++;
+}
+
+static int improve_setup(void **state)
+{
+	strcpy(folder, "/tmp/npumem-improve-XXXXXX");
+	if (request_setup(state) || !mkdtemp(folder))
+		return -1;
+	strcpy(f.config.cache_folder, folder);
+	f.config.improve_time = 5;
+	f.config.improve_on_battery = true;
+	keep_open(&f.config, &f.env.cache);
+	f.env.ended = on_ended;
+	setenv(REPLACED_PLAN, "plan_twice", 1);
+	if (improver_new(f.event, &f.config, &f.env.cache, &f.env.improver))
+		return -1;
+	return f.env.cache ? 0 : -1;
+}
+
+static int improve_teardown(void **state)
+{
+	char command[96];
+
+	improver_free(f.env.improver);
+	plancache_close(f.env.cache);
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	return system(command) || request_teardown(state) ? -1 : 0;
+}
+
+#define IMPROVE_TEST(name) TEST_WITH(name, improve_setup, improve_teardown)
+
+/* ------------------------------------------------------------- planning processes */
+
+/* The first answer costs 900, and the search finds what the test says. */
+static int plan_twice(const struct worker_input *input, struct worker_reply *reply)
+{
+	const struct planner_task *task = input->task;
+	bool search = task->seconds > 1;
+	unsigned long long cost = 900;
+	unsigned int final = 0;
+	int err = planner_plan(input, reply);
+
+	if (!err && search && sscanf(getenv(RATED), "%llu %u", &cost, &final) != 2)
+		return -EINVAL;
+	reply->cost = cost;
+	reply->final = final;
+	snprintf(reply->text, sizeof(reply->text), "%.6f s, %s", task->seconds,
+		 search ? "searched" : "first");
+	return err;
+}
+
+static int plan_then_crash(const struct worker_input *input, struct worker_reply *reply)
+{
+	const struct planner_task *task = input->task;
+
+	if (task->seconds > 1)
+		abort();
+	setenv(RATED, "0 0", 1);
+	return plan_twice(input, reply);
+}
+
+/* The search's plan is for another graph: shorter by a placement. */
+static int plan_then_lie(const struct worker_input *input, struct worker_reply *reply)
+{
+	const struct planner_task *task = input->task;
+	int err;
+
+	setenv(RATED, "1 1", 1);
+	err = plan_twice(input, reply);
+	if (!err && task->seconds > 1)
+		memset(reply->data, 0x5a, reply->size);
+	return err;
+}
+
+static int plan_then_spin(const struct worker_input *input, struct worker_reply *reply)
+{
+	const struct planner_task *task = input->task;
+	volatile bool forever = task->seconds > 1;
+
+	while (forever)
+		;
+	return plan_twice(input, reply);
+}
+
+const struct worker_job replacements[] = {
+	{ "plan_twice", plan_twice },
+	{ "plan_then_crash", plan_then_crash },
+	{ "plan_then_lie", plan_then_lie },
+	{ "plan_then_spin", plan_then_spin },
+	{ 0 },
+};
+
+/* ------------------------------------------------------------------------ requests */
+
+static void ask_for(struct accepted *accepted)
+{
+	struct request *request;
+
+	close(f.fd);
+	f.fd = dup(accepted->fd);
+	f.done = 0;
+	f.ended = 0;
+	request = request_start(&f.env, accepted);
+	assert_non_null(request);
+	while (!f.ended)
+		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);
+	assert_string_equal(f.message, "");
+	assert_int_equal(f.status, 0);
+}
+
+static struct accepted next_request(void)
+{
+	close(f.settled);
+	f.settled = eventfd(0, EFD_CLOEXEC);
+	return accept_good();
+}
+
+static void ask(void)
+{
+	struct accepted accepted = next_request();
+
+	ask_for(&accepted);
+}
+
+/* What the cache has, if it is of one request. */
+static struct plancache_entry only_entry(void)
+{
+	struct plancache_entry entry = { 0 };
+	struct plancache_file *files;
+	size_t count;
+
+	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
+	assert_int_equal(count, 1);
+	assert_int_equal(plancache_peek(f.env.cache, &files[0].key, &entry), 0);
+	free(files);
+	free(entry.data);
+	entry.data = NULL;
+	return entry;
+}
+
+static void wait_for_searches(void)
+{
+	while (improver_count(f.env.improver))
+		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);
+}
+
+static void searched(const char *rated)
+{
+	setenv(RATED, rated, 1);
+	ask();
+	wait_for_searches();
+}
+
+IMPROVE_TEST(better)
+{
+	searched("800 1");
+	assert_int_equal(only_entry().cost, 800);
+	assert_true(only_entry().final);
+	assert_string_equal(only_entry().text, "5.000000 s, searched");
+	/* The next one has it. */
+	setenv(REPLACED_PLAN, "plan_then_crash", 1);
+	ask();
+	wait_for_searches();
+	assert_int_equal(only_entry().cost, 800);
+}
+
+/* The first answer has the time that it is to have. */
+IMPROVE_TEST(first_answer)
+{
+	struct accepted accepted = next_request();
+
+	setenv(RATED, "950 0", 1);
+	ask_for(&accepted);
+	assert_string_equal(only_entry().text, "0.100000 s, first");
+	assert_int_equal(only_entry().given_us, 100000);
+	wait_for_searches();
+	/* No better one was found: the first one stays, and is not searched for again. */
+	assert_string_equal(only_entry().text, "0.100000 s, first");
+	assert_int_equal(only_entry().cost, 900);
+}
+
+IMPROVE_TEST(off)
+{
+	f.config.improve_time = 0;
+	setenv(REPLACED_PLAN, "plan_then_crash", 1);
+	unsetenv(REPLACED_PLAN);
+	ask();
+	assert_true(only_entry().given_us > 1000000);
+}
+
+/* Nobody searches for what is final. */
+IMPROVE_TEST(final)
+{
+	unsetenv(REPLACED_PLAN);
+	ask();
+	assert_true(only_entry().final);
+	setenv(REPLACED_PLAN, "plan_twice", 1);
+	setenv(RATED, "1 1", 1);
+	ask();
+	wait_for_searches();
+	assert_int_equal(only_entry().cost, 500);
+}
+
+/* What the search makes is checked as all plans are, and what is kept stays. */
+static void fails(const char *plan)
+{
+	setenv(REPLACED_PLAN, plan, 1);
+	log_setup(true, LOG_CRIT);
+	ask();
+	wait_for_searches();
+	assert_int_equal(only_entry().cost, 900);
+	assert_false(only_entry().final);
+}
+
+IMPROVE_TEST(crash)
+{
+	fails("plan_then_crash");
+}
+
+IMPROVE_TEST(lie)
+{
+	fails("plan_then_lie");
+}
+
+/* A search that was ended by its limit of processor time has had none: it is tried again. */
+IMPROVE_TEST(search_again)
+{
+	searched("800 0");
+	assert_int_equal(only_entry().cost, 800);
+	/* It took some milliseconds of five seconds. */
+	assert_true(only_entry().given_us < 1000000);
+	searched("700 0");
+	assert_int_equal(only_entry().cost, 700);
+}
+
+/* Who asks while a search runs has an answer at once, and starts no second one. */
+IMPROVE_TEST(asked_while_it_searches)
+{
+	uint64_t started;
+
+	setenv(REPLACED_PLAN, "plan_then_spin", 1);
+	ask();
+	started = now_us();
+	for (int i = 0; i < 5; i++)
+		ask();
+	assert_true(now_us() - started < 4000000);
+	/* The end of the daemon is the end of it: the fixture looks for children. */
+}
+
+/* Searches that wait for their turn are bounded, and those that came first come first. */
+IMPROVE_TEST(many)
+{
+	struct plancache_file *files;
+	struct accepted accepted;
+	size_t count, better = 0;
+
+	setenv(RATED, "800 1", 1);
+	for (uint64_t i = 0; i < 40; i++) {
+		accepted = next_request();
+		accepted.arena_budget = 1000 + i;
+		ask_for(&accepted);
+	}
+	wait_for_searches();
+	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
+	assert_int_equal(count, 40);
+	for (size_t i = 0; i < count; i++) {
+		struct plancache_entry entry;
+
+		assert_int_equal(plancache_peek(f.env.cache, &files[i].key, &entry), 0);
+		free(entry.data);
+		better += entry.cost == 800;
+	}
+	free(files);
+	assert_in_range(better, 32, 40);
+}
+
+IMPROVE_TEST(dropped_meanwhile)
+{
+	struct plancache_file *files;
+	size_t count;
+
+	setenv(RATED, "800 1", 1);
+	ask();
+	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
+	assert_int_equal(plancache_drop(f.env.cache, &files[0].key), 0);
+	free(files);
+	wait_for_searches();
+	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
+	assert_int_equal(count, 0);
+}
+
+IMPROVE_TEST(options)
+{
+	struct accepted accepted = next_request();
+
+	asking(&accepted, &(struct npumem_request){ .alignment = 64 });
+	setenv(RATED, "800 1", 1);
+	ask_for(&accepted);
+	wait_for_searches();
+	assert_int_equal(only_entry().cost, 800);
+}
+
+/* ----------------------------------------------------------------------------- power */
+
+static void supply(const char *name, const char *type, const char *status, const char *scope)
+{
+	const char *const files[] = { "type", "status", "scope" };
+	const char *const texts[] = { type, status, scope };
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	assert_int_equal(mkdir(path, 0755), 0);
+	for (int i = 0; i < 3; i++) {
+		FILE *file;
+
+		if (!texts[i])
+			continue;
+		snprintf(path, sizeof(path), "%s/%s/%s", folder, name, files[i]);
+		file = fopen(path, "w");
+		assert_non_null(file);
+		fprintf(file, "%s\n", texts[i]);
+		fclose(file);
+	}
+}
+
+IMPROVE_TEST(power)
+{
+	assert_false(power_is_battery("/no/such/folder"));
+	assert_false(power_is_battery(folder));
+	supply("AC", "Mains", NULL, NULL);
+	supply("mouse", "Battery", "Discharging", "Device");
+	supply("full", "Battery", "Full", NULL);
+	supply("loading", "Battery", "Charging", "System");
+	supply("nearly", "Battery", "Discharging soon", NULL);
+	assert_false(power_is_battery(folder));
+	supply("BAT0", "Battery", "Discharging", NULL);
+	assert_true(power_is_battery(folder));
+}
