@@ -15,6 +15,52 @@ static int8_t nothing;
 /* Keeps the first reason; false. */
 #define wrong(net, ...) text_reason((net)->text, sizeof((net)->text), __VA_ARGS__)
 
+/* ------------------------------------------------------------------- joined concats */
+
+/* Where a tensor lies that is part of a concat's output; NULL: it has bytes of its own. */
+static const struct npuplan_joined *joined_of(const struct npuplan_graph *graph, uint32_t tensor)
+{
+	for (uint32_t i = 0; i < graph->joined_count; i++)
+		if (graph->joined[i].tensor == tensor)
+			return &graph->joined[i];
+	return NULL;
+}
+
+/* Bytes of a tensor, as its shape has them. */
+static uint64_t size_of(const struct npuplan_graph *graph, uint32_t tensor)
+{
+	const struct npuplan_joined *joined = joined_of(graph, tensor);
+
+	return joined ? joined->size : graph->tensors[tensor].size;
+}
+
+/* Of a tensor's byte the tensor and byte that it is. */
+static void locate(const struct npuplan_graph *graph, uint32_t *tensor, uint64_t *byte)
+{
+	const struct npuplan_joined *joined = joined_of(graph, *tensor);
+
+	if (!joined)
+		return;
+	*byte = joined->first + *byte / joined->run * joined->stride + *byte % joined->run;
+	*tensor = joined->base;
+}
+
+/* The other way round: the byte of @tensor that a byte of its base is; false: it is none. */
+static bool locate_back(const struct npuplan_graph *graph, uint32_t tensor, uint64_t *byte)
+{
+	const struct npuplan_joined *joined = joined_of(graph, tensor);
+	uint64_t run, within;
+
+	if (!joined)
+		return true;
+	if (*byte < joined->first)
+		return false;
+	run = (*byte - joined->first) / joined->stride;
+	within = (*byte - joined->first) % joined->stride;
+	*byte = run * joined->run + within;
+	return within < joined->run && *byte < joined->size;
+}
+
 /* ----------------------------------------------------------------------- all at once */
 
 static void unravel(const struct npuplan_tensor *tensor, int64_t element, int64_t *at)
@@ -28,12 +74,12 @@ static bool map_elements(struct int8_net *net, uint32_t tensor)
 	const struct npuplan_tensor *t = &net->graph->tensors[tensor];
 	int64_t at[NPUPLAN_MAX_DIMS] = { 0 }, element = 0;
 
-	for (uint64_t b = 0; b < t->size; b++)
+	for (uint64_t b = 0; b < size_of(net->graph, tensor); b++)
 		net->element[tensor][b] = -1;
 	do {
 		uint64_t byte = int8_byte(net->graph, tensor, at);
 
-		if (byte >= t->size || net->element[tensor][byte] >= 0)
+		if (byte >= size_of(net->graph, tensor) || net->element[tensor][byte] >= 0)
 			return wrong(net, "tensor %s: its shape is not that of its bytes", t->name);
 		net->element[tensor][byte] = element++;
 	} while (int8_next(t, at));
@@ -64,11 +110,36 @@ static bool compute(struct int8_net *net, const struct npuplan_op *op)
 		return wrong(net, "operator %s: no arithmetic for type %s, %u outputs", op->name,
 			     op->type, op->output_count);
 	out = &net->graph->tensors[op->outputs[0]];
-	memset(net->bytes[op->outputs[0]], 0, out->size);
+	memset(net->bytes[op->outputs[0]], 0, size_of(net->graph, op->outputs[0]));
 	do
 		net->bytes[op->outputs[0]][int8_byte(net->graph, op->outputs[0], at)] =
 			int8_element(&k, at);
 	while (int8_next(out, at));
+	return true;
+}
+
+/* Each byte of a part is the byte of the output where it is said to lie. */
+static bool parts_agree(struct int8_net *net)
+{
+	const struct npuplan_graph *graph = net->graph;
+
+	for (uint32_t i = 0; i < graph->joined_count; i++) {
+		uint32_t part = graph->joined[i].tensor;
+
+		for (uint64_t b = 0; b < graph->joined[i].size; b++) {
+			uint32_t base = part;
+			uint64_t byte = b;
+
+			locate(graph, &base, &byte);
+			if (byte >= graph->tensors[base].size ||
+			    net->bytes[part][b] != net->bytes[base][byte])
+				return wrong(net,
+					     "byte %" PRIu64 " of tensor %s is not byte %" PRIu64
+					     " of %s",
+					     b, graph->tensors[part].name, byte,
+					     graph->tensors[base].name);
+		}
+	}
 	return true;
 }
 
@@ -85,11 +156,11 @@ bool int8_net_init(struct int8_net *net, const struct npuplan_graph *graph, enum
 	};
 	good = net->bytes && net->element;
 	for (uint32_t t = 0; t < graph->tensor_count && good; t++) {
-		uint64_t size = graph->tensors[t].size;
+		uint64_t size = size_of(graph, t);
 
 		net->bytes[t] = malloc(size + 1);
 		net->element[t] = malloc((size + 1) * sizeof(**net->element));
-		if (graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_ALIAS)
+		if (graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_ALIAS && !joined_of(graph, t))
 			return wrong(net, "tensor %s is an alias", graph->tensors[t].name);
 		good = net->bytes[t] && net->element[t] && map_elements(net, t);
 		for (uint64_t b = 0; b < size && good; b++)
@@ -97,7 +168,7 @@ bool int8_net_init(struct int8_net *net, const struct npuplan_graph *graph, enum
 	}
 	for (uint32_t i = 0; i < graph->op_count && good; i++)
 		good = compute(net, &graph->ops[i]);
-	return good || wrong(net, "out of memory");
+	return (good || wrong(net, "out of memory")) && parts_agree(net);
 }
 
 void int8_net_fini(struct int8_net *net)
@@ -223,6 +294,7 @@ static int8_t load_read(void *context, uint32_t input, uint64_t byte)
 
 	if (graph->tensors[tensor].kind == NPUMEM_TENSOR_PARAMETER && !run->with_parameters)
 		return run->net->bytes[tensor][byte];
+	locate(graph, &tensor, &byte);
 	if (run->seen[tensor][byte] != run->step + 1) {
 		wrong(run->net,
 		      "operator %s, step %u %s, tile %u: needs byte %" PRIu64 " (element %" PRId64
@@ -255,9 +327,18 @@ static void take(struct run *run, const struct npumem_tile *tile)
 static bool store(struct run *run, uint32_t tensor, uint64_t byte)
 {
 	struct int8_op k = { run->net->graph, run->op, run->net->resize, load_read, run };
-	const struct npuplan_tensor *t = &run->net->graph->tensors[tensor];
-	int64_t at[NPUPLAN_MAX_DIMS], element = run->net->element[tensor][byte];
+	uint32_t output = run->op->outputs[0];
+	const struct npuplan_tensor *t = &run->net->graph->tensors[output];
+	int64_t at[NPUPLAN_MAX_DIMS], element;
+	uint64_t own = byte;
 	int8_t value = 0;
+
+	if (!locate_back(run->net->graph, output, &own))
+		return wrong(run->net,
+			     "operator %s, step %u: writes byte %" PRIu64
+			     " of tensor %s, which is not its own",
+			     run->op->name, run->step, byte, run->net->graph->tensors[tensor].name);
+	element = run->net->element[output][own];
 
 	/* Channels that only fill up a block. */
 	if (element >= 0) {
@@ -268,13 +349,12 @@ static bool store(struct run *run, uint32_t tensor, uint64_t byte)
 		*place_of(run, tensor, byte) = value;
 	if (run->net->text[0])
 		return false;
-	if (value != run->net->bytes[tensor][byte])
+	if (value != run->net->bytes[output][own])
 		return wrong(run->net,
 			     "operator %s, step %u %s, tile %u: byte %" PRIu64 " (element %" PRId64
 			     ") of tensor %s is %d, must be %d",
 			     run->op->name, run->step, run->net->graph->steps[run->step].name,
-			     run->tile, byte, element, t->name, value,
-			     run->net->bytes[tensor][byte]);
+			     run->tile, own, element, t->name, value, run->net->bytes[output][own]);
 	if (run->written[tensor][byte]++)
 		return wrong(run->net,
 			     "operator %s, step %u %s, tile %u: byte %" PRIu64
@@ -299,11 +379,14 @@ static bool run_step(struct run *run, uint32_t step)
 	for (uint32_t a = s->first_access; a < s->first_access + s->access_count && good; a++) {
 		const struct npumem_tile *tile = &graph->tiles[graph->accesses[a].tile];
 		struct chunks walk = chunks_of_region(&tile->region);
+		uint32_t output = run->op->outputs[0];
+		uint64_t first = 0;
 
+		locate(graph, &output, &first);
 		run->tile = graph->accesses[a].tile;
 		if (graph->accesses[a].mode == NPUMEM_ACCESS_READ)
 			continue;
-		if (tile->tensor != run->op->outputs[0])
+		if (tile->tensor != output)
 			return wrong(run->net,
 				     "operator %s, step %u: writes tensor %s, not its own",
 				     run->op->name, step, graph->tensors[tile->tensor].name);
@@ -321,14 +404,19 @@ static bool all_written(struct run *run)
 	const struct npuplan_graph *graph = run->net->graph;
 
 	for (uint32_t i = 0; i < graph->op_count; i++) {
-		uint32_t tensor = graph->ops[i].outputs[0];
+		uint32_t output = graph->ops[i].outputs[0];
 
-		for (uint64_t b = 0; b < graph->tensors[tensor].size; b++)
-			if (!run->written[tensor][b] && run->net->element[tensor][b] >= 0)
+		for (uint64_t b = 0; b < size_of(graph, output); b++) {
+			uint32_t tensor = output;
+			uint64_t byte = b;
+
+			locate(graph, &tensor, &byte);
+			if (!run->written[tensor][byte] && run->net->element[output][b] >= 0)
 				return wrong(run->net,
 					     "operator %s: byte %" PRIu64
 					     " of tensor %s is never written",
-					     graph->ops[i].name, b, graph->tensors[tensor].name);
+					     graph->ops[i].name, b, graph->tensors[output].name);
+		}
 	}
 	return true;
 }

@@ -57,6 +57,8 @@ struct npuplan_tensor {
  * @inplace: may overwrite its first input at displacement 0
  * @whole: what a part of its outputs needs is not known: one step, however the graph
  *	is cut
+ * @converts: of a concat: its output has other bytes than its inputs, since elements get another
+ *	scale, or an activation is fused
  */
 struct npuplan_attrs {
 	int32_t kernel[NPUPLAN_MAX_SPATIAL];
@@ -70,6 +72,7 @@ struct npuplan_attrs {
 	bool transposed;
 	bool inplace;
 	bool whole;
+	bool converts;
 };
 
 /**
@@ -146,6 +149,12 @@ struct npuplan_step {
  * @layout: order in which the bytes of tensors lie
  * @tiling: how it was cut; all 0 but its layout if it is not, or not known how (a
  *	graph that came as a blob)
+ * @joined: array of @joined_count records, of tensors in ascending order: where tensors lie that
+ *	have no bytes of their own since concats are joined (NPUPLAN_CONCAT_JOIN)
+ * @concat_inputs: array of @concat_input_count records: of each concat each input, if concats were
+ *	asked to be joined
+ * @joined_count: number of @joined
+ * @concat_input_count: number of @concat_inputs
  */
 struct npuplan_graph {
 	char *name;
@@ -168,6 +177,10 @@ struct npuplan_graph {
 	enum npuplan_layout source_layout;
 	enum npuplan_layout layout;
 	struct npuplan_tiling tiling;
+	struct npuplan_joined *joined;
+	struct npuplan_concat_input *concat_inputs;
+	uint32_t joined_count;
+	uint32_t concat_input_count;
 };
 
 /**

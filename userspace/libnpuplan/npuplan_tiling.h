@@ -58,6 +58,80 @@ struct npuplan_clone {
 	uint32_t reader_count;
 };
 
+/** enum npuplan_concat - what becomes of concats (docs/tiling.md) */
+enum npuplan_concat {
+	NPUPLAN_CONCAT_COPY = 0, /* they are steps, which copy their inputs */
+	/*
+	 * Inputs are placed as parts of the output, wherever that can be; a concat of such inputs
+	 * alone has no step.
+	 */
+	NPUPLAN_CONCAT_JOIN = 1,
+	/*
+	 * The same, but of inputs for which no more bytes are live at once: what is made early
+	 * would have room kept for the whole output.
+	 */
+	NPUPLAN_CONCAT_FIT = 2,
+};
+
+/** enum npuplan_join - what became of an input of a concat: joined, or why it is copied */
+enum npuplan_join {
+	NPUPLAN_JOINED = 0,
+	NPUPLAN_JOIN_FLOW = 1,	     /* the graph has loops or branches */
+	NPUPLAN_JOIN_CONVERTS = 2,   /* the output has other bytes than the inputs */
+	NPUPLAN_JOIN_SHAPE = 3,	     /* shapes do not say where the bytes lie */
+	NPUPLAN_JOIN_OUTPUT = 4,     /* the concat's output is state, or part of a tensor */
+	NPUPLAN_JOIN_KIND = 5,	     /* an input of the graph, a parameter or state */
+	NPUPLAN_JOIN_KEPT = 6,	     /* an output of the graph */
+	NPUPLAN_JOIN_PLACED = 7,     /* external, or at a fixed offset */
+	NPUPLAN_JOIN_RANGE = 8,	     /* only a range of another tensor */
+	NPUPLAN_JOIN_TWICE = 9,	     /* part of an output already */
+	NPUPLAN_JOIN_ALIGNMENT = 10, /* its bytes would not be aligned */
+	NPUPLAN_JOIN_BLOCKS = 11,    /* NC/32HWC32: it does not begin, or end, at a block */
+	NPUPLAN_JOIN_NESTED = 12,    /* bytes of parts of parts lie at no one distance */
+	NPUPLAN_JOIN_TILES = 13,     /* a step would access what is no region of the output */
+	NPUPLAN_JOIN_EARLY = 14,     /* its output's room would be kept for too long */
+	NPUPLAN_JOIN_COUNT = 15,
+};
+
+/**
+ * struct npuplan_joined - where a tensor lies that is part of a concat's output, or is all of one
+ * @tensor: index; while the graph is tiled no step accesses it, and it is an alias: of its bytes,
+ *	if they are contiguous, or else of all of @base
+ * @base: index of the tensor whose bytes it has
+ * @first: where in @base its first byte lies
+ * @run: bytes that lie side by side: byte b lies at @first + b / @run * @stride + b % @run
+ * @stride: bytes of @base from one run to the next; @run if there is one alone
+ * @size: of the tensor; what it was before follows in the next four fields
+ * @alias_offset: likewise
+ * @alias_of: likewise
+ * @flags: likewise
+ */
+struct npuplan_joined {
+	uint32_t tensor;
+	uint32_t base;
+	uint64_t first;
+	uint64_t run;
+	uint64_t stride;
+	uint64_t size;
+	uint64_t alias_offset;
+	uint32_t alias_of;
+	uint32_t flags;
+};
+
+/**
+ * struct npuplan_concat_input - what became of an input of a concat
+ * @op: index of the concat
+ * @input: number of the input
+ * @tensor: index of the tensor
+ * @join: enum npuplan_join
+ */
+struct npuplan_concat_input {
+	uint32_t op;
+	uint32_t input;
+	uint32_t tensor;
+	uint32_t join;
+};
+
 /**
  * struct npuplan_tiling - how a graph is cut into steps (docs/tiling.md)
  * @layout: how the tensors' bytes lie
@@ -76,6 +150,8 @@ struct npuplan_clone {
  *	before anything is cut; owned as @ops is. Neither @ops nor @onchip beside them
  * @op_count: number of @ops
  * @clone_count: number of @clones
+ * @concat: enum npuplan_concat
+ * @pad: zero
  *
  * At most one of @bands, @rows and @onchip is not 0. It is for the operators that
  * @ops does not speak of. All 0: not known, or, in asking, whole operators.
@@ -93,7 +169,9 @@ struct npuplan_tiling {
 	struct npuplan_clone *clones;
 	uint32_t op_count;
 	uint32_t clone_count;
-	uint64_t reserved[4];
+	uint32_t concat;
+	uint32_t pad;
+	uint64_t reserved[3];
 };
 
 /**
@@ -202,6 +280,14 @@ NPUPLAN_EXPORT void npuplan_tiling_fini(struct npuplan_tiling *tiling);
  * came as a blob is left without anything to run.
  */
 NPUPLAN_EXPORT void npuplan_graph_untile(struct npuplan_graph *graph);
+
+/**
+ * npuplan_join_text() - what became of an input of a concat, for people
+ * @join: enum npuplan_join
+ *
+ * NULL of any other number. The text is the library's.
+ */
+NPUPLAN_EXPORT const char *npuplan_join_text(unsigned int join);
 
 /**
  * npuplan_layout_name() - "nhwc", "nchw" or "nc32hw"

@@ -12,12 +12,12 @@
 #include "npuimport.h"
 
 /* Attributes that have a meaning; those that planning does not need are checked all the same. */
-static const char *const known[] = { "kernel",	  "stride",    "dilation",	 "padding",
-				     "pad_begin", "pad_end",   "pad_folded",	 "output_padding",
-				     "groups",	  "depthwise", "ceil_mode",	 "dim",
-				     "inplace",	  "alias_of",  "partial_inputs", "fused_act",
-				     "bn_folded", "mode",      "scalar",	 "size",
-				     "whole",	  NULL };
+static const char *const known[] = {
+	"kernel",     "stride",		"dilation",	  "padding",   "pad_begin", "pad_end",
+	"pad_folded", "output_padding", "groups",	  "depthwise", "ceil_mode", "dim",
+	"inplace",    "alias_of",	"partial_inputs", "fused_act", "bn_folded", "mode",
+	"scalar",     "size",		"whole",	  "converts",  NULL
+};
 
 /* enum same - where the odd element goes of padding that is computed */
 enum same {
@@ -139,6 +139,7 @@ static void forget_window(struct npuplan_attrs *attrs)
 		.inplace = attrs->inplace,
 		.transposed = attrs->transposed,
 		.whole = attrs->whole,
+		.converts = attrs->converts,
 	};
 }
 
@@ -357,6 +358,22 @@ static void check_others(struct graph_json_reader *r, json_t *attrs)
 	graph_json_doubt(r, NPUIMPORT_DOUBT_VALUE, "scalar");
 }
 
+/*
+ * Whether a concat's output has other bytes than its inputs: it is said, an activation is fused, or
+ * something was not understood.
+ */
+static void read_converts(struct graph_json_reader *r, json_t *attrs, struct npuplan_op *op)
+{
+	const json_t *act = json_object_get(attrs, "fused_act");
+	const char *text = json_string_value(act);
+	bool none = !act || json_is_null(act) || (text && (!*text || !strcasecmp(text, "none")));
+
+	op->attrs.converts = npujson_bool_or(r->json, attrs, "converts", false) ||
+			     (import_is_cat(op) && !none);
+	if (graph_json_doubt(r, NPUIMPORT_DOUBT_ATTRIBUTE, "converts"))
+		op->attrs.converts = true;
+}
+
 /* An operator of which something was not understood is not cut into tiles. */
 static bool whole_in_doubt(struct graph_json_reader *r, enum npuimport_doubt kind, const char *what,
 			   struct npuplan_op *op)
@@ -410,5 +427,6 @@ void graph_json_attrs(struct graph_json_reader *r, json_t *object, struct npupla
 			   (json_object_get(attrs, "partial_inputs") && import_is_cat(op));
 	read_inplace(r, attrs, op);
 	check_others(r, attrs);
+	read_converts(r, attrs, op);
 	npujson_leave(r->json, outside);
 }

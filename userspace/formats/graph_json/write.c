@@ -89,6 +89,8 @@ static json_t *attrs_json(const struct npuplan_attrs *attrs)
 		npujson_set(&object, "inplace", json_true());
 	if (attrs->whole)
 		npujson_set(&object, "whole", json_true());
+	if (attrs->converts)
+		npujson_set(&object, "converts", json_true());
 	return object;
 }
 

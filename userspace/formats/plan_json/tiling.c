@@ -5,10 +5,12 @@
 
 #include "plan_json.h"
 
-static const char *const fields[] = { "layout",	    "bands",  "rows", "onchip", "double_buffer",
-				      "parameters", "inputs", "ops",  "clones", NULL };
+static const char *const fields[] = { "layout",	       "bands",	     "rows",   "onchip",
+				      "double_buffer", "parameters", "inputs", "ops",
+				      "clones",	       "concat",     NULL };
 static const char *const order_names[] = { "rows", "channels", NULL };
 static const char *const inputs_names[] = { "given", "host", "resident", NULL };
+static const char *const concat_names[] = { "copy", "join", "fit", NULL };
 
 /* Operators that run again, in the order in which they are added. */
 static json_t *clones_json(const struct npuplan_tiling *tiling)
@@ -43,6 +45,8 @@ json_t *plan_json_tiling(const struct npuplan_tiling *tiling)
 	npujson_set(&object, "parameters", json_boolean(tiling->with_parameters));
 	if (tiling->inputs)
 		npujson_set(&object, "inputs", json_string(inputs_names[tiling->inputs]));
+	if (tiling->concat)
+		npujson_set(&object, "concat", json_string(concat_names[tiling->concat]));
 	if (tiling->clone_count)
 		npujson_set(&object, "clones", clones_json(tiling));
 	return object;
@@ -167,6 +171,7 @@ static void read_fields(struct plan_json_reader *r, json_t *object, struct npupl
 		npujson_fail(r->json, "parameters", "missing");
 	tiling->with_parameters = npujson_bool_or(r->json, object, "parameters", false);
 	tiling->inputs = npujson_choice(r->json, object, "inputs", false, inputs_names, 0);
+	tiling->concat = npujson_choice(r->json, object, "concat", false, concat_names, 0);
 }
 
 void plan_json_read_tiling(struct plan_json_reader *r, const json_t *root,

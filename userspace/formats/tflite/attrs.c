@@ -252,6 +252,21 @@ static void transpose_conv_attrs(struct tflite_reader *r, const struct flatbuf_t
 	window_attrs(r, table, &transpose_conv, op);
 }
 
+/* Whether a concat's output has other bytes than its inputs. */
+static bool concat_converts(const struct tflite_reader *r, const struct npuplan_op *op)
+{
+	const struct tflite_fact *out = &r->facts[op->outputs[0]];
+
+	for (uint32_t i = 0; i < op->input_count; i++) {
+		const struct tflite_fact *in = &r->facts[op->inputs[i]];
+
+		if (in->scales != out->scales || in->scales > 1 || in->scale != out->scale ||
+		    in->zero_point != out->zero_point)
+			return true;
+	}
+	return false;
+}
+
 static void concat_attrs(struct tflite_reader *r, const struct flatbuf_table *table,
 			 struct npuplan_op *op)
 {
@@ -263,6 +278,8 @@ static void concat_attrs(struct tflite_reader *r, const struct flatbuf_table *ta
 		flatbuf_fail(&r->fb, -EINVAL, "%s: axis %" PRId32 " of %" PRId32 " dimensions",
 			     import_op_text(op).s, axis, rank);
 	op->attrs.axis = axis < 0 ? axis + rank : axis;
+	op->attrs.converts = flatbuf_u8(&r->fb, &options, CONCATENATION_ACTIVATION, 0) ||
+			     concat_converts(r, op);
 	/* Empty inputs have fallen away. */
 	if (!op->input_count)
 		op->attrs.axis = -1;

@@ -167,21 +167,89 @@ static void view_shape(const struct npuplan_tensor *t, enum view view, uint32_t 
 		shape[3] = product(t, last, rank);
 }
 
+/* Where a tensor lies that is part of a concat's output; NULL: it has bytes of its own. */
+static const struct npuplan_joined *joined_of(const struct npuplan_graph *graph, uint32_t tensor)
+{
+	for (uint32_t i = 0; i < graph->joined_count; i++)
+		if (graph->joined[i].tensor == tensor)
+			return &graph->joined[i];
+	return NULL;
+}
+
+/*
+ * Which bytes of a part a region of its base is; false: they are not all its own. Steps access
+ * boxes of tensors, so what is contiguous in the part is one chunk again.
+ */
+static bool region_in_part(const struct npuplan_joined *joined, const struct npumem_region *region,
+			   struct npumem_region *out)
+{
+	uint64_t from = region->offset - joined->first, within = from % joined->stride;
+	uint64_t end = within + region->length;
+
+	if (region->offset < joined->first || from / joined->stride * joined->run >= joined->size)
+		return false;
+	*out = *region;
+	out->offset = from / joined->stride * joined->run + within;
+	for (int d = 0; d < 3; d++) {
+		if (out->count[d] <= 1)
+			continue;
+		if (out->stride[d] % joined->stride)
+			end += (out->count[d] - 1) * out->stride[d];
+		else
+			out->stride[d] = out->stride[d] / joined->stride * joined->run;
+	}
+	while (out->count[0] > 1 && out->stride[0] == out->length) {
+		out->length *= out->count[0];
+		memmove(out->count, out->count + 1, 2 * sizeof(*out->count));
+		memmove(out->stride, out->stride + 1, 2 * sizeof(*out->stride));
+		out->count[2] = 1;
+		out->stride[2] = 0;
+	}
+	return end <= joined->run;
+}
+
+/* The region of @tensor that an access is of; false: it is of another tensor. */
+static bool access_region(const struct command_maker *m, uint32_t tensor, uint32_t access,
+			  struct npumem_region *region)
+{
+	const struct npumem_tile *tile =
+		&m->graph->tiles[m->graph->accesses[m->step->first_access + access].tile];
+	const struct npuplan_joined *joined = joined_of(m->graph, tensor);
+
+	*region = tile->region;
+	if (!joined)
+		return tile->tensor == tensor;
+	return tile->tensor == joined->base && region_in_part(joined, &tile->region, region);
+}
+
+static uint64_t bytes_of(const struct npumem_region *region)
+{
+	return region->length * region->count[0] * region->count[1] * region->count[2];
+}
+
 /*
  * The step's access of a tensor: the @nth one that fits, the last if there are not as many;
- * NPUMEM_NONE if there is none.
+ * NPUMEM_NONE if there is none. Parts of a part fit, too, so of a part it is the largest.
  */
 static uint32_t find_access(const struct command_maker *m, uint32_t tensor, bool write,
 			    uint32_t nth)
 {
+	bool is_part = joined_of(m->graph, tensor);
 	uint32_t found = NPUMEM_NONE;
+	uint64_t most = 0;
 
 	for (uint32_t i = 0; i < m->step->access_count; i++) {
 		const struct npumem_access *access = &m->graph->accesses[m->step->first_access + i];
+		struct npumem_region region;
 
-		if (m->graph->tiles[access->tile].tensor != tensor ||
+		if (!access_region(m, tensor, i, &region) ||
 		    access->mode == (write ? NPUMEM_ACCESS_READ : NPUMEM_ACCESS_WRITE))
 			continue;
+		if (is_part) {
+			found = bytes_of(&region) > most ? i : found;
+			most = bytes_of(&region) > most ? bytes_of(&region) : most;
+			continue;
+		}
 		found = i;
 		if (!nth--)
 			break;
@@ -218,16 +286,17 @@ int32_t maker_zero_point(struct command_maker *m, uint32_t tensor)
 
 /* Where the tile of an access lies in its tensor, and its bytes in the access. */
 static void set_tile(struct command_maker *m, struct npumem_command_operand *o, uint32_t access,
-		     const struct npuplan_tensor *t)
+		     uint32_t tensor)
 {
-	const struct npumem_tile *tile =
-		&m->graph->tiles[m->graph->accesses[m->step->first_access + access].tile];
+	const struct npuplan_tensor *t = &m->graph->tensors[tensor];
 	struct npumem_command_piece *piece = &m->pieces[m->head.piece_count];
+	struct npumem_region region;
 	struct tflite_box box;
 	uint64_t stride = t->elem_size;
 
 	if (!t->elem_size || !o->shape[0] || !o->shape[1] || !o->shape[2] || !o->shape[3] ||
-	    !tflite_box(o->shape, t->elem_size, &tile->region, &box)) {
+	    !access_region(m, tensor, access, &region) ||
+	    !tflite_box(o->shape, t->elem_size, &region, &box)) {
 		maker_fail(m, -EOPNOTSUPP,
 			   "step %s accesses a part of %s that is no box of its shape",
 			   m->step->name, import_tensor_text(t).s);
@@ -271,7 +340,7 @@ void maker_add_operand(struct command_maker *m, uint32_t tensor, enum view view,
 		maker_fail(m, -EOPNOTSUPP, "%s has elements of TFLite's type %u",
 			   import_tensor_text(t).s, type);
 	else if (access != NPUMEM_NONE)
-		set_tile(m, o, access, t);
+		set_tile(m, o, access, tensor);
 	else if (mode != NPUMEM_COMMAND_READ || t->kind == NPUMEM_TENSOR_PARAMETER)
 		maker_fail(m, -EINVAL, "step %s does not access %s: parameters have to be planned",
 			   m->step->name, import_tensor_text(t).s);

@@ -83,9 +83,14 @@ struct tflite_scope {
  * @carried: a loop or a branch gives it values
  * @read: by an operator that has been taken over
  * @fixed: its values are the same in every inference: they depend on constants and shapes
+ * @scales: how many scales its elements have
+ * @scale, @zero_point: the first of each, as the file has it
  */
 struct tflite_fact {
 	uint8_t type;
+	uint32_t scales;
+	uint32_t scale;
+	int64_t zero_point;
 	uint32_t writer;
 	bool carried;
 	bool read;

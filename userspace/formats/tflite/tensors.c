@@ -246,6 +246,27 @@ static void set_size(struct tflite_reader *r, const struct flatbuf_vector *data,
 	}
 }
 
+/* What a concat has to know of a tensor. A quantization that is not understood is like no other. */
+static void note_scale(struct tflite_reader *r, const struct flatbuf_table *table,
+		       struct tflite_fact *fact)
+{
+	struct flatbuf_table quantization = flatbuf_table(&r->fb, table, TENSOR_QUANTIZATION);
+	struct flatbuf_vector scales = flatbuf_vector(&r->fb, &quantization, QUANTIZATION_SCALE, 4);
+	struct flatbuf_vector zeros =
+		flatbuf_vector(&r->fb, &quantization, QUANTIZATION_ZERO_POINT, 8);
+
+	if (r->fb.err) {
+		r->fb.err = 0;
+		fact->scales = UINT32_MAX;
+		return;
+	}
+	fact->scales = scales.count;
+	if (scales.count)
+		fact->scale = (uint32_t)flatbuf_vector_i32(&r->fb, &scales, 0);
+	if (zeros.count)
+		fact->zero_point = flatbuf_vector_i64(&r->fb, &zeros, 0);
+}
+
 /* Tensor @number, without a value so far, of which no other instance has one either. */
 static void add_own(struct tflite_reader *r, uint32_t number)
 {
@@ -274,6 +295,8 @@ static void add_own(struct tflite_reader *r, uint32_t number)
 	uses = sub->uses[number];
 	tensor.kind = kind_of(sub, uses, data->count && !(uses & USE_VARIABLE));
 	index = tflite_add_tensor(r, &tensor, type);
+	if (index != NPUMEM_NONE)
+		note_scale(r, &table, &r->facts[index]);
 	r->scope->values[number].tensor = index;
 	if (tensor.kind == NPUMEM_TENSOR_PARAMETER || (uses & USE_VARIABLE))
 		sub->kept[number] = index;

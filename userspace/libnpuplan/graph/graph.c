@@ -48,7 +48,8 @@ void npuplan_graph_free(struct npuplan_graph *graph)
 		free(graph->steps[i].name);
 	npuplan_tiling_fini(&graph->tiling);
 	free_all(graph->name, graph->tensors, graph->ops, graph->tiles, graph->accesses,
-		 graph->steps, graph->blocks, graph->edges, graph->carries, graph);
+		 graph->steps, graph->blocks, graph->edges, graph->carries, graph->joined,
+		 graph->concat_inputs, graph);
 }
 
 int64_t npuplan_graph_add_tensor(struct npuplan_graph *graph, const struct npuplan_tensor *tensor)

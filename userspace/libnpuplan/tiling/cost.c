@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "join.h"
+
 /*
  * Memory is read and written in bursts of so many bytes. Each chunk of consecutive bytes costs one
  * burst more, to begin with.
@@ -172,20 +174,58 @@ static int report_op(const struct npuplan_graph *graph, uint32_t op,
 	return err;
 }
 
+/* Whether an input of the operator is joined, so that its steps are copies of others, or none. */
+static bool is_joined(const struct npuplan_graph *graph, uint32_t op)
+{
+	for (uint32_t i = 0; i < graph->concat_input_count; i++)
+		if (graph->concat_inputs[i].op == op &&
+		    graph->concat_inputs[i].join == NPUPLAN_JOINED)
+			return true;
+	return false;
+}
+
+/* Report the copies of a concat some of whose inputs are joined. */
+static void report_copies(const struct npuplan_graph *graph, uint32_t op,
+			  struct npuplan_tile_report *report)
+{
+	*report = (struct npuplan_tile_report){ .op = op };
+	for (uint32_t s = 0; s < graph->step_count; s++) {
+		const struct npuplan_step *step = &graph->steps[s];
+		uint64_t bytes;
+
+		if (step->op != op)
+			continue;
+		bytes = npuplan_region_bytes(
+			&graph->tiles[graph->accesses[step->first_access].tile].region);
+		report->steps++;
+		report->inputs += bytes;
+		report->outputs += bytes;
+		report->least += 2 * bytes;
+		report->onchip = 2 * bytes > report->onchip ? 2 * bytes : report->onchip;
+	}
+}
+
 int npuplan_tiling_report(const struct npuplan_graph *graph, struct npuplan_tile_report **reports,
 			  struct npuplan_error *error)
 {
 	const struct npuplan_tiling *tiling = &graph->tiling;
+	struct npuplan_graph apart = *graph;
 	int err = 0;
 
 	if (!tiling->bands && !tiling->rows && !tiling->onchip)
 		return npuplan_fail(error, -EINVAL, "graph %s is not tiled, or not known how",
 				    graph->name);
 	*reports = calloc(graph->op_count + (size_t)1, sizeof(**reports));
-	if (!*reports)
-		return npuplan_fail(error, -ENOMEM, "out of memory");
+	/* Operators are cut by tensors that have bytes of their own. */
+	apart.tensors = npuplan_tensors_apart(graph);
+	if (!*reports || !apart.tensors)
+		err = -ENOMEM;
 	for (uint32_t i = 0; i < graph->op_count && !err; i++)
-		err = report_op(graph, i, &(*reports)[i]);
+		if (is_joined(graph, i))
+			report_copies(graph, i, &(*reports)[i]);
+		else
+			err = report_op(&apart, i, &(*reports)[i]);
+	free(apart.tensors);
 	if (!err)
 		return 0;
 	free(*reports);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "join.h"
 #include "partition.h"
 
 /*
@@ -36,6 +37,7 @@ void npuplan_graph_untile(struct npuplan_graph *graph)
 	graph->tile_count = 0;
 	for (uint32_t i = 0; i < graph->block_count; i++)
 		graph->blocks[i].first_step = graph->blocks[i].step_count = 0;
+	npuplan_part_joined(graph);
 	npuplan_tiling_fini(&graph->tiling);
 	graph->tiling.layout = graph->layout;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Operators cut into tiles of their outputs: what a tiling says, checked and carried out. */
+#include "join.h"
 #include "partition.h"
 
 #include <stdlib.h>
@@ -59,6 +60,9 @@ static int check_tiling(const struct npuplan_graph *graph, const struct npuplan_
 
 	if (tiling->inputs > NPUPLAN_INPUTS_RESIDENT)
 		return npuplan_fail(error, -EINVAL, "inputs: there is no place %u", tiling->inputs);
+	if (tiling->concat > NPUPLAN_CONCAT_FIT)
+		return npuplan_fail(error, -EINVAL, "concats: there is no way %u to do them",
+				    tiling->concat);
 	if (said > 1)
 		return npuplan_fail(error, -EINVAL,
 				    "bands, rows and on-chip memory exclude each other");
@@ -161,7 +165,7 @@ int npuplan_graph_tile(struct npuplan_graph *graph, const struct npuplan_tiling 
 	if (graph->step_count || graph->tile_count)
 		return npuplan_fail(error, -EINVAL, "graph %s is tiled already", graph->name);
 	for (size_t i = 0; i < sizeof(tiling->reserved) / sizeof(tiling->reserved[0]); i++)
-		if (tiling->reserved[i])
+		if (tiling->reserved[i] || tiling->pad)
 			return npuplan_fail_later(error, "tilings");
 	if (tiling->clone_count)
 		return tile_clones(graph, tiling, error);
@@ -184,6 +188,8 @@ int npuplan_graph_tile(struct npuplan_graph *graph, const struct npuplan_tiling 
 		err = npuplan_choose_tiles(graph, &done, error);
 	if (!err)
 		err = npuplan_make_steps(graph, &done, error);
+	if (!err && done.concat)
+		err = npuplan_join_concats(graph, done.concat == NPUPLAN_CONCAT_FIT, error);
 	if (err) {
 		npuplan_tiling_fini(&done);
 		npuplan_graph_set_layout(graph, before, NULL);

@@ -43,6 +43,7 @@ struct arguments {
 	bool json;
 	bool report;
 	bool tiles;
+	bool concats;
 };
 
 static const char *const objectives[] = { "traffic", "peak", NULL };
@@ -116,6 +117,9 @@ static const struct command_option options[] = {
 	  "Say what each tensor of the peak would save if it were external", FIELD(report) },
 	{ "tiles", 0, VALUE_FLAG, NULL,
 	  "Say how each operator is cut, and what it has on chip and moves", FIELD(tiles) },
+	{ "concats", 0, VALUE_FLAG, NULL,
+	  "Say of each input of each concat where it is placed, or why it is copied: with --concat",
+	  FIELD(concats) },
 	{ "emit-tflite", 0, VALUE_TEXT, "FILE",
 	  "Write the TFLite model with the plan for TensorFlow Lite Micro in it. Its variables, scratch "
 	  "buffers and own records come on top of the plan's arena",
@@ -177,6 +181,7 @@ static void check_together(const struct argp_state *state, const struct argument
 	bool writes = args->output || args->blob || args->graph_blob || args->tflite;
 	bool limited = plan->deadline_seconds || plan->work_limit || plan->memory_limit;
 	bool named = args->budget && budget_is_name(args->budget);
+	bool joins = args->tiling.concat >= CONCAT_JOIN;
 	const struct {
 		bool wrong;
 		const char *said[4];
@@ -210,6 +215,12 @@ static void check_together(const struct argp_state *state, const struct argument
 		{ tiles && args->tflite,
 		  { "--emit-tflite: TensorFlow Lite Micro keeps the order of operators, "
 		    "--planner tile-scheduled does not" } },
+		{ joins && args->tflite,
+		  { "--emit-tflite: TensorFlow Lite Micro's concats copy: leave out --concat" } },
+		{ args->concats && !joins, { "--concats is of --concat join, fit and best" } },
+		{ args->tiling.concat == CONCAT_BEST && (lists || args->lp || named),
+		  { "--concat best compares plans: not with --pareto, --emit-lp or a budget by "
+		    "name" } },
 		{ lists && writes, { "--pareto makes no plan to write" } },
 		{ lists && (args->budget || args->tilesched.traffic_factor || plan->schedule),
 		  { "--pareto lists all orders: ", args->budget ? args->budget_option : "--budget",
@@ -479,6 +490,8 @@ static int report(const struct arguments *args, const struct model *model,
 		json_object_set_new(object, "warnings", warnings_json(&model->warnings));
 		if (tiles)
 			json_object_set_new(object, "tiles", tiles);
+		if (args->concats)
+			json_object_set_new(object, "concats", concats_json(model->graph));
 		if (args->recompute)
 			json_object_set_new(object, "recompute",
 					    recompute_json(model->graph, &args->recomputed));
@@ -495,6 +508,8 @@ static int report(const struct arguments *args, const struct model *model,
 		return EXIT_FAILED;
 	}
 	plan_report_print(text.out, model->graph, plan, &asked);
+	if (args->concats)
+		concats_print(text.out, model->graph);
 	if (args->tflite)
 		emit_print(text.out, model, plan, args->tflite);
 	if (args->recompute)
@@ -536,9 +551,75 @@ static bool recompute(struct arguments *args, struct model *model, int *status)
 	return true;
 }
 
+/*
+ * Whether one plan is better than another: it moves less between arena and host memory, or moves as
+ * much in a smaller arena.
+ */
+static bool is_better(const struct npuplan_plan *a, const struct npuplan_plan *b)
+{
+	uint64_t moved = a->info.spill_bytes + a->info.fill_bytes;
+	uint64_t other = b->info.spill_bytes + b->info.fill_bytes;
+
+	return moved != other ? moved < other : a->info.arena_size < b->info.arena_size;
+}
+
+static int make_plan(struct arguments *args, const struct model *model, struct progress *progress,
+		     struct npuplan_plan **plan, struct npuplan_error *error)
+{
+	int err;
+
+	progress_begin(progress, args->plan.deadline_seconds);
+	args->plan.progress = progress_show;
+	args->plan.context = progress;
+	err = npuplan_plan(model->graph, &args->plan, plan, error);
+	progress_end(progress);
+	/* What plan_report() plans once more is not shown. */
+	args->plan.progress = NULL;
+	return err;
+}
+
+/*
+ * --concat best: the best of @joined, a plan of the graph as it is, and those of the other ways to
+ * do concats; the graph is then the one that it is of. NULL: none; what is wrong is said.
+ */
+static struct npuplan_plan *best_plan(struct arguments *args, struct model *model,
+				      struct npuplan_plan *joined)
+{
+	static const uint32_t others[] = { NPUPLAN_CONCAT_FIT, NPUPLAN_CONCAT_COPY };
+	uint32_t *concat = &args->tiling.asked.concat, chosen = *concat;
+	struct npuplan_plan *best = joined;
+	struct progress progress;
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		struct npuplan_error error = { 0 };
+		struct npuplan_plan *plan = NULL;
+
+		model_untile(model);
+		*concat = others[i];
+		if (!model_tile(model, &args->tiling))
+			goto out;
+		/* One that cannot be planned is not the best. */
+		if (make_plan(args, model, &progress, &plan, &error) || !is_better(plan, best)) {
+			npuplan_plan_free(plan);
+			continue;
+		}
+		npuplan_plan_free(best);
+		best = plan;
+		chosen = others[i];
+	}
+	model_untile(model);
+	*concat = chosen;
+	if (model_tile(model, &args->tiling))
+		return best;
+out:
+	npuplan_plan_free(best);
+	return NULL;
+}
+
 int cmd_plan(int argc, char **argv)
 {
 	struct arguments args = {
+		.tiling.takes_best = true,
 		.cosma.size = sizeof(args.cosma),
 		.tilesched.size = sizeof(args.tilesched),
 	};
@@ -572,16 +653,15 @@ int cmd_plan(int argc, char **argv)
 		status = list_front(&args, &model);
 		goto out;
 	}
-	progress_begin(&progress, args.plan.deadline_seconds);
-	args.plan.progress = progress_show;
-	args.plan.context = &progress;
-	err = npuplan_plan(model.graph, &args.plan, &plan, &error);
-	progress_end(&progress);
-	/* What plan_report() plans once more is not shown. */
-	args.plan.progress = NULL;
+	err = make_plan(&args, &model, &progress, &plan, &error);
 	if (err) {
 		status = no_plan(&model, &args.plan, &progress, err, &error, args.json);
 		goto out;
+	}
+	if (args.tiling.concat == CONCAT_BEST && model.graph->joined_count) {
+		plan = best_plan(&args, &model, plan);
+		if (!plan)
+			goto out;
 	}
 	status = write_outputs(&args, &model, plan);
 	if (status == EXIT_OK)

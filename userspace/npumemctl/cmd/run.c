@@ -136,6 +136,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				    "engine \"%s\" computes what npumemctl cuts: leave out %s",
 				    args->session.engine,
 				    asking->cuts ? "--daemon-cuts" : "--recompute");
+		if (args->tiling.concat >= CONCAT_JOIN && asking_cuts(asking))
+			usage_error(state,
+				    "--concat join: where npumemd cuts, concats copy: leave out %s",
+				    asking->cuts ? "--daemon-cuts" : "--recompute");
 		if (args->choices && args->iterations_given)
 			usage_error(state, "--path is not random; --max-iterations is for random");
 		if (args->session.engine && !*args->session.engine)

@@ -8,6 +8,15 @@
 
 /* -------------------------------------------------------------- tiling.c */
 
+/* enum concats - what becomes of concats */
+enum concats {
+	CONCAT_NOT_SAID,
+	CONCAT_COPY,
+	CONCAT_JOIN,
+	CONCAT_FIT,
+	CONCAT_BEST, /* whichever of these makes the best plan */
+};
+
 /*
  * struct tiling - what the command line says of how a graph is cut into steps
  * @asked: without what is said of single operators; all 0: nothing
@@ -15,6 +24,8 @@
  * @tiles: values of --tile
  * @is_said: any option but --params and --inputs was given
  * @inputs: enum npuplan_inputs, where neither the command line nor a plan says
+ * @concat: enum concats
+ * @takes_best: the command can plan twice
  */
 struct tiling {
 	struct npuplan_tiling asked;
@@ -22,6 +33,8 @@ struct tiling {
 	struct option_texts tiles;
 	bool is_said;
 	uint32_t inputs;
+	uint32_t concat;
+	bool takes_best;
 };
 
 /* Options of the commands that take a graph: a child, whose input is a struct tiling. */
@@ -156,6 +169,12 @@ bool mark_external(struct model *model, const char *name);
 /* The same for all inputs and outputs of the graph. */
 bool mark_external_io(struct model *model);
 bool mark_fixed(struct model *model, const char *text, bool parameters);
+
+/* -------------------------------------------------------------- concats.c */
+
+/* What became of each input of each concat of a graph that was asked to join them. */
+json_t *concats_json(const struct npuplan_graph *graph);
+void concats_print(FILE *out, const struct npuplan_graph *graph);
 
 /* ----------------------------------------------------------- recompute.c */
 

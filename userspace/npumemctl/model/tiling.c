@@ -16,6 +16,8 @@ enum {
 #define MAX_ROWS  UINT32_MAX
 
 static const char *const inputs[] = { "host", "resident", NULL };
+/* As enum concats has them, from CONCAT_COPY on. */
+static const char *const concats[] = { "copy", "join", "fit", "best", NULL };
 
 #define FIELD(name) offsetof(struct tiling, name)
 
@@ -43,6 +45,12 @@ static const struct command_option options[] = {
 	  "Inputs start in \"%s\" memory (default of planner cosma), or are \"%s\" in the "
 	  "arena; parameters that are placed start in host memory. What does is loaded by the plan",
 	  FIELD(asked.inputs), NPUPLAN_INPUTS_HOST, 0, inputs },
+	{ "concat", 0, VALUE_CHOICE, "HOW",
+	  "Concats \"%s\" their inputs (default); or \"%s\" them: inputs are placed as parts of the "
+	  "output, with its strides, which whoever computes them has to write; \"%s\": of these "
+	  "inputs those for which no more bytes live at once; or \"%s\" (of plan): whichever makes "
+	  "the best plan",
+	  FIELD(concat), CONCAT_COPY, 0, concats },
 	{ 0 },
 };
 
@@ -101,7 +109,13 @@ static void check_together(const struct argp_state *state, struct tiling *tiling
 		usage_error(state, "--bands, --rows and --onchip exclude each other");
 	if (asked->double_buffer && !asked->onchip)
 		usage_error(state, "--double-buffer needs --onchip");
-	tiling->is_said |= asked->bands || asked->rows || asked->onchip || tiling->tiles.count;
+	if (tiling->concat == CONCAT_BEST && !tiling->takes_best)
+		usage_error(state, "--concat best is of plan, which tries all");
+	if (tiling->concat >= CONCAT_JOIN)
+		tiling->asked.concat = tiling->concat == CONCAT_FIT ? NPUPLAN_CONCAT_FIT :
+								      NPUPLAN_CONCAT_JOIN;
+	tiling->is_said |= asked->bands || asked->rows || asked->onchip || tiling->tiles.count ||
+			   tiling->concat;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

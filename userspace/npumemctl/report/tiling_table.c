@@ -44,8 +44,12 @@ static struct npuplan_tile_report total_of(const struct npuplan_tile_report *rep
 /* "14x96 rows": rows x channels of a tile, and what is gone through last. */
 static void tile_text(const struct npuplan_tile_report *report, char text[64])
 {
-	if (report->steps == 1)
+	if (!report->steps)
+		snprintf(text, 64, "joined");
+	else if (report->steps == 1)
 		snprintf(text, 64, "whole");
+	else if (!report->rows)
+		snprintf(text, 64, "copies");
 	else
 		snprintf(text, 64, "%" PRId64 "x%" PRId64 "%s", report->rows, report->channels,
 			 report->order == NPUPLAN_CHANNELS_OUTER ? ",channels" : "");

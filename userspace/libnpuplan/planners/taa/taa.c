@@ -40,11 +40,14 @@ static uint32_t fixed_first(const struct npuplan_problem *problem, uint32_t *ord
 	return fixed;
 }
 
-/* Whether the graph has aliases, of which the paper knows nothing: its tiles are of one tensor. */
+/*
+ * Whether tiles are of aliases, of which the paper knows nothing: its tiles are of one tensor.
+ * Those of joined concats are of the outputs.
+ */
 static bool has_aliases(const struct npuplan_graph *graph)
 {
-	for (uint32_t i = 0; i < graph->tensor_count; i++)
-		if (graph->tensors[i].flags & NPUMEM_TENSOR_FLAG_ALIAS)
+	for (uint32_t i = 0; i < graph->tile_count; i++)
+		if (graph->tensors[graph->tiles[i].tensor].flags & NPUMEM_TENSOR_FLAG_ALIAS)
 			return true;
 	return false;
 }

@@ -3,6 +3,9 @@
 
 #include "base/sorted.h"
 
+/* In place of an operator: those of the source model write the tensor, each its part. */
+#define SHARED (NPUMEM_NONE - 1)
+
 /*
  * struct model_maker - makes the model of a graph
  * @op_of: per step of the graph, its operator
@@ -124,11 +127,20 @@ static void join(int32_t *change, uint32_t a, uint32_t b)
 	change[a < b ? b : a]--;
 }
 
+/* Mark the tensors that several operators write, since concats are joined. */
+static void mark_shared(const struct model_maker *m, uint32_t *op_of_tensor)
+{
+	for (uint32_t i = 0; i < m->graph->joined_count; i++)
+		op_of_tensor[m->graph->joined[i].base] = SHARED;
+}
+
 /*
- * Number operators by their first step, and return how many they are. @change: out: +1 and -1 where
- * a range of them that are one begins and ends.
+ * Number operators by their first step, and return how many they are. @op_of_tensor: SHARED: the
+ * operators that write it are those of the source model, each of @op_of_source. @change: out: +1
+ * and -1 where a range of them that are one begins and ends.
  */
-static uint32_t find_operators(struct model_maker *m, uint32_t *op_of_tensor, int32_t *change)
+static uint32_t find_operators(struct model_maker *m, uint32_t *op_of_tensor,
+			       uint32_t *op_of_source, int32_t *change)
 {
 	const struct npuv_graph *g = m->cells;
 	uint32_t count = 0;
@@ -143,14 +155,17 @@ static uint32_t find_operators(struct model_maker *m, uint32_t *op_of_tensor, in
 			uint32_t tensor =
 				npuplan_base(g, npuv_tile(g, access->tile)->tensor, &offset);
 
+			uint32_t *known = &op_of_tensor[tensor];
+
 			if (access->mode == NPUMEM_ACCESS_READ)
 				continue;
+			if (*known == SHARED)
+				known = &op_of_source[m->graph->steps[s].op];
 			if (op == NPUMEM_NONE)
-				op = op_of_tensor[tensor] == NPUMEM_NONE ? count++ :
-									   op_of_tensor[tensor];
-			if (op_of_tensor[tensor] == NPUMEM_NONE)
-				op_of_tensor[tensor] = op;
-			join(change, op, op_of_tensor[tensor]);
+				op = *known == NPUMEM_NONE ? count++ : *known;
+			if (*known == NPUMEM_NONE)
+				*known = op;
+			join(change, op, *known);
 		}
 		m->op_of[s] = op == NPUMEM_NONE ? count++ : op;
 	}
@@ -167,13 +182,15 @@ static int make_operators(struct model_maker *m)
 {
 	struct tilesched_model *model = m->model;
 	uint32_t *op_of_tensor = nones(&m->pool, m->cells->tensors.count);
+	uint32_t *op_of_source = nones(&m->pool, m->graph->op_count);
 	uint32_t steps = m->cells->steps.count, count, *first, *by_op;
 	int32_t *change = npuplan_pool_take(&m->pool, (size_t)steps + 1, sizeof(*change));
 	int32_t depth = 0;
 
 	if (m->pool.failed)
 		return -ENOMEM;
-	count = find_operators(m, op_of_tensor, change);
+	mark_shared(m, op_of_tensor);
+	count = find_operators(m, op_of_tensor, op_of_source, change);
 	for (uint32_t i = 0; i < count; i++) {
 		/* The operator has a new number unless it is one with the operator before it. */
 		model->op_count += depth == 0;

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Concats that are joined, in real int8 arithmetic: random networks full of concats, along all
+ * axes, of inputs that are concats, in two concats, twice in one, outputs or inputs of the graph;
+ * in all layouts, whole and cut; with the plans of all planners. Every byte has to lie where
+ * graph->joined says, to be written once, and to come out as it does without any joining
+ * (int8_run.h). What is not joined has a reason, and all reasons that there can be here are met.
+ *
+ * usage: prop_join [SEED [CASES]]
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "int8_run.h"
+#include "property.h"
+
+#define MOST	 24
+#define CHANNELS 72
+
+static struct npuplan_graph *graph;
+
+/* Tensors that operators may read. */
+static uint32_t known[2 * MOST];
+static uint32_t known_count;
+
+static uint32_t add_tensor(uint32_t kind, uint32_t rank, const int64_t *shape)
+{
+	struct npuplan_tensor tensor = {
+		.name = (char[]){ "t000" },
+		.size = 1,
+		.align = draw(0, 9) ? 1 : 1u << draw(1, 3),
+		.kind = kind,
+		.elem_size = 1,
+		.dim_count = rank,
+		.id = graph->tensor_count,
+	};
+	int64_t index;
+
+	snprintf(tensor.name, 5, "t%u", graph->tensor_count % 1000);
+	for (uint32_t d = 0; d < rank; d++) {
+		tensor.shape[d] = shape[d];
+		tensor.size *= shape[d];
+	}
+	index = npuplan_graph_add_tensor(graph, &tensor);
+	if (index < 0)
+		fail("no tensor added");
+	return index;
+}
+
+static struct npuplan_op *add_op(const char *type, const uint32_t *inputs, uint32_t count,
+				 uint32_t output)
+{
+	struct npuplan_op op = {
+		.name = (char *)(uintptr_t)type,
+		.type = (char *)(uintptr_t)type,
+		.inputs = (uint32_t *)(uintptr_t)inputs,
+		.outputs = &output,
+		.input_count = count,
+		.output_count = 1,
+		.attrs = { .axis = -1, .groups = 1 },
+		.id = graph->op_count,
+	};
+	int64_t index = npuplan_graph_add_op(graph, &op);
+
+	if (index < 0)
+		fail("no operator added");
+	if (output < graph->tensor_count && known_count < 2 * MOST)
+		known[known_count++] = output;
+	return &graph->ops[index];
+}
+
+static const struct npuplan_tensor *at(uint32_t tensor)
+{
+	return &graph->tensors[tensor];
+}
+
+/* A known tensor, rather a late one. */
+static uint32_t any(void)
+{
+	uint32_t back = draw(0, 2) ? draw(0, 3) : draw(0, known_count - 1);
+
+	return known[known_count - 1 - (back < known_count ? back : known_count - 1)];
+}
+
+static uint32_t of_rank(uint32_t rank)
+{
+	for (int i = 0; i < 50; i++) {
+		uint32_t tensor = any();
+
+		if (at(tensor)->dim_count == rank)
+			return tensor;
+	}
+	return known[0];
+}
+
+static uint32_t same_as(uint32_t tensor)
+{
+	return add_tensor(NPUMEM_TENSOR_OUTPUT, at(tensor)->dim_count, at(tensor)->shape);
+}
+
+static void unary(void)
+{
+	uint32_t input = any();
+	struct npuplan_op *op = add_op(draw(0, 1) ? "relu" : "abs", &input, 1, same_as(input));
+
+	op->attrs.inplace = draw(0, 1);
+}
+
+/* A window that neighbouring rows need. */
+static void window(void)
+{
+	uint32_t input = of_rank(4);
+	struct npuplan_attrs attrs = { .axis = -1, .groups = 1, .spatial = 2 };
+
+	if (at(input)->dim_count != 4)
+		return;
+	for (int d = 0; d < 2; d++) {
+		attrs.kernel[d] = 3;
+		attrs.stride[d] = attrs.dilation[d] = 1;
+		attrs.pad_begin[d] = attrs.pad_end[d] = 1;
+	}
+	add_op("maxpool", &input, 1, same_as(input))->attrs = attrs;
+}
+
+static bool alike(uint32_t a, uint32_t b, uint32_t but)
+{
+	if (at(a)->dim_count != at(b)->dim_count)
+		return false;
+	for (uint32_t d = 0; d < at(a)->dim_count; d++)
+		if (d != but && at(a)->shape[d] != at(b)->shape[d])
+			return false;
+	return true;
+}
+
+static void sum(void)
+{
+	uint32_t inputs[2] = { any() };
+
+	for (int i = 0; i < 20; i++) {
+		inputs[1] = any();
+		if (alike(inputs[0], inputs[1], NPUMEM_NONE)) {
+			add_op("add", inputs, 2, same_as(inputs[0]))->attrs.inplace = draw(0, 1);
+			return;
+		}
+	}
+}
+
+static void concat_of(const uint32_t *inputs, uint32_t count, uint32_t axis)
+{
+	int64_t shape[NPUPLAN_MAX_DIMS];
+
+	memcpy(shape, at(inputs[0])->shape, sizeof(shape));
+	for (uint32_t i = 1; i < count; i++)
+		shape[axis] += at(inputs[i])->shape[axis];
+	if (shape[axis] > CHANNELS)
+		return;
+	add_op(draw(0, 1) ? "cat" : "concat", inputs, count,
+	       add_tensor(NPUMEM_TENSOR_OUTPUT, at(inputs[0])->dim_count, shape))
+		->attrs.axis = (int32_t)axis;
+}
+
+static void concat(void)
+{
+	uint32_t inputs[5] = { any() }, count = 1, want = draw(1, 4);
+	uint32_t rank = at(inputs[0])->dim_count, axis = draw(0, rank - 1);
+
+	/* Mostly along channels. */
+	if (rank == 4 && draw(0, 2))
+		axis = graph->source_layout == NPUPLAN_NHWC ? 3 : 1;
+	for (int i = 0; i < 30 && count < want; i++) {
+		inputs[count] = any();
+		count += alike(inputs[0], inputs[count], axis) &&
+			 (inputs[count] != inputs[count - 1] || !draw(0, 4));
+	}
+	concat_of(inputs, count, axis);
+}
+
+/* As DenseNet has it: each layer reads a concat of all before it. */
+static void dense(void)
+{
+	uint32_t parts[6] = { of_rank(4) }, count = 1, layers = draw(2, 4);
+	uint32_t axis = graph->source_layout == NPUPLAN_NHWC ? 3 : 1;
+
+	if (at(parts[0])->dim_count != 4)
+		return;
+	for (; count <= layers; count++) {
+		uint32_t last = known_count;
+
+		concat_of(parts, count, axis);
+		if (known_count == last)
+			return;
+		parts[count] = same_as(parts[0]);
+		/* Something that reads the concat, and something that makes the next part. */
+		unary();
+		add_op("relu", &parts[count > 1 ? count - 1 : 0], 1, parts[count]);
+	}
+	concat_of(parts, count, axis);
+}
+
+static void make_graph(void)
+{
+	static void (*const makers[])(void) = { unary, unary, window, sum, concat, concat, dense };
+	uint32_t rank = draw(0, 3) ? 4 : draw(2, 5), count = draw(3, MOST / 2);
+	int64_t shape[NPUPLAN_MAX_DIMS];
+
+	graph = npuplan_graph_new("random");
+	if (!graph)
+		fail("out of memory");
+	graph->source_layout = draw(0, 1) ? NPUPLAN_NHWC : NPUPLAN_NCHW;
+	known_count = 0;
+	for (uint32_t d = 0; d < rank; d++)
+		shape[d] = draw(1, 5);
+	if (draw(0, 2))
+		shape[0] = 1;
+	if (rank > 3 && !draw(0, 2))
+		shape[graph->source_layout == NPUPLAN_NHWC ? rank - 1 : 1] = draw(0, 1) ? 32 : 17;
+	known[known_count++] = add_tensor(NPUMEM_TENSOR_INPUT, rank, shape);
+	unary();
+	for (uint32_t i = 0; i < count && known_count < MOST; i++)
+		makers[draw(0, sizeof(makers) / sizeof(makers[0]) - 1)]();
+	/* What is read on is no output, mostly; some are fixed, external, or of no known bytes. */
+	for (uint32_t i = 0; i < graph->op_count; i++) {
+		for (uint32_t k = 0; k < graph->ops[i].input_count; k++) {
+			struct npuplan_tensor *t = &graph->tensors[graph->ops[i].inputs[k]];
+
+			if (t->kind == NPUMEM_TENSOR_OUTPUT && draw(0, 29))
+				t->kind = NPUMEM_TENSOR_INTERMEDIATE;
+		}
+		if (!strncmp(graph->ops[i].type, "c", 1))
+			graph->ops[i].attrs.whole = !draw(0, 29);
+	}
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		if (!draw(0, 59))
+			graph->tensors[t].flags |= NPUMEM_TENSOR_FLAG_EXTERNAL;
+}
+
+/* Whole operators, bands, rows; or some operators in tiles of rows and channels. */
+static struct npuplan_tiling random_tiling(struct npuplan_tile_choice *choices)
+{
+	struct npuplan_tiling tiling = {
+		.layout = draw(0, 2),
+		.concat = draw(0, 3) ? NPUPLAN_CONCAT_JOIN : NPUPLAN_CONCAT_FIT,
+	};
+	uint32_t granule = tiling.layout == NPUPLAN_NC32HW32 ? 32 : 1;
+
+	switch (draw(0, 3)) {
+	case 0:
+		tiling.bands = draw(2, 4);
+		break;
+	case 1:
+		tiling.rows = draw(1, 2);
+		break;
+	case 2:
+		tiling.ops = choices;
+		for (uint32_t i = 0; i < graph->op_count; i++) {
+			const struct npuplan_tensor *t = at(graph->ops[i].outputs[0]);
+			bool nhwc = graph->source_layout == NPUPLAN_NHWC;
+
+			if (t->dim_count != 4 || graph->ops[i].attrs.whole || draw(0, 1))
+				continue;
+			choices[tiling.op_count++] = (struct npuplan_tile_choice){
+				.op = i,
+				.rows = draw(1, t->shape[nhwc ? 1 : 2]),
+				.channels = granule == 1 ? draw(1, t->shape[nhwc ? 3 : 1]) : 0,
+				.order = draw(0, 1),
+			};
+		}
+		break;
+	}
+	return tiling;
+}
+
+/* ------------------------------------------------------------------------- one case */
+
+struct counts {
+	uint64_t joins[NPUPLAN_JOIN_COUNT];
+	uint64_t apart;
+	uint64_t chained;
+	uint64_t plans;
+	uint64_t refused;
+};
+
+static bool may_refuse(const char *planner)
+{
+	return !strncmp(planner, "cosma", 5) || !strncmp(planner, "tile-scheduled", 14);
+}
+
+static void check_plan(struct int8_net *net, const char *planner, struct counts *counts)
+{
+	struct npuplan_options options = {
+		.planner = planner,
+		/* The paper's engine has nothing before its first order is done. */
+		.work_limit = strcmp(planner, "taa-paper") != 0 ? 50000 : 0,
+	};
+	struct npuplan_error error = { .text = "" };
+	struct npuplan_plan *plan = NULL;
+	int err = npuplan_plan(graph, &options, &plan, &error);
+
+	if (err == -EOPNOTSUPP && may_refuse(planner)) {
+		counts->refused++;
+		return;
+	}
+	if (err)
+		fail("%s: %s", planner, error.text);
+	if (!int8_run_plan(net, plan))
+		fail("%s: %s", planner, net->text);
+	counts->plans++;
+	npuplan_plan_free(plan);
+}
+
+/* After untiling tensors are what they were, and tiling again gives the same graph. */
+static void check_again(const struct npuplan_tiling *tiling)
+{
+	uint8_t digest[NPUPLAN_DIGEST_SIZE], again[NPUPLAN_DIGEST_SIZE];
+	struct npuplan_error error = { .text = "" };
+
+	npuplan_graph_digest(graph, digest);
+	npuplan_graph_untile(graph);
+	if (graph->joined_count || graph->concat_input_count)
+		fail("something is joined in a graph that is not tiled");
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		if (at(t)->flags & NPUMEM_TENSOR_FLAG_ALIAS)
+			fail("tensor %u is still an alias", t);
+	if (npuplan_graph_tile(graph, tiling, &error))
+		fail("%s", error.text);
+	npuplan_graph_digest(graph, again);
+	if (memcmp(digest, again, sizeof(digest)) != 0)
+		fail("tiled again, it is another graph");
+}
+
+static void run_case(uint64_t seed, struct counts *counts)
+{
+	struct npuplan_tile_choice choices[2 * MOST + 8];
+	struct npuplan_error error = { .text = "" };
+	struct npuplan_tiling tiling;
+	uint32_t planners = 0;
+	struct int8_net net;
+
+	make_graph();
+	tiling = random_tiling(choices);
+	if (npuplan_graph_tile(graph, &tiling, &error))
+		fail("%s", error.text);
+	check_again(&tiling);
+	for (uint32_t i = 0; i < graph->concat_input_count; i++)
+		counts->joins[graph->concat_inputs[i].join]++;
+	for (uint32_t i = 0; i < graph->joined_count; i++) {
+		counts->apart += graph->joined[i].run < graph->joined[i].size;
+		for (uint32_t k = 0; k < graph->concat_input_count; k++)
+			counts->chained += graph->joined[i].tensor ==
+					   graph->ops[graph->concat_inputs[k].op].outputs[0];
+	}
+	if (!int8_net_init(&net, graph, INT8_NEAREST, seed) || !int8_check_tiles(&net, NULL, NULL))
+		fail("%s", net.text);
+	while (npuplan_planner_name(planners))
+		planners++;
+	check_plan(&net, "auto", counts);
+	check_plan(&net, "taa", counts);
+	check_plan(&net, npuplan_planner_name(draw(0, planners - 1)), counts);
+	check_plan(&net, npuplan_planner_name(draw(0, planners - 1)), counts);
+	int8_net_fini(&net);
+	npuplan_graph_free(graph);
+}
+
+int main(int argc, char **argv)
+{
+	/* Those for which the graphs above have no cause: loops, state, scales, ranges. */
+	static const bool elsewhere[NPUPLAN_JOIN_COUNT] = {
+		[NPUPLAN_JOIN_FLOW] = true,
+		[NPUPLAN_JOIN_CONVERTS] = true,
+		[NPUPLAN_JOIN_OUTPUT] = true,
+		[NPUPLAN_JOIN_RANGE] = true,
+	};
+	struct counts counts = { 0 };
+	bool good = true;
+
+	property_begin(argc, argv, 20261126, 400);
+	for (unsigned long i = 0; i < property.cases; i++)
+		run_case(property_case(i), &counts);
+	for (uint32_t i = 0; i < NPUPLAN_JOIN_COUNT; i++) {
+		printf("%7" PRIu64 " %s\n", counts.joins[i], npuplan_join_text(i));
+		good = good && (counts.joins[i] || elsewhere[i]);
+	}
+	printf("%" PRIu64 " parts in several runs, %" PRIu64 " of chains; %" PRIu64
+	       " plans, %" PRIu64 " refused\n",
+	       counts.apart, counts.chained, counts.plans, counts.refused);
+	if (property.cases >= 400 && (!good || !counts.apart || !counts.chained)) {
+		printf("not ok - something was not met\n");
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,672 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Concats without a copy. Which inputs can be parts of their concat's output is settled from the
+ * last concat to the first, so that where an output lies itself is known by then (join()). All
+ * tiles of tensors that are parts become tiles of their base; then steps that would copy parts to
+ * where they are have nothing left to do (rewrite()).
+ *
+ * Nothing else has to know of it: that every byte has one writer, and that nobody takes bytes
+ * that a concat's readers need, live ranges and the verifier see from the tiles.
+ */
+#include "join.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sorted.h"
+#include "base/table.h"
+#include "lives.h"
+#include "partition.h"
+#include "strip.h"
+
+const char *npuplan_join_text(unsigned int join)
+{
+	static const char *const texts[NPUPLAN_JOIN_COUNT] = {
+		[NPUPLAN_JOINED] = "is part of the output",
+		[NPUPLAN_JOIN_FLOW] = "is copied: the graph has loops or branches",
+		[NPUPLAN_JOIN_CONVERTS] = "is copied: the output has other bytes than the inputs",
+		[NPUPLAN_JOIN_SHAPE] = "is copied: shapes do not say where its bytes lie",
+		[NPUPLAN_JOIN_OUTPUT] = "is copied: the output is state, or part of another tensor",
+		[NPUPLAN_JOIN_KIND] =
+			"is copied: it is an input of the graph, a parameter or state",
+		[NPUPLAN_JOIN_KEPT] = "is copied: it is an output of the graph",
+		[NPUPLAN_JOIN_PLACED] = "is copied: it is external, or at a fixed offset",
+		[NPUPLAN_JOIN_RANGE] = "is copied: it is only a range of another tensor",
+		[NPUPLAN_JOIN_TWICE] = "is copied: it is part of an output already",
+		[NPUPLAN_JOIN_ALIGNMENT] = "is copied: its bytes would not be aligned",
+		[NPUPLAN_JOIN_BLOCKS] = "is copied: blocks of channels do not end where inputs do",
+		[NPUPLAN_JOIN_NESTED] = "is copied: its bytes would lie at no one distance",
+		[NPUPLAN_JOIN_TILES] = "is copied: a step would access no region of the output",
+		[NPUPLAN_JOIN_EARLY] = "is copied: the output's room would be kept for too long",
+	};
+
+	return join < NPUPLAN_JOIN_COUNT ? texts[join] : NULL;
+}
+
+/*
+ * struct joiner - concats of a graph that are joined
+ * @is_part: per tensor that is no alias: it has no bytes of its own any more
+ * @strips: per tensor, where it lies if it is a part
+ * @is_kept: per tensor, whether one of its aliases, or it, is an output of the graph
+ * @align: per tensor, its alignment, its aliases' included
+ * @first_tile, @tiles: the tiles of a tensor that is no alias, and of its aliases, are
+ *	tiles[first_tile[t]] and those after it
+ * @lives: bytes that live at once; NULL: they do not matter
+ * @inputs: what became of inputs of concats; @first_input: per operator its first one
+ */
+struct joiner {
+	struct npuplan_graph *graph;
+	struct npuplan_pool pool;
+	bool *is_part;
+	struct npuplan_strip *strips;
+	bool *is_kept;
+	uint32_t *align;
+	uint32_t *first_tile;
+	uint32_t *tiles;
+	struct npuplan_lives *lives;
+	struct npuplan_concat_input *inputs;
+	uint32_t *first_input;
+	uint32_t input_count;
+};
+
+static bool is_concat(const struct npuplan_op *op)
+{
+	return !strcmp(op->type, "cat") || !strcmp(op->type, "concat");
+}
+
+static int index_graph(struct joiner *j)
+{
+	const struct npuplan_graph *graph = j->graph;
+	struct npuplan_pool *pool = &j->pool;
+	uint32_t tensors = graph->tensor_count, *base_of, inputs = 0;
+
+	j->is_part = npuplan_pool_take(pool, tensors, sizeof(*j->is_part));
+	j->strips = npuplan_pool_take(pool, tensors, sizeof(*j->strips));
+	j->is_kept = npuplan_pool_take(pool, tensors, sizeof(*j->is_kept));
+	j->align = npuplan_pool_take(pool, tensors, sizeof(*j->align));
+	j->first_tile = npuplan_pool_take(pool, (size_t)tensors + 2, sizeof(*j->first_tile));
+	j->tiles = npuplan_pool_take(pool, graph->tile_count, sizeof(*j->tiles));
+	j->first_input = npuplan_pool_take(pool, graph->op_count, sizeof(*j->first_input));
+	base_of = npuplan_pool_take(pool, graph->tile_count, sizeof(*base_of));
+	for (uint32_t i = 0; i < graph->op_count && !pool->failed; i++) {
+		j->first_input[i] = inputs;
+		inputs += is_concat(&graph->ops[i]) ? graph->ops[i].input_count : 0;
+	}
+	/* It becomes the graph's. */
+	j->inputs = calloc((size_t)inputs + 1, sizeof(*j->inputs));
+	if (pool->failed || !j->inputs)
+		return -ENOMEM;
+	j->input_count = inputs;
+	for (uint32_t t = 0; t < tensors; t++) {
+		uint32_t base = npuplan_base_of(graph, t);
+
+		j->is_kept[base] |= graph->tensors[t].kind == NPUMEM_TENSOR_OUTPUT;
+		if (j->align[base] < graph->tensors[t].align)
+			j->align[base] = graph->tensors[t].align;
+	}
+	for (uint32_t i = 0; i < graph->tile_count; i++)
+		base_of[i] = npuplan_base_of(graph, graph->tiles[i].tensor);
+	npuplan_counting_sort(base_of, graph->tile_count, sizeof(*base_of), 0, tensors,
+			      j->first_tile, j->tiles);
+	return 0;
+}
+
+/* ------------------------------------------------------------------- which can be joined */
+
+/* Whether a range of a tensor that lies in runs is in runs, too. */
+static bool is_range(const struct npuplan_strip *strip, uint64_t shift, uint64_t size)
+{
+	return shift % strip->run == 0 || shift % strip->run + size <= strip->run;
+}
+
+/*
+ * Whether all that steps access of a tensor is regions of its base, too, and where its aliases lie
+ * can be said.
+ */
+static bool tiles_fit(const struct joiner *j, uint32_t tensor, const struct npuplan_strip *strip)
+{
+	const struct npuplan_graph *graph = j->graph;
+	uint64_t size = graph->tensors[tensor].size;
+	struct npumem_region region;
+
+	for (uint32_t i = j->first_tile[tensor]; i < j->first_tile[tensor + 1]; i++) {
+		const struct npumem_tile *tile = &graph->tiles[j->tiles[i]];
+
+		if (!npuplan_strip_region(strip, size,
+					  npuplan_base_offset(&graph->tensors[tile->tensor]),
+					  &tile->region, &region))
+			return false;
+	}
+	for (uint32_t t = 0; t < graph->tensor_count && strip->run < size; t++)
+		if (npuplan_base_of(graph, t) == tensor &&
+		    !is_range(strip, npuplan_base_offset(&graph->tensors[t]),
+			      graph->tensors[t].size))
+			return false;
+	return true;
+}
+
+/* Whether a tensor may have its bytes in another one: enum npuplan_join. */
+static enum npuplan_join check_tensor(const struct joiner *j, uint32_t tensor)
+{
+	const struct npuplan_graph *graph = j->graph;
+	uint32_t base = npuplan_base_of(graph, tensor);
+	const struct npuplan_tensor *t = &graph->tensors[base];
+	const uint32_t placed = NPUMEM_TENSOR_FLAG_EXTERNAL | NPUMEM_TENSOR_FLAG_FIXED;
+
+	if (t->kind != NPUMEM_TENSOR_INTERMEDIATE && t->kind != NPUMEM_TENSOR_OUTPUT)
+		return NPUPLAN_JOIN_KIND;
+	if (j->is_kept[base])
+		return NPUPLAN_JOIN_KEPT;
+	if (t->flags & placed)
+		return NPUPLAN_JOIN_PLACED;
+	if (graph->tensors[tensor].size != t->size)
+		return NPUPLAN_JOIN_RANGE;
+	return NPUPLAN_JOINED;
+}
+
+static enum npuplan_join check_strip(const struct joiner *j, uint32_t base,
+				     const struct npuplan_strip *strip)
+{
+	uint64_t size = j->graph->tensors[base].size, align = j->align[base];
+	bool apart = strip->run < size;
+
+	if (strip->first % align || (apart && (strip->run % align || strip->stride % align)))
+		return NPUPLAN_JOIN_ALIGNMENT;
+	return tiles_fit(j, base, strip) ? NPUPLAN_JOINED : NPUPLAN_JOIN_TILES;
+}
+
+/* Whether the concat as a whole can be joined. @strips: out: of each input, in the last base. */
+static enum npuplan_join check_concat(const struct joiner *j, uint32_t op_index,
+				      struct npuplan_strip *strips)
+{
+	const struct npuplan_graph *graph = j->graph;
+	const struct npuplan_op *op = &graph->ops[op_index];
+	const struct npuplan_tensor *out;
+	enum npuplan_join join;
+
+	if (graph->edge_count)
+		return NPUPLAN_JOIN_FLOW;
+	if (op->attrs.converts)
+		return NPUPLAN_JOIN_CONVERTS;
+	if (op->attrs.whole || op->output_count != 1)
+		return NPUPLAN_JOIN_SHAPE;
+	out = &graph->tensors[op->outputs[0]];
+	if (out->flags & NPUMEM_TENSOR_FLAG_ALIAS ||
+	    (out->kind != NPUMEM_TENSOR_INTERMEDIATE && out->kind != NPUMEM_TENSOR_OUTPUT))
+		return NPUPLAN_JOIN_OUTPUT;
+	join = npuplan_concat_strips(graph, op_index, strips);
+	for (uint32_t i = 0; i < op->input_count && !join && j->is_part[op->outputs[0]]; i++) {
+		struct npuplan_strip inner = strips[i];
+
+		if (!npuplan_strip_in(&inner, graph->tensors[op->inputs[i]].size,
+				      &j->strips[op->outputs[0]], out->size, &strips[i]))
+			join = NPUPLAN_JOIN_NESTED;
+	}
+	return join;
+}
+
+/*
+ * Whether the inputs lie already as the output wants them, as parts of the output of a later
+ * concat: then the output lies there, too. @strips: of the inputs in the output. @strip: out: where
+ * it lies.
+ */
+static bool is_there(const struct joiner *j, const struct npuplan_op *op,
+		     const struct npuplan_strip *strips, struct npuplan_strip *strip)
+{
+	const struct npuplan_graph *graph = j->graph;
+	uint64_t size = graph->tensors[op->outputs[0]].size, run = 0;
+
+	if (j->is_part[op->outputs[0]] || check_tensor(j, op->outputs[0]))
+		return false;
+	for (uint32_t i = 0; i < op->input_count; i++) {
+		uint32_t tensor = npuplan_base_of(graph, op->inputs[i]);
+
+		if (!j->is_part[tensor] || check_tensor(j, op->inputs[i]))
+			return false;
+		if (!i)
+			*strip = j->strips[tensor];
+		run += j->strips[tensor].run;
+	}
+	strip->run = run;
+	if (run >= size)
+		strip->stride = run;
+	if (!run || size % run)
+		return false;
+	for (uint32_t i = 0; i < op->input_count; i++) {
+		uint32_t tensor = npuplan_base_of(graph, op->inputs[i]);
+		const struct npuplan_strip *at = &j->strips[tensor];
+		struct npuplan_strip same;
+
+		if (!npuplan_strip_in(&strips[i], graph->tensors[tensor].size, strip, size,
+				      &same) ||
+		    same.base != at->base || same.first != at->first || same.run != at->run ||
+		    same.stride != at->stride)
+			return false;
+	}
+	return check_strip(j, op->outputs[0], strip) == NPUPLAN_JOINED;
+}
+
+/* False: it would have more bytes live at once than there were before any was placed. */
+static bool place(struct joiner *j, uint32_t tensor, const struct npuplan_strip *strip)
+{
+	if (j->lives && !npuplan_lives_join(j->lives, tensor, strip->base))
+		return false;
+	j->is_part[tensor] = true;
+	j->strips[tensor] = *strip;
+	return true;
+}
+
+/*
+ * The input to settle next: in order; or, if room matters, the one that is made last, for which it
+ * is kept the shortest. @done: inputs that are settled.
+ */
+static uint32_t next_input(const struct joiner *j, const struct npuplan_op *op, const bool *done)
+{
+	uint32_t best = NPUMEM_NONE, latest = 0;
+
+	for (uint32_t i = 0; i < op->input_count; i++) {
+		uint32_t born;
+
+		if (done[i])
+			continue;
+		if (!j->lives)
+			return i;
+		born = npuplan_lives_born(j->lives, npuplan_base_of(j->graph, op->inputs[i]));
+		if (best != NPUMEM_NONE && born <= latest)
+			continue;
+		best = i;
+		latest = born;
+	}
+	return best;
+}
+
+/*
+ * Settle what becomes of the inputs of one concat. @strips: room for one for each input. @done:
+ * likewise
+ */
+static void join(struct joiner *j, uint32_t op_index, struct npuplan_strip *strips, bool *done)
+{
+	const struct npuplan_graph *graph = j->graph;
+	const struct npuplan_op *op = &graph->ops[op_index];
+	enum npuplan_join all = check_concat(j, op_index, strips);
+	struct npuplan_strip strip;
+	bool there = !all && is_there(j, op, strips, &strip) && place(j, op->outputs[0], &strip);
+
+	memset(done, 0, op->input_count * sizeof(*done));
+	for (uint32_t k = 0; k < op->input_count; k++) {
+		uint32_t i = next_input(j, op, done);
+		uint32_t tensor = npuplan_base_of(graph, op->inputs[i]);
+		enum npuplan_join join = all ? all : check_tensor(j, op->inputs[i]);
+
+		if (!join && !there && j->is_part[tensor])
+			join = NPUPLAN_JOIN_TWICE;
+		if (!join && !there)
+			join = check_strip(j, tensor, &strips[i]);
+		if (!join && !there && !place(j, tensor, &strips[i]))
+			join = NPUPLAN_JOIN_EARLY;
+		done[i] = true;
+		j->inputs[j->first_input[op_index] + i] = (struct npuplan_concat_input){
+			.op = op_index,
+			.input = i,
+			.tensor = op->inputs[i],
+			.join = join,
+		};
+	}
+}
+
+static int join_all(struct joiner *j)
+{
+	const struct npuplan_graph *graph = j->graph;
+	struct npuplan_strip *strips;
+	uint32_t most = 0;
+	bool *done;
+
+	for (uint32_t i = 0; i < graph->op_count; i++)
+		most = graph->ops[i].input_count > most ? graph->ops[i].input_count : most;
+	strips = npuplan_pool_take(&j->pool, most, sizeof(*strips));
+	done = npuplan_pool_take(&j->pool, most, sizeof(*done));
+	if (j->pool.failed)
+		return -ENOMEM;
+	for (uint32_t i = graph->op_count; i-- > 0;)
+		if (is_concat(&graph->ops[i]))
+			join(j, i, strips, done);
+	return 0;
+}
+
+/* ------------------------------------------------------------------------ steps anew */
+
+/*
+ * struct rewriting - the steps of a graph in the making, as they are without what is joined
+ * @old: the graph's steps, accesses and tiles as they were
+ * @table: finds equal tiles
+ * @strips: of the inputs of the concat at hand
+ * @accesses: room for the accesses of a step
+ */
+struct rewriting {
+	struct joiner *j;
+	struct npuplan_graph old;
+	struct npuplan_table table;
+	struct npuplan_strip *strips;
+	struct npumem_access *accesses;
+};
+
+static int64_t find_tile(struct rewriting *w, uint32_t tensor, const struct npumem_region *region)
+{
+	struct npuplan_graph *graph = w->j->graph;
+	const struct npumem_tile tile = { .tensor = tensor, .region = *region };
+	int64_t found = npuplan_table_enter(&w->table, graph->tiles, graph->tile_count,
+					    sizeof(tile), &tile);
+
+	return found == graph->tile_count ? npuplan_graph_add_tile(graph, tensor, region) : found;
+}
+
+/* The tile of the base that a tile is. */
+static int64_t mapped(struct rewriting *w, const struct npumem_tile *tile)
+{
+	const struct npuplan_graph *graph = w->j->graph;
+	uint32_t base = npuplan_base_of(graph, tile->tensor);
+	const struct npuplan_strip *strip = &w->j->strips[base];
+	struct npumem_region region = tile->region;
+
+	if (!w->j->is_part[base])
+		return find_tile(w, tile->tensor, &tile->region);
+	npuplan_strip_region(strip, graph->tensors[base].size,
+			     npuplan_base_offset(&graph->tensors[tile->tensor]), &tile->region,
+			     &region);
+	return find_tile(w, strip->base, &region);
+}
+
+static int keep_step(struct rewriting *w, const struct npuplan_step *step)
+{
+	struct npuplan_graph *graph = w->j->graph;
+	int64_t err = 0;
+
+	for (uint32_t a = 0; a < step->access_count && err >= 0; a++) {
+		struct npumem_access *access = &w->accesses[a];
+
+		*access = w->old.accesses[step->first_access + a];
+		err = mapped(w, &w->old.tiles[access->tile]);
+		access->tile = (uint32_t)err;
+	}
+	/* Bytes of one tensor are no other's to take. */
+	for (uint32_t a = 0; a < step->access_count && err >= 0; a++) {
+		struct npumem_access *access = &w->accesses[a];
+
+		if (access->inplace != NPUMEM_NONE &&
+		    npuplan_base_of(graph, graph->tiles[access->tile].tensor) ==
+			    npuplan_base_of(graph,
+					    graph->tiles[w->accesses[access->inplace].tile].tensor))
+			access->inplace = NPUMEM_NONE;
+	}
+	if (err >= 0)
+		err = npuplan_graph_add_step(graph, step, w->accesses, step->access_count);
+	return err < 0 ? (int)err : 0;
+}
+
+/* A step that copies a region of an input to where it lies in the output. */
+static int add_copy(struct rewriting *w, const struct npuplan_step *step, uint32_t input,
+		    const struct npumem_region *region, uint32_t number)
+{
+	struct npuplan_graph *graph = w->j->graph;
+	const struct npuplan_op *op = &graph->ops[step->op];
+	const struct npumem_tile read = { .tensor = op->inputs[input], .region = *region };
+	struct npuplan_step copy = *step;
+	struct npumem_region to;
+	int64_t from, tile = -EINVAL;
+
+	copy.tile_index = number;
+	if (asprintf(&copy.name, "%s[%u]", op->name, number) < 0)
+		return -ENOMEM;
+	npuplan_strip_region(&w->strips[input], graph->tensors[op->inputs[input]].size, 0, region,
+			     &to);
+	from = mapped(w, &read);
+	if (from >= 0)
+		tile = find_tile(w, w->strips[input].base, &to);
+	if (from >= 0 && tile >= 0) {
+		const struct npumem_access accesses[2] = {
+			{ .tile = (uint32_t)from, .mode = NPUMEM_ACCESS_READ, NPUMEM_NONE },
+			{ .tile = (uint32_t)tile, .mode = NPUMEM_ACCESS_WRITE, NPUMEM_NONE },
+		};
+
+		tile = npuplan_graph_add_step(graph, &copy, accesses, 2);
+	}
+	free(copy.name);
+	return from < 0 ? (int)from : tile < 0 ? (int)tile : 0;
+}
+
+/*
+ * What of an input each of the concat's steps reads, if that is all of it, once, and can be said of
+ * the output; 0 bytes: it is not. @number: out: more by the copies that were added.
+ */
+static int copy_tiles(struct rewriting *w, const struct npuplan_step *step, uint32_t count,
+		      uint32_t input, uint32_t *number, bool count_only, uint64_t *bytes)
+{
+	const struct npuplan_graph *graph = w->j->graph;
+	uint32_t tensor = graph->ops[step->op].inputs[input];
+	int err = 0;
+
+	*bytes = 0;
+	for (uint32_t s = 0; s < count && !err; s++)
+		for (uint32_t a = 0; a < step[s].access_count && !err; a++) {
+			const struct npumem_access *access =
+				&w->old.accesses[step[s].first_access + a];
+			const struct npumem_tile *tile = &w->old.tiles[access->tile];
+			struct npumem_region to;
+
+			if (tile->tensor != tensor || access->mode != NPUMEM_ACCESS_READ)
+				continue;
+			if (!npuplan_strip_region(&w->strips[input], graph->tensors[tensor].size, 0,
+						  &tile->region, &to)) {
+				*bytes = 0;
+				return 0;
+			}
+			*bytes += npuplan_region_bytes(&tile->region);
+			if (!count_only)
+				err = add_copy(w, step, input, &tile->region, (*number)++);
+		}
+	return err;
+}
+
+/* The steps of a concat of which some inputs are copied. */
+static int copy_inputs(struct rewriting *w, const struct npuplan_step *step, uint32_t count)
+{
+	const struct joiner *j = w->j;
+	const struct npuplan_op *op = &j->graph->ops[step->op];
+	uint32_t number = 0;
+	int err = 0;
+
+	/* That it can be done, and where, has been found before; tensors are as they were. */
+	check_concat(j, step->op, w->strips);
+	for (uint32_t i = 0; i < op->input_count && !err; i++) {
+		const struct npuplan_tensor *tensor = &j->graph->tensors[op->inputs[i]];
+		const struct npumem_region whole = npuplan_whole(tensor);
+		uint64_t bytes;
+
+		if (j->inputs[j->first_input[step->op] + i].join == NPUPLAN_JOINED)
+			continue;
+		err = copy_tiles(w, step, count, i, &number, true, &bytes);
+		if (!err && bytes == tensor->size)
+			err = copy_tiles(w, step, count, i, &number, false, &bytes);
+		else if (!err)
+			err = add_copy(w, step, i, &whole, number++);
+	}
+	return err;
+}
+
+/* How many inputs of an operator are joined; none of one that is no concat. */
+static uint32_t count_joined(const struct joiner *j, uint32_t op)
+{
+	uint32_t count = 0;
+
+	if (op >= j->graph->op_count || !is_concat(&j->graph->ops[op]))
+		return 0;
+	for (uint32_t i = 0; i < j->graph->ops[op].input_count; i++)
+		count += j->inputs[j->first_input[op] + i].join == NPUPLAN_JOINED;
+	return count;
+}
+
+static int rewrite_steps(struct rewriting *w)
+{
+	const struct npuplan_step *steps = w->old.steps;
+	int err = 0;
+
+	for (uint32_t s = 0, count; s < w->old.step_count && !err; s += count) {
+		uint32_t joined = count_joined(w->j, steps[s].op);
+
+		for (count = 1;
+		     joined && s + count < w->old.step_count && steps[s + count].op == steps[s].op;)
+			count++;
+		if (!joined)
+			err = keep_step(w, &steps[s]);
+		else if (joined < w->j->graph->ops[steps[s].op].input_count)
+			err = copy_inputs(w, &steps[s], count);
+	}
+	return err;
+}
+
+static int rewrite(struct joiner *j)
+{
+	struct npuplan_graph *graph = j->graph;
+	struct rewriting w = { .j = j, .old = *graph };
+	uint32_t most = 2, inputs = 0;
+	int err;
+
+	for (uint32_t s = 0; s < graph->step_count; s++)
+		if (graph->steps[s].access_count > most)
+			most = graph->steps[s].access_count;
+	for (uint32_t i = 0; i < graph->op_count; i++)
+		if (graph->ops[i].input_count > inputs)
+			inputs = graph->ops[i].input_count;
+	w.strips = npuplan_pool_take(&j->pool, inputs, sizeof(*w.strips));
+	w.accesses = npuplan_pool_take(&j->pool, most, sizeof(*w.accesses));
+	if (j->pool.failed)
+		return -ENOMEM;
+	graph->steps = NULL;
+	graph->accesses = NULL;
+	graph->tiles = NULL;
+	graph->step_count = graph->access_count = graph->tile_count = 0;
+	for (uint32_t i = 0; i < graph->block_count; i++)
+		graph->blocks[i].first_step = graph->blocks[i].step_count = 0;
+	err = rewrite_steps(&w);
+	for (uint32_t s = 0; s < w.old.step_count; s++)
+		free(w.old.steps[s].name);
+	free_all(w.old.steps, w.old.accesses, w.old.tiles);
+	npuplan_table_fini(&w.table);
+	return err;
+}
+
+/* ----------------------------------------------------------------------- tensors anew */
+
+/* Where a tensor lies that is a part, or an alias of one. */
+static struct npuplan_joined joined_of(const struct joiner *j, uint32_t tensor)
+{
+	const struct npuplan_tensor *t = &j->graph->tensors[tensor];
+	const struct npuplan_strip *strip = &j->strips[npuplan_base_of(j->graph, tensor)];
+	uint64_t shift = npuplan_base_offset(t), within = shift % strip->run;
+	bool alone = within + t->size <= strip->run;
+
+	return (struct npuplan_joined){
+		.tensor = tensor,
+		.base = strip->base,
+		.first = strip->first + shift / strip->run * strip->stride + within,
+		.run = alone ? t->size : strip->run,
+		.stride = alone ? t->size : strip->stride,
+		.size = t->size,
+		.alias_offset = t->alias_offset,
+		.alias_of = t->alias_of,
+		.flags = t->flags,
+	};
+}
+
+/* A part is an alias from now on, and so are its aliases. */
+static int make_aliases(struct joiner *j)
+{
+	struct npuplan_graph *graph = j->graph;
+	int err = 0;
+
+	for (uint32_t t = 0; t < graph->tensor_count && !err; t++) {
+		struct npuplan_joined joined;
+
+		if (!j->is_part[npuplan_base_of(graph, t)])
+			continue;
+		joined = joined_of(j, t);
+		err = npuplan_append(&graph->joined, &graph->joined_count, &joined, 1);
+	}
+	for (uint32_t i = 0; i < graph->joined_count && !err; i++) {
+		const struct npuplan_joined *joined = &graph->joined[i];
+		struct npuplan_tensor *tensor = &graph->tensors[joined->tensor];
+		bool apart = joined->run < tensor->size;
+
+		tensor->flags |= NPUMEM_TENSOR_FLAG_ALIAS;
+		tensor->alias_of = joined->base;
+		tensor->alias_offset = apart ? 0 : joined->first;
+		tensor->size = apart ? graph->tensors[joined->base].size : tensor->size;
+	}
+	return err;
+}
+
+static void restore(const struct npuplan_graph *graph, struct npuplan_tensor *tensors)
+{
+	for (uint32_t i = 0; i < graph->joined_count; i++) {
+		const struct npuplan_joined *joined = &graph->joined[i];
+		struct npuplan_tensor *tensor = &tensors[joined->tensor];
+
+		tensor->flags = joined->flags;
+		tensor->size = joined->size;
+		tensor->alias_of = joined->alias_of;
+		tensor->alias_offset = joined->alias_offset;
+	}
+}
+
+struct npuplan_tensor *npuplan_tensors_apart(const struct npuplan_graph *graph)
+{
+	size_t bytes = graph->tensor_count * sizeof(*graph->tensors);
+	struct npuplan_tensor *tensors = malloc(bytes + 1);
+
+	if (!tensors)
+		return NULL;
+	if (bytes)
+		memcpy(tensors, graph->tensors, bytes);
+	restore(graph, tensors);
+	return tensors;
+}
+
+void npuplan_part_joined(struct npuplan_graph *graph)
+{
+	restore(graph, graph->tensors);
+	free_all(graph->joined, graph->concat_inputs);
+	graph->joined = NULL;
+	graph->concat_inputs = NULL;
+	graph->joined_count = graph->concat_input_count = 0;
+}
+
+int npuplan_join_concats(struct npuplan_graph *graph, bool fit, struct npuplan_error *error)
+{
+	struct joiner j = { .graph = graph };
+	struct npuplan_lives lives;
+	int err = index_graph(&j);
+
+	if (!err && fit) {
+		err = npuplan_lives_init(&lives, graph, &j.pool);
+		j.lives = &lives;
+	}
+
+	if (!err)
+		err = join_all(&j);
+	if (!err)
+		err = rewrite(&j);
+	/* Tiles are told by tensors as they were, so these come last. */
+	if (!err)
+		err = make_aliases(&j);
+	if (!err) {
+		graph->concat_inputs = j.inputs;
+		graph->concat_input_count = j.input_count;
+		j.inputs = NULL;
+	}
+	free(j.inputs);
+	npuplan_pool_free(&j.pool);
+	if (!err)
+		return 0;
+	npuplan_graph_untile(graph);
+	return npuplan_fail(error, err, "concats of graph %s: %s", graph->name, strerror(-err));
+}
