@@ -229,6 +229,24 @@ TEST(inplace_takes_no_bytes)
 	delegate_free(d);
 }
 
+/*
+ * Behind an operator whose output has no size before it runs the runtime prepares others only in
+ * the first inference, when a program has written inputs already: these stay where they are.
+ */
+TEST(inputs_written_before_there_is_a_plan)
+{
+	struct fake *fake = make(&dynamic, 9);
+	struct delegate *d = make_delegate(NULL, NULL);
+
+	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_OK);
+	assert_int_equal(stats_of(d).claimed, 2);
+	assert_int_equal(fake_at(fake, 0)->allocation_type, TFL_ARENA);
+	assert_int_equal(fake_at(fake, 1)->allocation_type, TFL_CUSTOM);
+	fake_free(fake);
+	delegate_free(d);
+}
+
 TEST(inputs_are_reused_if_asked_for)
 {
 	struct fake *fake = make(&inplace, 9);

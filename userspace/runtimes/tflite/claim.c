@@ -205,9 +205,11 @@ static void settle(const struct walk *w, const struct tfl_node *node, bool prepa
 	for (int i = 0; i < node->outputs->size; i++) {
 		int t = node->outputs->data[i];
 
-		if (t >= 0 && (size_t)t < w->tensor_count)
-			w->unsettled[t] = !prepared ||
-					  w->context->tensors[t].allocation_type == TFL_DYNAMIC;
+		if (t < 0 || (size_t)t >= w->tensor_count)
+			continue;
+		w->unsettled[t] = !prepared ||
+				  w->context->tensors[t].allocation_type == TFL_DYNAMIC;
+		w->delegate->unsettled |= w->unsettled[t];
 	}
 }
 
@@ -313,6 +315,7 @@ int claim(struct delegate *d, struct tfl_context *context, const struct tfl_ints
 
 	if (err)
 		return err;
+	d->unsettled = false;
 	*claimed = calloc(1, sizeof(**claimed) + sizeof(int) * (size_t)plan->size);
 	w.unsettled = calloc(w.tensor_count + 1, sizeof(*w.unsettled));
 	if (!*claimed || !w.unsettled || delegate_grow(d, context->tensors_size))

@@ -127,6 +127,8 @@ struct partition {
  * @capacity: tensors that the runtime's vector has room for, as far as it is known
  * @operators: of the model
  * @claimed: of them
+ * @unsettled: a tensor's size is known only when something has run: the runtime prepares operators
+ *	behind it only then, when a program has written inputs already
  * @destroyed: it is retired with its last partition
  * @next: of those that are retired
  */
@@ -143,6 +145,7 @@ struct delegate {
 	size_t capacity;
 	uint32_t operators;
 	uint32_t claimed;
+	bool unsettled;
 	bool destroyed;
 	struct delegate *next;
 };

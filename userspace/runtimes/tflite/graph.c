@@ -167,7 +167,10 @@ static int add_bound(struct build *b, int index)
 	return add_tensor(b, index, NPUMEM_TENSOR_INPUT, true);
 }
 
-/* Inputs that others write lie where these have them; so do weights and variables. */
+/*
+ * Inputs that others write lie where these have them; so do weights and variables, and all inputs
+ * that a program may have written before there is a plan.
+ */
 static int add_input(struct build *b, int index)
 {
 	const struct tfl_tensor *t = &b->context->tensors[index];
@@ -181,6 +184,8 @@ static int add_input(struct build *b, int index)
 			return 0;
 		if (b->p->delegate->options.bound_inputs)
 			err = add_bound(b, index);
+		else if (b->p->delegate->unsettled)
+			return 0;
 		else
 			err = add_tensor(b, index, input_kind(b->p), false);
 	}
