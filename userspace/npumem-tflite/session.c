@@ -49,6 +49,7 @@ static int set_options(struct session *session, uint32_t threads, struct TfLiteD
 	t->TfLiteInterpreterOptionsSetErrorReporter(session->options, reported, session);
 	session->observer.delegate.data = &session->observer;
 	session->observer.delegate.prepare = observe;
+	session->observer.delegate.flags = TFLITE_ALLOW_DYNAMIC;
 	t->TfLiteInterpreterOptionsAddDelegate(session->options,
 					       delegate ? delegate : &session->observer.delegate);
 	return 0;

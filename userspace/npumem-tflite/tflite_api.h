@@ -91,6 +91,9 @@ struct TfLiteContext {
 	struct TfLiteTensor *tensors;
 };
 
+/* A delegate's flag: it takes graphs with tensors whose size is known only when they run. */
+#define TFLITE_ALLOW_DYNAMIC 1
+
 /* struct TfLiteDelegate - a delegate; zeros are what later versions have at its end */
 struct TfLiteDelegate {
 	void *data;

@@ -33,7 +33,7 @@ void *tflite_plugin_create_delegate(char **keys, char **values, size_t count,
 	delegate->prepare = prepare;
 	for (size_t i = 0; i < count; i++) {
 		if (!strcmp(keys[i], "spoil"))
-			delegate->flags = strtol(values[i], NULL, 10);
+			delegate->flags = 2 * strtol(values[i], NULL, 10);
 		if (!strcmp(keys[i], "prepare"))
 			delegate->prepare = prepare_fails;
 		if (!strcmp(keys[i], "stats"))

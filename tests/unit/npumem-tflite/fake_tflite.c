@@ -6,8 +6,9 @@
  *	fake TYPE SCALE ZERO-POINT FAULT DIM...
  *
  * FAULT is "ok", or the call that fails: "create", "allocate", "invoke", "silent" (invoke, without
- * a word), "input", "output"; or "string": the input has no fixed size. The fake delegate's flags
- * say which byte of the output an inference with it spoils.
+ * a word), "input", "output"; or "string": the input has no fixed size; or "dynamic": another
+ * tensor has none, which the delegate has to take. The fake delegate's other flags say which byte of
+ * the output an inference with it spoils.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #include "tflite_api.h"
 
 /* What a delegate sets to have the first byte of outputs spoilt; 2: the second one, and so on. */
-#define SPOIL(delegate) ((delegate)->flags)
+#define SPOIL(delegate) ((delegate)->flags / 2)
 
 struct TfLiteModel {
 	int type;
@@ -164,6 +165,7 @@ struct TfLiteInterpreter *TfLiteInterpreterCreate(const struct TfLiteModel *mode
 	interpreter->options = *options;
 	set_tensors(interpreter);
 	if (!fails(interpreter, "create") &&
+	    (strcmp(model->fault, "dynamic") != 0 || delegate->flags & TFLITE_ALLOW_DYNAMIC) &&
 	    delegate->prepare(&interpreter->context, delegate) == TFLITE_OK)
 		return interpreter;
 	free(interpreter);

@@ -17,6 +17,7 @@ echo 'fake 3 0 0 ok 1 4 4 3' >picture.model
 echo 'fake 1 0 0 ok 1 4 4 3' >float.model
 echo 'fake 7 0 0 ok 1 100' >sound.model
 echo 'fake 9 0.5 3 ok 1 7' >classes.model
+echo 'fake 9 0.5 3 dynamic 1 7' >dynamic.model
 for fault in create allocate invoke silent input output string; do
 	echo "fake 3 0 0 $fault 1 4 4 3" >$fault.model
 done
@@ -181,6 +182,7 @@ refuses 'a delegate without figures' 'picture.model: the delegate does not tell 
 refuses 'no model' 'missing.model: No such file or directory' run missing.model
 refuses 'a folder' '.: not a file' run .
 refuses 'not a model' 'good.png: not a model that TensorFlow Lite reads' run good.png
+check 'a model with tensors of unknown size' plain dynamic.model
 check 'refused: a model, by the runtime' says 1 $'fake: create?fails\nfake: so it ends
 npumem-tflite: create.model: TensorFlow Lite does not take the model: fake: create?fails' \
 	plain create.model
