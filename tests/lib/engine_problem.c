@@ -206,6 +206,15 @@ static long double element_concatenation(struct problem *p, const uint32_t at[4]
 	return load(p, 1, in) + p->zero[1];
 }
 
+static long double element_slice(struct problem *p, const uint32_t at[4])
+{
+	uint32_t in[4];
+
+	for (int d = 0; d < 4; d++)
+		in[d] = at[d] + (uint32_t)p->attributes[d];
+	return load(p, 1, in) + p->zero[1];
+}
+
 /* Where a place of the output is in the input, in the precision of the definition. */
 static float place_of(const struct problem *p, int d, uint32_t at, bool nearest)
 {
@@ -480,6 +489,22 @@ static void draw_concatenation(struct problem *p, uint64_t *seed)
 	p->element = element_concatenation;
 }
 
+static void draw_slice(struct problem *p, uint64_t *seed)
+{
+	uint32_t out[4];
+
+	draw_input(p, seed, random_range(seed, 2, 5));
+	for (int d = 0; d < 4; d++) {
+		uint32_t first = random_range(seed, 0, p->shape[1][d] - 1);
+
+		p->attributes[NPUMEM_COMMAND_SLICE_FIRST + d] = (int32_t)first;
+		out[d] = random_range(seed, 1, p->shape[1][d] - first);
+	}
+	set_shape(p, 0, p->type, out[0], out[1], out[2], out[3]);
+	p->attribute_count = NPUMEM_COMMAND_SLICE_ATTRIBUTES;
+	p->element = element_slice;
+}
+
 static void draw_resize(struct problem *p, uint64_t *seed)
 {
 	draw_input(p, seed, random_range(seed, 1, 5));
@@ -507,6 +532,7 @@ static const struct {
 	{ NPUMEM_COMMAND_CONVERT, draw_unary, false, false },
 	{ NPUMEM_COMMAND_PAD, draw_pad, false, true },
 	{ NPUMEM_COMMAND_CONCATENATION, draw_concatenation, false, true },
+	{ NPUMEM_COMMAND_SLICE, draw_slice, false, true },
 	{ NPUMEM_COMMAND_RESIZE_NEAREST, draw_resize, false, true },
 	{ NPUMEM_COMMAND_RESIZE_BILINEAR, draw_resize, true, false },
 	{ NPUMEM_COMMAND_SOFTMAX, draw_unary, true, false },

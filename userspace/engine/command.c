@@ -26,6 +26,8 @@ static const struct engine_kernel *const kernels[] = {
 	[NPUMEM_COMMAND_RESIZE_BILINEAR] = &engine_resize_bilinear,
 	[NPUMEM_COMMAND_RESIZE_NEAREST] = &engine_resize_nearest,
 	[NPUMEM_COMMAND_LSTM] = &engine_lstm,
+	[NPUMEM_COMMAND_SLICE] = &engine_slice,
+	[NPUMEM_COMMAND_SPLIT] = &engine_split,
 };
 
 /*
@@ -157,13 +159,19 @@ static int parse_pieces(struct parsed *p, const struct npumem_command_operand *o
 	return 0;
 }
 
+/* What the operator does with an operand. */
+static unsigned int mode_of(const struct parsed *p, uint32_t index)
+{
+	if (!index || (p->kernel->splits && index + 1 < p->head->operand_count))
+		return NPUMEM_COMMAND_WRITE;
+	return p->kernel->updates & (1u << index) ? NPUMEM_COMMAND_UPDATE : NPUMEM_COMMAND_READ;
+}
+
 static int parse_operand(struct parsed *p, uint32_t index, uint32_t *next)
 {
 	const struct npumem_command_operand *o = &p->operands[index];
 	struct engine_tile *tile = &p->tiles[index];
-	unsigned int mode = !index			       ? NPUMEM_COMMAND_WRITE :
-			    p->kernel->updates & (1u << index) ? NPUMEM_COMMAND_UPDATE :
-								 NPUMEM_COMMAND_READ;
+	unsigned int mode = mode_of(p, index);
 	int32_t min, max;
 	int err;
 

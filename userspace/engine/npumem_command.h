@@ -27,7 +27,8 @@
 /*
  * enum npumem_command_operator - what is computed
  *
- * Operand 0 is the output. docs/engine.md says which operands, scales and attributes each has.
+ * Operand 0 is the output, or the first one. docs/engine.md says which operands, scales and
+ * attributes each has.
  */
 enum npumem_command_operator {
 	NPUMEM_COMMAND_COPY = 1,
@@ -46,6 +47,8 @@ enum npumem_command_operator {
 	NPUMEM_COMMAND_RESIZE_BILINEAR = 14,
 	NPUMEM_COMMAND_RESIZE_NEAREST = 15,
 	NPUMEM_COMMAND_LSTM = 16,
+	NPUMEM_COMMAND_SLICE = 17,
+	NPUMEM_COMMAND_SPLIT = 18, /* all operands but the last are outputs */
 };
 
 enum npumem_command_type {
@@ -173,6 +176,11 @@ enum npumem_command_pad {
 	NPUMEM_COMMAND_PAD_BEFORE = 0, /* four: of N, H, W, C */
 	NPUMEM_COMMAND_PAD_VALUE = 4,  /* the element's bits */
 	NPUMEM_COMMAND_PAD_ATTRIBUTES = 5,
+};
+
+enum npumem_command_slice {
+	NPUMEM_COMMAND_SLICE_FIRST = 0, /* four: of N, H, W, C */
+	NPUMEM_COMMAND_SLICE_ATTRIBUTES = 4,
 };
 
 enum npumem_command_resize {

@@ -36,7 +36,10 @@ static void print_command(const void *command)
 	printf(" %s ", engine_operator_name(head->operation));
 	for (uint32_t i = 0; i < head->operand_count; i++) {
 		if (i)
-			printf("%s", i == 1 ? " <- " : ", ");
+			printf("%s", operands[i].mode != NPUMEM_COMMAND_WRITE &&
+						     operands[i - 1].mode == NPUMEM_COMMAND_WRITE ?
+					     " <- " :
+					     ", ");
 		print_operand(&operands[i]);
 	}
 }

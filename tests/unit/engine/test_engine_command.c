@@ -269,7 +269,7 @@ TEST(names)
 	assert_string_equal(engine_operator_name(NPUMEM_COMMAND_COPY), "copy");
 	assert_string_equal(engine_operator_name(NPUMEM_COMMAND_LSTM), "lstm");
 	assert_null(engine_operator_name(0));
-	assert_null(engine_operator_name(NPUMEM_COMMAND_LSTM + 1));
+	assert_null(engine_operator_name(NPUMEM_COMMAND_SPLIT + 1));
 	assert_int_equal(engine_type_size(NPUMEM_COMMAND_INT16), 2);
 	assert_int_equal(engine_type_size(0), 0);
 }

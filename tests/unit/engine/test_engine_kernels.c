@@ -354,3 +354,146 @@ TEST(conversions)
 	assert_int_equal(command_run(&b, accesses, 2, &why), 0);
 	assert_memory_equal(wide, expected, sizeof(wide));
 }
+
+/* ---------------------------------------------------------------------------------- split */
+
+#define PARTS 3
+
+/*
+ * struct parts - what is split along @axis, and the parts; the input's tile has one element less
+ * along dimension @lacks, unless that is -1
+ */
+struct parts {
+	uint32_t axis;
+	uint32_t whole[4];
+	uint32_t shape[PARTS][4];
+	int lacks;
+	uint8_t in[MAX_COUNT];
+	uint8_t out[PARTS][MAX_COUNT];
+};
+
+static struct parts draw_parts(uint64_t *seed)
+{
+	struct parts p = { .axis = random_range(seed, 0, 3), .lacks = -1 };
+
+	for (int d = 0; d < 4; d++)
+		p.whole[d] = random_range(seed, 1, 4);
+	p.whole[p.axis] = 0;
+	for (int i = 0; i < PARTS; i++) {
+		memcpy(p.shape[i], p.whole, sizeof(p.whole));
+		p.shape[i][p.axis] = random_range(seed, 1, 3);
+	}
+	for (int i = 0; i < PARTS; i++)
+		p.whole[p.axis] += p.shape[i][p.axis];
+	for (uint32_t i = 0; i < count_of(p.whole); i++)
+		p.in[i] = (uint8_t)random_next(seed);
+	return p;
+}
+
+static int run_split(struct parts *p, unsigned int type, int32_t zero, const char **why)
+{
+	static const uint32_t origin[4];
+	struct engine_access accesses[PARTS + 1];
+	static struct command_build b;
+	uint32_t dims[4];
+
+	memcpy(dims, p->whole, sizeof(dims));
+	if (p->lacks >= 0)
+		dims[p->lacks]--;
+	command_begin(&b, NPUMEM_COMMAND_SPLIT);
+	for (uint32_t i = 0; i < PARTS; i++) {
+		command_operand(&b, NPUMEM_COMMAND_INT8, p->shape[i])->mode = NPUMEM_COMMAND_WRITE;
+		accesses[i] = (struct engine_access){ p->out[i], count_of(p->shape[i]), true };
+	}
+	command_operand(&b, type, p->whole)->zero_point = zero;
+	command_tile(&b, PARTS, origin, dims);
+	accesses[PARTS] = (struct engine_access){ p->in, count_of(p->whole), false };
+	command_finish(&b);
+	memset(p->out, 0x77, sizeof(p->out));
+	return command_run(&b, accesses, PARTS + 1, why);
+}
+
+static void check_parts(const struct parts *p)
+{
+	uint32_t before = 0;
+
+	for (uint32_t i = 0; i < PARTS; before += p->shape[i][p->axis], i++)
+		for (uint32_t e = 0; e < count_of(p->shape[i]); e++) {
+			uint32_t rest = e, at[4];
+
+			for (int d = 4; d-- > 0; rest /= p->shape[i][d])
+				at[d] = rest % p->shape[i][d];
+			at[p->axis] += before;
+			assert_int_equal(p->out[i][e], p->in[index_of(p->whole, at)]);
+		}
+}
+
+TEST(split)
+{
+	unsigned int refused = 0;
+	uint64_t seed = SEED;
+	const char *why = "";
+
+	for (int i = 0; i < PROBLEMS; i++) {
+		struct parts p = draw_parts(&seed);
+
+		assert_int_equal(run_split(&p, NPUMEM_COMMAND_INT8, 0, &why), 0);
+		check_parts(&p);
+		for (p.lacks = 0; p.lacks < 4; p.lacks++) {
+			if (p.whole[p.lacks] < 2)
+				continue;
+			assert_int_equal(run_split(&p, NPUMEM_COMMAND_INT8, 0, &why), -EINVAL);
+			assert_string_equal(why, "an element of an output is not in the input's "
+						 "tile");
+			assert_int_equal(p.out[0][0], 0x77);
+			refused++;
+		}
+	}
+	assert_true(refused > PROBLEMS);
+}
+
+TEST(split_refused)
+{
+	uint64_t seed = SEED;
+	struct parts p = draw_parts(&seed);
+	const char *why = "";
+
+	assert_int_equal(run_split(&p, NPUMEM_COMMAND_UINT8, 0, &why), -EOPNOTSUPP);
+	assert_string_equal(why, "no split into other types or zero points");
+	assert_int_equal(run_split(&p, NPUMEM_COMMAND_INT8, 1, &why), -EOPNOTSUPP);
+	assert_string_equal(why, "no split into other types or zero points");
+	p.whole[p.axis]++;
+	assert_int_equal(run_split(&p, NPUMEM_COMMAND_INT8, 0, &why), -EINVAL);
+	assert_string_equal(why, "the outputs are not the input's parts");
+}
+
+TEST(slice_refused)
+{
+	static const uint32_t in[4] = { 1, 4, 1, 2 }, out[4] = { 1, 3, 1, 2 };
+	static uint8_t bytes[8], made[6];
+	const struct engine_access accesses[2] = { { made, sizeof(made), true },
+						   { bytes, sizeof(bytes), false } };
+	static struct command_build b;
+	const char *why = "";
+
+	command_begin(&b, NPUMEM_COMMAND_SLICE);
+	command_operand(&b, NPUMEM_COMMAND_INT8, out);
+	command_operand(&b, NPUMEM_COMMAND_INT8, in);
+	b.head.attribute_count = NPUMEM_COMMAND_SLICE_ATTRIBUTES;
+	b.attributes[NPUMEM_COMMAND_SLICE_FIRST + 1] = 1;
+	command_finish(&b);
+	assert_int_equal(command_run(&b, accesses, 2, &why), 0);
+	b.attributes[NPUMEM_COMMAND_SLICE_FIRST + 1] = 2;
+	command_finish(&b);
+	assert_int_equal(command_run(&b, accesses, 2, &why), -EINVAL);
+	assert_string_equal(why, "the slice is not within the input");
+	b.attributes[NPUMEM_COMMAND_SLICE_FIRST + 1] = -1;
+	command_finish(&b);
+	assert_int_equal(command_run(&b, accesses, 2, &why), -EINVAL);
+	assert_string_equal(why, "the slice is not within the input");
+	b.attributes[NPUMEM_COMMAND_SLICE_FIRST + 1] = 1;
+	b.operands[1].zero_point = 3;
+	command_finish(&b);
+	assert_int_equal(command_run(&b, accesses, 2, &why), -EOPNOTSUPP);
+	assert_string_equal(why, "no slice of another type or zero point");
+}

@@ -62,6 +62,7 @@ struct engine_call {
 /*
  * struct engine_kernel - an operator
  * @updates: bit set of the operands that are updated; the first is written, others are read
+ * @splits: all but the last are written
  * @check: 0, -EINVAL or -EOPNOTSUPP; looks at no data
  * @scratch: bytes; NULL: none. Called of what was checked
  */
@@ -71,6 +72,7 @@ struct engine_kernel {
 	uint32_t max_tiles;
 	uint32_t attributes;
 	uint32_t updates;
+	bool splits;
 	int (*check)(struct engine_call *call);
 	uint64_t (*scratch)(const struct engine_call *call);
 	void (*run)(const struct engine_call *call);
@@ -79,7 +81,7 @@ struct engine_kernel {
 extern const struct engine_kernel engine_copy, engine_convert, engine_add, engine_mul, engine_conv,
 	engine_depthwise, engine_average_pool, engine_max_pool, engine_softmax, engine_logistic,
 	engine_tanh, engine_pad, engine_concatenation, engine_resize_bilinear,
-	engine_resize_nearest, engine_lstm;
+	engine_resize_nearest, engine_lstm, engine_slice, engine_split;
 
 static inline int engine_refuse(struct engine_call *call, int err, const char *why)
 {

@@ -102,24 +102,27 @@ const struct engine_kernel engine_pad = {
 
 /* -------------------------------------------------------------------------- concatenation */
 
-/* Inputs follow one another along the one dimension in which they are parts of the output. */
-static int axis_of(const struct engine_call *call)
+/* The one dimension along which @count parts follow one another as the whole; -1: none. */
+static int axis_of(const struct engine_tile *whole, const struct engine_tile *parts, uint32_t count)
 {
-	const struct engine_tile *t = call->tiles;
-
 	for (int axis = 0; axis < NPUMEM_COMMAND_DIMS; axis++) {
 		int64_t sum = 0;
 		bool same = true;
 
-		for (uint32_t i = IN; i < call->tile_count; i++) {
-			sum += t[i].shape[axis];
+		for (uint32_t i = 0; i < count; i++) {
+			sum += parts[i].shape[axis];
 			for (int d = 0; d < NPUMEM_COMMAND_DIMS; d++)
-				same = same && (d == axis || t[i].shape[d] == t[OUT].shape[d]);
+				same = same && (d == axis || parts[i].shape[d] == whole->shape[d]);
 		}
-		if (same && sum == t[OUT].shape[axis])
+		if (same && sum == whole->shape[axis])
 			return axis;
 	}
 	return -1;
+}
+
+static int concatenation_axis(const struct engine_call *call)
+{
+	return axis_of(&call->tiles[OUT], &call->tiles[IN], call->tile_count - 1);
 }
 
 /* Elements of the output that the inputs have; @write: and copies them. */
@@ -138,7 +141,7 @@ static uint64_t concatenate(const struct engine_call *call, int axis, bool write
 static int check_concatenation(struct engine_call *call)
 {
 	const struct engine_tile *t = call->tiles;
-	int axis = axis_of(call);
+	int axis = concatenation_axis(call);
 
 	for (uint32_t i = IN; i < call->tile_count; i++)
 		if (t[i].type != t[OUT].type || t[i].zero_point != t[OUT].zero_point)
@@ -153,7 +156,7 @@ static int check_concatenation(struct engine_call *call)
 
 static void run_concatenation(const struct engine_call *call)
 {
-	concatenate(call, axis_of(call), true);
+	concatenate(call, concatenation_axis(call), true);
 }
 
 const struct engine_kernel engine_concatenation = {
@@ -162,6 +165,104 @@ const struct engine_kernel engine_concatenation = {
 	.max_tiles = NPUMEM_COMMAND_MAX_OPERANDS,
 	.check = check_concatenation,
 	.run = run_concatenation,
+};
+
+/* ---------------------------------------------------------------------------------- split */
+
+/* Elements of all outputs that the input has; @write: and copies them. */
+static uint64_t split(const struct engine_call *call, int axis, bool write)
+{
+	const struct engine_tile *in = &call->tiles[call->tile_count - 1];
+	int64_t start[NPUMEM_COMMAND_DIMS] = { 0 };
+	uint64_t total = 0;
+
+	for (uint32_t i = 0; i + 1 < call->tile_count; i++) {
+		total += copy_box(&call->tiles[i], in, start, write);
+		start[axis] -= call->tiles[i].shape[axis];
+	}
+	return total;
+}
+
+static int split_axis(const struct engine_call *call)
+{
+	return axis_of(&call->tiles[call->tile_count - 1], call->tiles, call->tile_count - 1);
+}
+
+static int check_split(struct engine_call *call)
+{
+	const struct engine_tile *t = call->tiles, *in = &t[call->tile_count - 1];
+	int axis = split_axis(call);
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i + 1 < call->tile_count; i++) {
+		if (t[i].type != in->type || t[i].zero_point != in->zero_point)
+			return engine_refuse(call, -EOPNOTSUPP,
+					     "no split into other types or zero points");
+		count += t[i].count;
+	}
+	if (axis < 0)
+		return engine_refuse(call, -EINVAL, "the outputs are not the input's parts");
+	if (split(call, axis, false) != count)
+		return engine_refuse(call, -EINVAL,
+				     "an element of an output is not in the input's tile");
+	return 0;
+}
+
+static void run_split(const struct engine_call *call)
+{
+	split(call, split_axis(call), true);
+}
+
+const struct engine_kernel engine_split = {
+	.name = "split",
+	.min_tiles = 2,
+	.max_tiles = NPUMEM_COMMAND_MAX_OPERANDS,
+	.splits = true,
+	.check = check_split,
+	.run = run_split,
+};
+
+/* ---------------------------------------------------------------------------------- slice */
+
+/* Where the input's first element lies from the output tensor's. */
+static void slice_start(const struct engine_call *call, int64_t *start)
+{
+	for (int d = 0; d < NPUMEM_COMMAND_DIMS; d++)
+		start[d] = -(int64_t)call->attributes[NPUMEM_COMMAND_SLICE_FIRST + d];
+}
+
+static int check_slice(struct engine_call *call)
+{
+	const struct engine_tile *out = &call->tiles[OUT], *in = &call->tiles[IN];
+	int64_t start[NPUMEM_COMMAND_DIMS];
+
+	if (in->type != out->type || in->zero_point != out->zero_point)
+		return engine_refuse(call, -EOPNOTSUPP, "no slice of another type or zero point");
+	slice_start(call, start);
+	for (int d = 0; d < NPUMEM_COMMAND_DIMS; d++)
+		if (start[d] > 0 || out->shape[d] - start[d] > in->shape[d])
+			return engine_refuse(call, -EINVAL, "the slice is not within the input");
+	if (copy_box(out, in, start, false) != out->count)
+		return engine_refuse(call, -EINVAL,
+				     "an element of the slice is not in the input's tile");
+	return 0;
+}
+
+static void run_slice(const struct engine_call *call)
+{
+	int64_t start[NPUMEM_COMMAND_DIMS];
+
+	slice_start(call, start);
+	copy_box(&call->tiles[OUT], &call->tiles[IN], start, true);
+}
+
+const struct engine_kernel engine_slice = {
+	.name = "slice",
+	.min_tiles = 2,
+	.max_tiles = 2,
+	.attributes = NPUMEM_COMMAND_SLICE_ATTRIBUTES,
+	.check = check_slice,
+	.run = run_slice,
 };
 
 /* --------------------------------------------------------------------------------- resize */
