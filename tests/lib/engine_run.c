@@ -258,8 +258,8 @@ bool engine_run_tensors(struct engine_net *net)
 	return good;
 }
 
-/* What an inference finds: at its first position, or in host memory. */
-static bool begin(struct memory *m)
+/* What an inference finds: at its first position, or in host memory. @state: state, too */
+static bool begin(struct memory *m, bool state)
 {
 	const struct npuplan_graph *graph = m->net->graph;
 	bool good = true;
@@ -270,6 +270,7 @@ static bool begin(struct memory *m)
 
 		if (tensor->kind == NPUMEM_TENSOR_INTERMEDIATE ||
 		    tensor->kind == NPUMEM_TENSOR_OUTPUT ||
+		    (tensor->kind == NPUMEM_TENSOR_STATE && !state) ||
 		    tensor->flags & (NPUMEM_TENSOR_FLAG_HOST | NPUMEM_TENSOR_FLAG_ALIAS))
 			continue;
 		/* One that no step accesses may have no place. */
@@ -336,15 +337,12 @@ static bool fetch_outputs(struct memory *m)
 	return true;
 }
 
-bool engine_run_plan(struct engine_net *net, const struct npuplan_plan *plan)
+bool engine_run_arena(struct engine_net *net, const struct npuplan_plan *plan, uint8_t *arena,
+		      bool first)
 {
-	struct memory m = { .net = net, .plan = plan };
-	uint64_t size = plan->info.arena_size + plan->info.host_size;
-	bool good;
+	struct memory m = { .net = net, .plan = plan, .bytes = arena };
+	bool good = begin(&m, first);
 
-	m.bytes = malloc(size + 1);
-	memset(m.bytes, 0xc3, size);
-	good = begin(&m);
 	for (; m.position < plan->position_count && good; m.position++) {
 		const struct npumem_position *at = &plan->positions[m.position];
 
@@ -352,7 +350,17 @@ bool engine_run_plan(struct engine_net *net, const struct npuplan_plan *plan)
 							  transfer(&m, at);
 	}
 	m.position = plan->position_count - 1;
-	good = good && fetch_outputs(&m);
-	free(m.bytes);
+	return good && fetch_outputs(&m);
+}
+
+bool engine_run_plan(struct engine_net *net, const struct npuplan_plan *plan)
+{
+	uint64_t size = plan->info.arena_size + plan->info.host_size;
+	uint8_t *arena = malloc(size + 1);
+	bool good;
+
+	memset(arena, 0xc3, size);
+	good = engine_run_arena(net, plan, arena, true);
+	free(arena);
 	return good;
 }

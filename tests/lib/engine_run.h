@@ -45,3 +45,10 @@ bool engine_run_tensors(struct engine_net *net);
  * values of outputs are what the arena, or host memory, has of them.
  */
 bool engine_run_plan(struct engine_net *net, const struct npuplan_plan *plan);
+
+/* engine_run_arena() - the same in an arena that lasts from one inference to the next
+ * @arena: the plan's arena, then its host memory; the caller's
+ * @first: it is the first inference there: state is put where it begins. Later ones find it
+ */
+bool engine_run_arena(struct engine_net *net, const struct npuplan_plan *plan, uint8_t *arena,
+		      bool first);

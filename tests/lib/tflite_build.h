@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TB_MAX 12
+#define TB_MAX 20
 
 struct tb_tensor {
 	const char *name;

@@ -10,6 +10,7 @@
 #include "tflite/commands.h"
 #include "tflite/region.h"
 #include "tflite/schema.h"
+#include "stream_model.h"
 #include "tflite_build.h"
 #include "tflite_flow.h"
 #include "unit.h"
@@ -294,9 +295,7 @@ TEST(refused_subgraphs)
 			     "engine has no commands for others");
 }
 
-/* A resource variable: what assigns it is no operator of the engine, and what it begins with not
- * known.
- */
+/* A resource variable that nothing gives a value before the first inference. */
 TEST(refused_variables)
 {
 	struct tb_model model = model_of(NULL, 0);
@@ -324,18 +323,114 @@ TEST(refused_variables)
 		if (w.graph->tensors[i].kind != NPUMEM_TENSOR_STATE)
 			continue;
 		assert_int_equal(tflite_initial_value(w.commands, i, value, &w.error), -EOPNOTSUPP);
-		assert_string_equal(w.error.text, "tensor 2 'v' is a resource variable: what it "
-						  "begins with a subgraph computes");
+		assert_string_equal(w.error.text, "tensor 2 'v' is a resource variable: it does "
+						  "not begin with a constant");
 	}
 	close_world(&w);
-	model.ops[3] = (struct tb_op){ .code = ASSIGN, .input_count = 2, .inputs = { 2, 1 } };
-	model.op_count = 4;
+}
+
+/* ------------------------------------------------------------------------------- streaming */
+
+/* The state of a model begins with what CALL_ONCE assigns, each variable with its own. */
+TEST(variables_begin)
+{
+	struct tb_model model = stream_model();
+	struct stream begins;
+	unsigned int states = 0;
+	struct world w;
+
+	stream_begin(&begins);
 	open_world(&w, &model, &whole);
 	assert_int_equal(w.err, 0);
-	assert_int_equal(w.graph->op_count, 2);
+	for (uint32_t t = 0; t < w.graph->tensor_count; t++) {
+		const struct npuplan_tensor *tensor = &w.graph->tensors[t];
+		float value[STREAM_OLD * STREAM_CHANNELS];
+
+		if (tensor->kind != NPUMEM_TENSOR_STATE)
+			continue;
+		assert_in_range(tensor->size, 1, sizeof(value));
+		assert_int_equal(tflite_initial_value(w.commands, t, value, &w.error), 0);
+		if (!strcmp(tensor->name, "window"))
+			assert_memory_equal(value, begins.window, sizeof(begins.window));
+		else
+			assert_memory_equal(value, begins.sum, sizeof(begins.sum));
+		states++;
+	}
+	assert_int_equal(states, 2);
 	close_world(&w);
-	refuse_step(&model, &whole, 1, -EOPNOTSUPP,
-		    "operator 3 'v' (assign_variable): the engine has no such operator");
+}
+
+/* Number of an operator of the streaming model, by its kind: the first one. */
+static uint32_t operator_of(const struct tb_model *model, int32_t builtin)
+{
+	for (uint32_t i = 0; i < model->op_count; i++) {
+		const struct tb_code *code = &model->codes[model->ops[i].code];
+
+		if ((code->deprecated == BUILTIN_PLACEHOLDER ? code->builtin : code->deprecated) ==
+		    builtin)
+			return i;
+	}
+	fail_msg("no operator %d", builtin);
+	return 0;
+}
+
+/* Where a slice begins: from the end, with a mask, beyond the tensor; the rest is refused. */
+TEST(strided_slice)
+{
+	static const struct {
+		int32_t first;
+		int32_t mask;
+		int32_t expected;
+	} cases[] = { { 2, 0, 2 }, { -6, 0, 2 }, { 1, 2, 0 }, { -100, 0, 0 }, { 1, 0, 1 } };
+	struct tb_model model = stream_model();
+	struct tb_op *op = &model.ops[operator_of(&model, BUILTIN_STRIDED_SLICE)];
+	struct tb_buffer *buffer = &model.buffers[model.tensors[op->inputs[1]].buffer];
+	int32_t first[4] = { 0 };
+
+	buffer->data = first;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct world w;
+		struct parts p;
+		void *command;
+		size_t size;
+
+		first[1] = cases[i].first;
+		op->options[0] = cases[i].mask;
+		open_world(&w, &model, &whole);
+		assert_int_equal(tflite_command(w.commands, 1, &command, &size, &w.error), 0);
+		p = parts_of(command);
+		assert_int_equal(p.head->operation, NPUMEM_COMMAND_SLICE);
+		ASSERT_FOUR(p.attributes, 0, (uint32_t)cases[i].expected, 0, 0);
+		free(command);
+		close_world(&w);
+	}
+}
+
+TEST(refused_slices)
+{
+	static const int32_t twos[4] = { 1, 2, 1, 1 };
+	struct tb_model model = stream_model(), other = model;
+	struct tb_op *op = &other.ops[operator_of(&model, BUILTIN_STRIDED_SLICE)];
+
+	for (int32_t option = 2; option < 5; option++) {
+		other = model;
+		op->option_count = 5;
+		op->options[option] = 2;
+		refuse_step(&other, &whole, 1, -EOPNOTSUPP,
+			    "operator 5 'new' (strided_slice): its output has not the input's "
+			    "dimensions");
+	}
+	other = model;
+	other.buffers[other.tensors[op->inputs[3]].buffer].data = twos;
+	refuse_step(&other, &whole, 1, -EOPNOTSUPP,
+		    "operator 5 'new' (strided_slice): it leaves elements out");
+	other = model;
+	other.tensors[op->inputs[1]].type = TYPE_INT64;
+	other.buffers[other.tensors[op->inputs[1]].buffer].size = 32;
+	other.buffers[other.tensors[op->inputs[1]].buffer].data = NULL;
+	refuse_step(&other, &whole, 1, -EOPNOTSUPP,
+		    "operator 5 'new' (strided_slice): its input 1 is not 4 constant integers of "
+		    "32 bits");
 }
 
 TEST(refused_steps)

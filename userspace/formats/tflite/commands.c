@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "initial.h"
 #include "operators.h"
 #include "schema.h"
 
@@ -48,22 +49,6 @@ static int put_together(struct command_maker *m, void **command, size_t *size)
 			  why);
 }
 
-static int32_t builtin_of(struct command_maker *m)
-{
-	uint32_t index = flatbuf_u32(m->fb, &m->table, OPERATOR_CODE, 0);
-	struct flatbuf_table code;
-	uint8_t old;
-	int32_t builtin;
-
-	/* Checked as the graph was read. */
-	if (index >= m->all->codes.count)
-		return maker_fail(m, -EINVAL, "it is of another model");
-	code = flatbuf_vector_table(m->fb, &m->all->codes, index);
-	old = flatbuf_u8(m->fb, &code, CODE_DEPRECATED_BUILTIN, 0);
-	builtin = flatbuf_i32(m->fb, &code, CODE_BUILTIN, 0);
-	return old <= INT8_MAX && old > builtin ? old : builtin;
-}
-
 int tflite_command(struct tflite_commands *commands, uint32_t step, void **command, size_t *size,
 		   struct npuplan_error *error)
 {
@@ -87,12 +72,28 @@ int tflite_command(struct tflite_commands *commands, uint32_t step, void **comma
 	m.options = flatbuf_table(m.fb, &m.table, OPERATOR_OPTIONS);
 	m.inputs = flatbuf_vector(m.fb, &m.table, OPERATOR_INPUTS, 4);
 	m.outputs = flatbuf_vector(m.fb, &m.table, OPERATOR_OUTPUTS, 4);
-	m.builtin = builtin_of(&m);
+	m.builtin = tflite_builtin(m.fb, &commands->codes, &m.table);
+	/* Checked as the graph was read. */
+	if (m.builtin < 0)
+		maker_fail(&m, -EINVAL, "it is of another model");
 	if (!m.fb->err)
 		maker_run(&m);
 	err = m.fb->err ? m.fb->err : put_together(&m, command, size);
 	free(m.scales);
 	return err;
+}
+
+static int begin_variable(struct command_maker *m, const struct npuplan_tensor *t, void *value)
+{
+	struct flatbuf_vector data = tflite_variable_begins(m->fb, (uint32_t)t->id);
+
+	if (!m->fb->err && data.count != t->size)
+		return flatbuf_fail(m->fb, -EOPNOTSUPP,
+				    "%s is a resource variable: it does not begin with a constant",
+				    import_tensor_text(t).s);
+	if (!m->fb->err)
+		memcpy(value, m->fb->data + data.pos, t->size);
+	return m->fb->err;
 }
 
 int tflite_initial_value(struct tflite_commands *commands, uint32_t tensor, void *value,
@@ -120,10 +121,7 @@ int tflite_initial_value(struct tflite_commands *commands, uint32_t tensor, void
 		return flatbuf_fail(m.fb, -EINVAL, "the model says nothing of the value of %s",
 				    import_tensor_text(t).s);
 	if (maker_tensor_type(&m, tensor) == TYPE_RESOURCE)
-		return flatbuf_fail(m.fb, -EOPNOTSUPP,
-				    "%s is a resource variable: what it begins with a subgraph "
-				    "computes",
-				    import_tensor_text(t).s);
+		return begin_variable(&m, t, value);
 	/* Zero of floats, too, is bytes of zero. */
 	int32_t zero = maker_zero_point(&m, tensor);
 

@@ -52,8 +52,9 @@ int tflite_command(struct tflite_commands *commands, uint32_t step, void **comma
  * @value: as many bytes as the tensor has; written
  * @error: filled in if the call fails; may be NULL
  *
- * State begins with what stands for zero. -EINVAL: the model says nothing of that tensor.
- * -EOPNOTSUPP: it is a resource variable.
+ * State begins with what stands for zero; a resource variable with the constant that CALL_ONCE
+ * assigns. -EINVAL: the model says nothing of that tensor. -EOPNOTSUPP: a resource variable begins
+ * with something else.
  */
 int tflite_initial_value(struct tflite_commands *commands, uint32_t tensor, void *value,
 			 struct npuplan_error *error);

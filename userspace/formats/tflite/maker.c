@@ -315,6 +315,12 @@ static void set_tile(struct command_maker *m, struct npumem_command_operand *o, 
 void maker_add_operand(struct command_maker *m, uint32_t tensor, enum view view, unsigned int mode,
 		       uint32_t nth)
 {
+	maker_add_stored(m, tensor, tensor, view, mode, nth);
+}
+
+void maker_add_stored(struct command_maker *m, uint32_t tensor, uint32_t like, enum view view,
+		      unsigned int mode, uint32_t nth)
+{
 	struct npumem_command_operand *o = &m->operands[m->head.operand_count];
 	const struct npuplan_tensor *t = &m->graph->tensors[tensor];
 	uint8_t type;
@@ -327,13 +333,13 @@ void maker_add_operand(struct command_maker *m, uint32_t tensor, enum view view,
 			   NPUMEM_COMMAND_MAX_OPERANDS);
 		return;
 	}
-	type = maker_tensor_type(m, tensor);
+	type = maker_tensor_type(m, like);
 	access = find_access(m, tensor, mode != NPUMEM_COMMAND_READ, nth);
 	*o = (struct npumem_command_operand){
 		.type = command_type(type),
 		.mode = (uint8_t)mode,
 		.first_piece = m->head.piece_count,
-		.zero_point = maker_zero_point(m, tensor),
+		.zero_point = maker_zero_point(m, like),
 	};
 	view_shape(t, view, o->shape);
 	if (!o->type)
@@ -403,16 +409,21 @@ static uint64_t elements(const uint32_t dims[NPUMEM_COMMAND_DIMS])
 	return (uint64_t)dims[0] * dims[1] * dims[2] * dims[3];
 }
 
-/* A whole tensor's elements have an order, and so any shape of as many. */
 void maker_add_copy(struct command_maker *m)
+{
+	maker_add_output(m, NATURAL);
+	maker_add_input(m, 0, NATURAL);
+	maker_fit_copy(m);
+}
+
+/* A whole tensor's elements have an order, and so any shape of as many. */
+void maker_fit_copy(struct command_maker *m)
 {
 	const struct npumem_command_operand *out = &m->operands[0];
 	struct npumem_command_operand *in = &m->operands[1];
 	struct npumem_command_piece *piece = &m->pieces[1];
 	uint64_t stride;
 
-	maker_add_output(m, NATURAL);
-	maker_add_input(m, 0, NATURAL);
 	if (m->fb->err || !in->piece_count)
 		return;
 	stride = engine_type_size(in->type);

@@ -107,6 +107,9 @@ uint8_t maker_activation_at(struct command_maker *m, unsigned int field);
 /** maker_add_operand() - add an operand: the @nth of the step's accesses to that tensor */
 void maker_add_operand(struct command_maker *m, uint32_t tensor, enum view view, unsigned int mode,
 		       uint32_t nth);
+/* maker_add_stored() - the same; its elements are what the file says of those of tensor @like */
+void maker_add_stored(struct command_maker *m, uint32_t tensor, uint32_t like, enum view view,
+		      unsigned int mode, uint32_t nth);
 /** maker_add_input() - add the operator's n-th input in the file as an operand; its tensor */
 uint32_t maker_add_input(struct command_maker *m, uint32_t n, enum view view);
 /** maker_add_output() - add the operator's only output as an operand; returns its tensor */
@@ -115,6 +118,8 @@ uint32_t maker_add_output(struct command_maker *m, enum view view);
 void maker_add_same(struct command_maker *m);
 /** maker_add_copy() - the same of one whose input may have another shape of as many elements */
 void maker_add_copy(struct command_maker *m);
+/** maker_fit_copy() - what maker_add_copy() does with the two once they are there */
+void maker_fit_copy(struct command_maker *m);
 /* Add a scale: @factor as a whole number and a power of two. */
 void maker_add_scale(struct command_maker *m, double factor);
 /** maker_set_range() - set attributes @first and @first + 1 to what an activation leaves */

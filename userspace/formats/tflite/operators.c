@@ -322,6 +322,80 @@ static void make_resize(struct command_maker *m)
 	m->head.attribute_count = NPUMEM_COMMAND_RESIZE_ATTRIBUTES;
 }
 
+/* ------------------------------------------------------------------- parts, and variables */
+
+/* A number of a constant input; 0 after an error. */
+static int32_t constant_at(struct command_maker *m, uint32_t n, uint32_t at, uint32_t count)
+{
+	uint32_t tensor = maker_input_at(m, n);
+	struct flatbuf_vector data = { 0 };
+
+	if (tensor != NPUMEM_NONE && maker_tensor_type(m, tensor) == TYPE_INT32)
+		data = maker_data_of(m, tensor);
+	if (data.count != count * sizeof(int32_t)) {
+		maker_fail(m, -EOPNOTSUPP,
+			   "its input %" PRIu32 " is not %" PRIu32 " constant integers of 32 bits",
+			   n, count);
+		return 0;
+	}
+	return flatbuf_vector_i32(m->fb, &data, at);
+}
+
+/* How many elements the output has its tensor's dimensions say: only where it begins is to tell. */
+static void make_strided_slice(struct command_maker *m)
+{
+	uint32_t rank = m->graph->tensors[m->op->outputs[0]].dim_count, in = maker_input_at(m, 0);
+	uint32_t begin_mask = flatbuf_u32(m->fb, &m->options, STRIDED_SLICE_BEGIN_MASK, 0);
+	uint32_t others = flatbuf_u32(m->fb, &m->options, STRIDED_SLICE_ELLIPSIS_MASK, 0) |
+			  flatbuf_u32(m->fb, &m->options, STRIDED_SLICE_NEW_AXIS_MASK, 0) |
+			  flatbuf_u32(m->fb, &m->options, STRIDED_SLICE_SHRINK_AXIS_MASK, 0);
+
+	if (others || in == NPUMEM_NONE || rank > NPUMEM_COMMAND_DIMS ||
+	    m->graph->tensors[in].dim_count != rank) {
+		maker_fail(m, -EOPNOTSUPP, "its output has not the input's dimensions");
+		return;
+	}
+	maker_add_output(m, ALIGNED);
+	maker_add_input(m, 0, ALIGNED);
+	m->head.attribute_count = NPUMEM_COMMAND_SLICE_ATTRIBUTES;
+	for (uint32_t d = 0; d < rank && !m->fb->err; d++) {
+		int64_t size = m->graph->tensors[in].shape[d];
+		int64_t first = constant_at(m, 1, d, rank);
+
+		if (constant_at(m, 3, d, rank) != 1)
+			maker_fail(m, -EOPNOTSUPP, "it leaves elements out");
+		if (begin_mask & 1u << d)
+			first = 0;
+		first += first < 0 ? size : 0;
+		first = first < 0 ? 0 : first > size ? size : first;
+		m->attributes[NPUMEM_COMMAND_SLICE_FIRST + NPUMEM_COMMAND_DIMS - rank + d] =
+			(int32_t)first;
+	}
+}
+
+/* Along which dimension, and where, the outputs' shapes say. */
+static void make_split(struct command_maker *m)
+{
+	for (uint32_t i = 0; i < m->op->output_count; i++) {
+		if (m->graph->tensors[m->op->outputs[i]].dim_count > NPUMEM_COMMAND_DIMS)
+			maker_fail(m, -EOPNOTSUPP, "it has more than %d dimensions",
+				   NPUMEM_COMMAND_DIMS);
+		maker_add_operand(m, m->op->outputs[i], ALIGNED, NPUMEM_COMMAND_WRITE, 0);
+	}
+	maker_add_input(m, m->builtin == BUILTIN_SPLIT ? 1 : 0, ALIGNED);
+}
+
+/* A handle has no elements: those of a variable are like those that come from it or go to it. */
+static void make_variable(struct command_maker *m)
+{
+	uint32_t out = m->op->outputs[0], in = m->op->inputs[0];
+	uint32_t like = m->builtin == BUILTIN_READ_VARIABLE ? out : in;
+
+	maker_add_stored(m, out, like, NATURAL, NPUMEM_COMMAND_WRITE, 0);
+	maker_add_stored(m, in, like, NATURAL, NPUMEM_COMMAND_READ, 0);
+	maker_fit_copy(m);
+}
+
 /* ---------------------------------------------------------------------------------- LSTM */
 
 /* The last of five intermediate tensors has the quantization of what the output gate makes. */
@@ -423,6 +497,7 @@ static const struct {
 	void (*make)(struct command_maker *m);
 } makers[] = {
 	{ BUILTIN_ADD, NPUMEM_COMMAND_ADD, make_binary },
+	{ BUILTIN_ASSIGN_VARIABLE, NPUMEM_COMMAND_COPY, make_variable },
 	{ BUILTIN_AVERAGE_POOL_2D, NPUMEM_COMMAND_AVERAGE_POOL, make_pool },
 	{ BUILTIN_CONCATENATION, NPUMEM_COMMAND_CONCATENATION, make_concatenation },
 	{ BUILTIN_CONV_2D, NPUMEM_COMMAND_CONV, make_conv },
@@ -436,6 +511,7 @@ static const struct {
 	{ BUILTIN_PAD, NPUMEM_COMMAND_PAD, make_pad },
 	{ BUILTIN_PADV2, NPUMEM_COMMAND_PAD, make_pad },
 	{ BUILTIN_QUANTIZE, NPUMEM_COMMAND_CONVERT, make_convert },
+	{ BUILTIN_READ_VARIABLE, NPUMEM_COMMAND_COPY, make_variable },
 	{ BUILTIN_RELU, NPUMEM_COMMAND_CONVERT, make_convert },
 	{ BUILTIN_RELU6, NPUMEM_COMMAND_CONVERT, make_convert },
 	{ BUILTIN_RELU_N1_TO_1, NPUMEM_COMMAND_CONVERT, make_convert },
@@ -443,7 +519,10 @@ static const struct {
 	{ BUILTIN_RESIZE_BILINEAR, NPUMEM_COMMAND_RESIZE_BILINEAR, make_resize },
 	{ BUILTIN_RESIZE_NEAREST, NPUMEM_COMMAND_RESIZE_NEAREST, make_resize },
 	{ BUILTIN_SOFTMAX, NPUMEM_COMMAND_SOFTMAX, make_softmax },
+	{ BUILTIN_SPLIT, NPUMEM_COMMAND_SPLIT, make_split },
+	{ BUILTIN_SPLIT_V, NPUMEM_COMMAND_SPLIT, make_split },
 	{ BUILTIN_SQUEEZE, NPUMEM_COMMAND_COPY, maker_add_copy },
+	{ BUILTIN_STRIDED_SLICE, NPUMEM_COMMAND_SLICE, make_strided_slice },
 	{ BUILTIN_TANH, NPUMEM_COMMAND_TANH, maker_add_same },
 	{ BUILTIN_UNIDIRECTIONAL_SEQUENCE_LSTM, NPUMEM_COMMAND_LSTM, make_lstm },
 };
