@@ -277,8 +277,11 @@ void session_release(struct session *s)
 
 /* ----------------------------------------------------------------- inferences */
 
-/* Tensors that are valid at entry are written to where their first placements lie. */
-static int copy_in(struct session *s)
+/*
+ * Tensors that are valid at entry are written to where their first placements lie. State is there
+ * already, but for the first inference: the plan keeps it.
+ */
+static int copy_in(struct session *s, bool first)
 {
 	const struct npuplan_graph *graph = s->model.graph;
 	const struct npuplan_plan *plan = s->file.plan;
@@ -288,6 +291,7 @@ static int copy_in(struct session *s)
 		const struct npuplan_tensor *tensor = &graph->tensors[p->tensor];
 
 		if (!s->ref.entry[p->tensor] || p->block ||
+		    (tensor->kind == NPUMEM_TENSOR_STATE && !first) ||
 		    p->from != plan->blocks[0].first_position ||
 		    (tensor->flags & NPUMEM_TENSOR_FLAG_HOST))
 			continue;
@@ -546,7 +550,7 @@ static int prepare(struct session *s, uint64_t seed, bool first)
 		reference_randomize(&s->ref, seed, first);
 	else if (compute_begin(&s->compute, &s->ref, first, &error))
 		return failure(s->model.path, "%s", error.text);
-	return copy_in(s);
+	return copy_in(s, first);
 }
 
 static int refer_block(struct session *s, uint32_t block, uint64_t key)
