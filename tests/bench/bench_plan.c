@@ -6,6 +6,8 @@
  * usage: bench_plan [-b BANDS] [-p PLANNER] MODEL...
  *        bench_plan -c MODEL...   greedy, nnc and auto beside each other, and what auto needs if no
  *                                 operator works in place
+ *        bench_plan -j MODEL...   of models with concats what auto needs if these copy, and if they
+ *                                 are joined, in NCHW and in NHWC
  */
 #include <libgen.h>
 #include <stdlib.h>
@@ -160,27 +162,89 @@ static int compare_all(char **paths, int count)
 	return failed || !comparison.models;
 }
 
+/* The arena that auto needs; 0: it has no plan, and why not is said. */
+static uint64_t arena_of(const char *path, enum npuplan_layout layout, uint32_t concat,
+			 uint32_t *joined, uint32_t *inputs)
+{
+	const struct npuplan_tiling tiling = { .layout = layout, .concat = concat };
+	const struct npuplan_options options = { .deadline_seconds = 60 };
+	struct npuplan_graph *graph = NULL;
+	struct npuplan_plan *plan = NULL;
+	struct npuplan_error error = { "" };
+	uint64_t arena = 0;
+
+	*joined = *inputs = 0;
+	if (npuimport_file(path, NULL, &graph, NULL, &error) ||
+	    npuplan_graph_tile(graph, &tiling, &error) ||
+	    npuplan_plan(graph, &options, &plan, &error)) {
+		fprintf(stderr, "bench_plan: %s: %s\n", path, error.text);
+	} else {
+		arena = plan->info.arena_size;
+		*inputs = graph->concat_input_count;
+		for (uint32_t i = 0; i < *inputs; i++)
+			*joined += graph->concat_inputs[i].join == NPUPLAN_JOINED;
+	}
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+	return arena;
+}
+
+/*
+ * Of each model with concats: copied, joined and what fits, in NCHW, where parts are ranges; in
+ * NHWC.
+ */
+static int join_all(char **paths, int count)
+{
+	int failed = 0;
+
+	printf("%-34s %11s %11s %7s %11s %7s %11s\n", "model", "copied", "joined", "inputs", "fit",
+	       "inputs", "joined nhwc");
+	for (int i = 0; i < count; i++) {
+		uint64_t copied, joined, fit, nhwc;
+		uint32_t parts, fitting, inputs, ignored[2];
+
+		joined = arena_of(paths[i], NPUPLAN_NCHW, NPUPLAN_CONCAT_JOIN, &parts, &inputs);
+		if (joined && !inputs)
+			continue;
+		copied = arena_of(paths[i], NPUPLAN_NCHW, NPUPLAN_CONCAT_COPY, &ignored[0],
+				  &ignored[1]);
+		fit = arena_of(paths[i], NPUPLAN_NCHW, NPUPLAN_CONCAT_FIT, &fitting, &inputs);
+		nhwc = arena_of(paths[i], NPUPLAN_NHWC, NPUPLAN_CONCAT_JOIN, &ignored[0],
+				&ignored[1]);
+		failed += !copied || !joined || !fit || !nhwc;
+		printf("%-34s %11llu %11llu %3u/%-3u %11llu %3u/%-3u %11llu\n", basename(paths[i]),
+		       (unsigned long long)copied, (unsigned long long)joined, parts, inputs,
+		       (unsigned long long)fit, fitting, inputs, (unsigned long long)nhwc);
+	}
+	return failed ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
-	bool comparing = false;
+	bool comparing = false, joining = false;
 	const char *planner = NULL;
 	struct totals totals = { 0 };
 	unsigned long bands = 1;
 	int option, failed = 0;
 
-	while ((option = getopt(argc, argv, "b:cp:")) != -1) {
+	while ((option = getopt(argc, argv, "b:cjp:")) != -1) {
 		if (option == 'b') {
 			bands = strtoul(optarg, NULL, 10);
 		} else if (option == 'c') {
 			comparing = true;
+		} else if (option == 'j') {
+			joining = true;
 		} else if (option == 'p') {
 			planner = optarg;
 		} else {
 			fprintf(stderr,
-				"usage: bench_plan [-b BANDS] [-p PLANNER] MODEL... | -c MODEL...\n");
+				"usage: bench_plan [-b BANDS] [-p PLANNER] MODEL... | -c MODEL... | "
+				"-j MODEL...\n");
 			return 2;
 		}
 	}
+	if (joining)
+		return join_all(argv + optind, argc - optind);
 	if (comparing)
 		return compare_all(argv + optind, argc - optind);
 	printf("%-34s %6s %11s %11s %7s %12s %9s\n", "model", "steps", "arena", "bound", "ratio",

@@ -8,7 +8,9 @@
  * what is on chip is for them), halos read again of all reads, and the peak that needs
  * each weight only once.
  *
- * usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32hw] [-d] [-s] [-w WORK]
+ * With -j concats are joined, otherwise they copy.
+ *
+ * usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32hw] [-d] [-j] [-s] [-w WORK]
  *                 MODEL...
  *        bench_taa -g		growth, on chains of convolutions, of tile scheduling too
  */
@@ -34,6 +36,7 @@ struct settings {
 	enum npuplan_layout layout;
 	uint64_t work;
 	bool double_buffer;
+	bool join;
 	bool schedule;
 };
 
@@ -52,6 +55,7 @@ static int load(const char *path, const struct settings *settings, struct npupla
 		.bands = settings->bands,
 		.onchip = settings->bands ? 0 : settings->on_chip,
 		.double_buffer = settings->double_buffer,
+		.concat = settings->join ? NPUPLAN_CONCAT_JOIN : NPUPLAN_CONCAT_COPY,
 	};
 	int err = npuimport_file(path, NULL, graph, NULL, error);
 
@@ -172,7 +176,11 @@ static void print(char *path, const struct npuplan_problem *problem,
 static int schedule(const char *path, const struct settings *settings, uint64_t shared,
 		    struct npuplan_error *error)
 {
-	struct npuplan_tiling tiling = { .layout = settings->layout, .rows = 1 };
+	struct npuplan_tiling tiling = {
+		.layout = settings->layout,
+		.rows = 1,
+		.concat = settings->join ? NPUPLAN_CONCAT_JOIN : NPUPLAN_CONCAT_COPY,
+	};
 	const struct npuplan_tilesched_options own = { sizeof(own),
 						       .weights_on_chip = settings->on_chip / 2 };
 	struct npuplan_options options = {
@@ -348,8 +356,8 @@ static int growth(void)
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32hw] [-d] [-s] "
-		"[-w WORK] MODEL...\n"
+		"usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32hw] [-d] [-j] "
+		"[-s] [-w WORK] MODEL...\n"
 		"       bench_taa -g\n");
 	return 2;
 }
@@ -360,7 +368,7 @@ int main(int argc, char **argv)
 	unsigned int layout = 0;
 	int option, failed = 0;
 
-	while ((option = getopt(argc, argv, "gw:m:b:dl:s")) != -1) {
+	while ((option = getopt(argc, argv, "gw:m:b:djl:s")) != -1) {
 		switch (option) {
 		case 'g':
 			return growth();
@@ -378,6 +386,9 @@ int main(int argc, char **argv)
 			break;
 		case 'd':
 			settings.double_buffer = true;
+			break;
+		case 'j':
+			settings.join = true;
 			break;
 		case 'l':
 			while (npuplan_layout_name(layout) &&

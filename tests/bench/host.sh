@@ -19,6 +19,8 @@ fi
 echo "== auto, whole operators; then beside the best greedy, nnc and no operator in place"
 "$bench_plan" "$graphs"/*.json
 "$bench_plan" -c "$graphs"/*.json
+echo "== auto, whole operators, concats copied and joined"
+"$bench_plan" -j "$graphs"/*.json
 echo "== auto, 8 row bands an operator"
 "$bench_plan" -b 8 "$graphs"/*.json | tail -n 1
 for planner in size duration peers breadth start area conflicts; do
@@ -46,6 +48,11 @@ for bytes in 262144 524288 1048576; do
 		# shellcheck disable=SC2086 # a list of files
 		"$bench_taa" -m $bytes -l $layout $schedule $taa_models
 	done
+done
+for layout in nhwc nc32hw; do
+	echo "== TAA, 524288 bytes on chip, $layout, concats joined"
+	# shellcheck disable=SC2086 # a list of files
+	"$bench_taa" -m 524288 -l $layout -j $taa_models
 done
 echo "== TAA: growth"
 "$bench_taa" -g

@@ -590,10 +590,15 @@ TEST(copied_in_flow)
 
 	build_op(graph, "make_a", in, NPUMEM_NONE, NPUMEM_NONE, a);
 	build_op(graph, "cat", a, a, NPUMEM_NONE, out)->attrs.axis = 1;
-	assert_int_equal(npuplan_graph_add_edge(graph, 0, NPUMEM_NONE, NULL, 0), 0);
+	/* A block without steps behind it, which begins where the first one ends. */
+	assert_int_equal(npuplan_graph_add_block(graph), 1);
+	assert_int_equal(npuplan_graph_add_edge(graph, 0, 1, NULL, 0), 0);
+	assert_int_equal(npuplan_graph_add_edge(graph, 1, NPUMEM_NONE, NULL, 0), 1);
 	join(graph, NPUPLAN_NHWC, 0);
 	assert_said(graph, 1, 0, NPUPLAN_JOIN_FLOW);
 	assert_int_equal(steps_of(graph, 1), 1);
+	assert_int_equal(graph->blocks[1].first_step, 2);
+	npuplan_plan_free(build_plan_of(graph, NULL));
 }
 
 TEST(texts)

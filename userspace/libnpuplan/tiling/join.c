@@ -314,6 +314,14 @@ static void join(struct joiner *j, uint32_t op_index, struct npuplan_strip *stri
 	}
 }
 
+static bool any_part(const struct joiner *j)
+{
+	for (uint32_t t = 0; t < j->graph->tensor_count; t++)
+		if (j->is_part[t])
+			return true;
+	return false;
+}
+
 static int join_all(struct joiner *j)
 {
 	const struct npuplan_graph *graph = j->graph;
@@ -653,7 +661,8 @@ int npuplan_join_concats(struct npuplan_graph *graph, bool fit, struct npuplan_e
 
 	if (!err)
 		err = join_all(&j);
-	if (!err)
+	/* Without parts the steps stay as they are; so do blocks, which such a graph has alone. */
+	if (!err && any_part(&j))
 		err = rewrite(&j);
 	/* Tiles are told by tensors as they were, so these come last. */
 	if (!err)
