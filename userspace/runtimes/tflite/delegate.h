@@ -176,7 +176,8 @@ int delegate_grow(struct delegate *delegate, size_t tensor_count);
 int order_node(struct tfl_context *context, int index, struct tfl_node **node,
 	       struct tfl_registration **registration, struct why *why);
 /*
- * order_check() - each tensor is written once at most, and before it is read; no output is left out
+ * order_check() - each tensor is written once at most, and before it is read; no output is left
+ * out; no variable is taken after it has been assigned
  * @plan: nodes of the model in the order in which they run
  *
  * -EDOM: that is not so; -EINVAL: the runtime does not give a node; -ENOMEM.
