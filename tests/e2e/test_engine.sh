@@ -51,6 +51,14 @@ given() {
 same() {
 	"$@" && [ "$(field sha256 run.json)" = "$WHOLE" ]
 }
+# joined MODEL: its four operators in three steps.
+joined() {
+	same offline "$1" --concat join && [ "$(field steps run.json)" = 3 ]
+}
+joined_by_daemon() {
+	same computes "$1" --concat join --repeat 2 && [ "$(field plan_from run.json)" = daemon ] &&
+		[ "$(field steps run.json)" = 3 ]
+}
 traced() {
 	grep -q '^step 0: conv float32 1x32x32x2 <- float32 1x64x64x3, float32 2x3x3x3, ' engine.out &&
 		grep -qE ', [0-9]+ us$' engine.out && tail -n 2 engine.out
@@ -69,7 +77,8 @@ killed() {
 	stop_engine KILL && start_engine && same computes own.tflite --plan plan.json --repeat 2
 }
 everything() {
-	start_daemon && start_engine && /opt/npumem/e2e/npumem_make_model own.tflite
+	start_daemon && start_engine && /opt/npumem/e2e/npumem_make_model own.tflite &&
+		/opt/npumem/e2e/npumem_make_model both.tflite concat
 }
 
 check "daemon and engine are there" everything
@@ -82,6 +91,15 @@ shown "--trace says what was computed" traced
 check "a second engine for everybody is refused" second
 check "what is no model of TensorFlow Lite is refused" no_model
 check "an engine that was killed is replaced by the next" killed
+check "a model with a concat: planned by the daemon, computed, equal" by_daemon both.tflite
+WHOLE=$(field sha256 run.json)
+check "the same, the concat joined: one step less" joined both.tflite
+check "the same, joined, in 8 bands" same offline both.tflite --concat join --bands 8
+check "the same, joined, in single rows, tile-scheduled" \
+	same offline both.tflite --concat join --planner tile-scheduled
+check "the same, joined, with tensors in host memory" \
+	same offline both.tflite --concat join --planner cosma
+check "the same, joined, planned by the daemon" joined_by_daemon both.tflite
 if [ -d "$TFLITE" ]; then
 	for name in hello_world_int8 micro_speech_quantized mlptiny_ad01_int8 mlptiny_kws_ref_model; do
 		shown "$name: planned by the daemon, as TensorFlow Lite's reference kernels" \

@@ -29,6 +29,13 @@ planned() {
 
 tiled() { planned taa "$1" --bands "$2"; }
 
+# joined GRAPH OPTION...: inputs of concats are placed as parts of their outputs.
+joined() {
+	graph=$1
+	shift
+	planned taa "$graph" --concat join "$@" && grep -q '"concat":"join"' plan.json
+}
+
 # scheduled GRAPH BYTES [OPTION...]: a row at a time, in an arena of at most so many bytes.
 scheduled() {
 	graph=$1 bytes=$2
@@ -65,6 +72,11 @@ shown "SqueezeNet in 8 bands: outputs equal" tiled "$SQUEEZENET" 8
 shown "SqueezeNet in one-row bands: outputs equal" tiled "$SQUEEZENET" 512
 shown "FSRCNN-s in 8 bands: outputs equal" tiled "$FSRCNN" 8
 shown "FSRCNN-s in one-row bands: outputs equal" tiled "$FSRCNN" 512
+shown "SqueezeNet, concats joined, in 8 bands: outputs equal" joined "$SQUEEZENET" --bands 8
+shown "SqueezeNet, concats joined, one range each, in 8 bands: outputs equal" \
+	joined "$SQUEEZENET" --bands 8 --layout nchw
+shown "SqueezeNet, concats joined, tile-scheduled: outputs equal" \
+	planned tile-scheduled "$SQUEEZENET" --rows 1 --concat join
 shown "32768 steps, 65536 tiles: verified, enforced, outputs equal" many_tiles
 shown "FSRCNN-s, tile-scheduled: outputs equal" scheduled "$FSRCNN" 1131520
 shown "MobileNetV2, tile-scheduled: outputs equal" scheduled "$MOBILENET" 185248
