@@ -35,7 +35,7 @@ struct search {
 	struct plancache_key key;
 };
 
-/**
+/*
  * struct improver - searches that wait, and the one that runs
  * @waiting: @count of them, the first one is the next, or runs
  * @bytes: that they have together

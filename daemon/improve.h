@@ -34,8 +34,8 @@ size_t improver_count(const struct improver *improver);
  * improver_add() - have the plan of a request improved
  * @accepted: the request, of which copies are made
  *
- * Does nothing if the configuration wants no searches, if the plan is final or has had its time, if it
- * waits already, or if too many wait.
+ * Does nothing if the configuration wants no searches, if the plan is final or has had its time,
+ * if it waits already, or if too many wait.
  */
 void improver_add(struct improver *improver, const struct accepted *accepted,
 		  const struct kept *kept);

@@ -2,8 +2,8 @@
 /*
  * Plans that the daemon keeps (plancache.h): answers to requests that are like one before.
  *
- * A graph is not read for that, its bytes are hashed. A plan that is kept was accepted by the driver
- * once, is of this very graph, and is verified by the driver again.
+ * A graph is not read for that, its bytes are hashed. A plan that is kept was accepted by the
+ * driver once, is of this very graph, and is verified by the driver again.
  */
 #pragma once
 
@@ -30,8 +30,7 @@ struct kept {
 };
 
 /*
- * keep_find() - look a request up
- * @planner: that it will be planned by
+ * keep_find() - look a request up, whose planner is named
  * @cache: NULL: none
  */
 void keep_find(struct kept *kept, struct plancache *cache, const struct accepted *accepted);

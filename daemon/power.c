@@ -27,15 +27,16 @@ bool power_is_battery(const char *folder)
 	DIR *list = opendir(folder);
 	const struct dirent *entry;
 	bool battery = false;
+	int at = list ? dirfd(list) : -1;
 
-	if (!list)
+	if (at < 0)
 		return false;
 	while (!battery && (entry = readdir(list))) {
 		int dir;
 
 		if (entry->d_name[0] == '.')
 			continue;
-		dir = openat(dirfd(list), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		dir = openat(at, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (dir < 0)
 			continue;
 		/* A mouse has a battery, too: of scope "Device". */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A plan request, from ACCEPT to its end: the daemon looks whether it keeps a plan for it (keep.h),
- * or plans in one worker, checks the plan in another, writes it to the request's descriptor, sends DONE, and waits for the driver's
- * verdict. If anything fails it sends DONE with an errno and a sentence. A request that the
- * driver settles meanwhile (given up, deadline) is over: its worker is killed.
+ * or plans in one worker and checks the plan in another; it writes the plan to the request's
+ * descriptor, sends DONE, and waits for the driver's verdict. If anything fails it sends DONE with
+ * an errno and a sentence. A request that the driver settles meanwhile (given up, deadline) is
+ * over: its worker is killed.
  */
 #pragma once
 

@@ -93,7 +93,7 @@ struct worker_blob {
 	size_t size;
 };
 
-/**
+/*
  * struct worker_result - result of a job, in the daemon
  * @status: 0 or a positive errno: the job's own, or EIO for one that crashed or
  *	answered nonsense, ETIMEDOUT for one that took too long

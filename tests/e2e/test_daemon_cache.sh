@@ -40,13 +40,13 @@ killed_often() {
 	stop_daemon
 	rm -rf plans
 	i=0
-	while [ $i -lt 16 ]; do
+	while [ "$i" -lt 16 ]; do
 		start || return 1
 		npumemctl run -j --planner greedy --align $((1 << (i % 8))) "$MOBILENET" >run.json 2>&1 &
 		run=$!
 		usleep $((i * 50000))
 		kill_daemon || return 1
-		wait $run
+		wait "$run"
 		i=$((i + 1))
 	done
 	start || return 1
@@ -86,7 +86,7 @@ full_disk() {
 	rc=$?
 	stop_daemon
 	umount full
-	return $rc
+	return "$rc"
 }
 
 # traffic FILE: bytes that the driver has counted between arena and host memory, but for the first
@@ -118,7 +118,7 @@ better_answer() {
 	until_true 300 found_better || { cat daemon.log; return 1; }
 	asks_traffic better.json || return 1
 	echo "moved: $(moved better.json) bytes"
-	wait $run && equal old.json && [ "$(moved better.json)" -lt "$(moved first.json)" ]
+	wait "$run" && equal old.json && [ "$(moved better.json)" -lt "$(moved first.json)" ]
 }
 
 check "npumemd registers" start

@@ -43,7 +43,7 @@ struct plancache {
 static void name_of(const struct plancache_key *key, file_name name)
 {
 	plancache_key_name(key, name);
-	strcat(name, SUFFIX);
+	memcpy(name + PLANCACHE_NAME_SIZE - 1, SUFFIX, sizeof(SUFFIX));
 }
 
 /* ------------------------------------------------------------------ the folder */

@@ -21,7 +21,7 @@
 #define PLANCACHE_KEY_SIZE  32
 #define PLANCACHE_TEXT_SIZE 256
 
-/**
+/*
  * struct plancache_request - all that a plan is made from
  * @graph, @graph_size: the graph as the client gave it
  * @options, @options_size: of the request (npumem_options.h); 0 bytes = none
@@ -45,7 +45,7 @@ struct plancache_key {
 	uint8_t bytes[PLANCACHE_KEY_SIZE];
 };
 
-/**
+/*
  * struct plancache_entry - a plan, and what is known of it
  * @planner, @objective, @arena_budget, @graph_size: of the request it answers
  * @version: of the npumem that made it
@@ -94,8 +94,8 @@ void plancache_close(struct plancache *cache);
  * plancache_get() - the plan of a request
  * @entry: out: @entry->data is to be freed by the caller; nothing on failure
  *
- * Returns 0; -ENOENT: there is none; -EBADMSG: there was one, which was damaged and is gone; -ENOMEM
- * or the errno of reading it.
+ * Returns 0; -ENOENT: there is none; -EBADMSG: there was one, which was damaged and is gone;
+ * -ENOMEM or the errno of reading it.
  */
 int plancache_get(struct plancache *cache, const struct plancache_key *key,
 		  struct plancache_entry *entry);
@@ -109,8 +109,9 @@ int plancache_peek(struct plancache *cache, const struct plancache_key *key,
 /*
  * plancache_put() - keep a plan, in place of one with the same key
  *
- * Others see all of it or nothing. A folder that was removed is made again. Returns 0; -EFBIG: it is larger than all of the cache may be;
- * -ENOMEM; or the errno of writing it, and then the one before is still there.
+ * Others see all of it or nothing. A folder that was removed is made again. Returns 0; -EFBIG: it
+ * is larger than all of the cache may be; -ENOMEM; or the errno of writing it, and then the one
+ * before is still there.
  */
 int plancache_put(struct plancache *cache, const struct plancache_key *key,
 		  const struct plancache_entry *entry);
@@ -120,6 +121,7 @@ int plancache_drop(struct plancache *cache, const struct plancache_key *key);
 
 /**
  * struct plancache_file - a file of the folder, for lists
+ * @key: of its plan
  * @bytes: that it counts
  * @used_ns: when it was used last, by the clock of then, nanoseconds since 1970
  */

@@ -66,7 +66,8 @@ check 'a budget that it does not fit into' says_first 1 \
 	'npumemctl: models/a.json: needs 1.4 MiB, budget 1000 B, lower bound 1.4 MiB, peak at step 4: '\
 'features.2.conv.0.0.conv2d + features.2.conv.1.0.conv2d; no plan in this order fits' \
 	cache warm --arena-budget 1000 models/a.json
-check 'a folder' is 2 sh -c '"$1" cache --folder all warm models | wc -l' sh "$ctl"
+lines() { "$@" | wc -l; }
+check 'a folder' is 2 lines "$ctl" cache --folder all warm models
 check 'a folder without models' says 1 \
 	'npumemctl: plans: no file here ends in .tflite, .onnx or .json' cache warm plans
 other_is_planned() {
@@ -81,7 +82,7 @@ check 'no such key' says 1 'npumemctl: ffffffff: no plan has such a key' cache s
 check 'a key too short' says 1 'npumemctl: abc: a key has at least 4 digits here' cache drop abc
 two_that_begin_so() {
 	local name file
-	file=$(echo plans/"$key".plan)
+	file=plans/$key.plan
 	name=${key:0:8}$(printf '%056d' 0)
 	cp "$file" "plans/$name.plan"
 	says 1 "npumemctl: ${key:0:8}: several plans have keys that begin so" cache drop "${key:0:8}"

@@ -157,9 +157,7 @@ static const struct command command = {
 
 /* ---------------------------------------------------------------------- keys */
 
-/**
- * struct listing - all plans of a cache, or those that are asked for
- */
+/* struct listing - all plans of a cache, the one used last first */
 struct listing {
 	struct plancache_file *files;
 	size_t count;
