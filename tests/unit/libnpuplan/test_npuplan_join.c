@@ -450,6 +450,33 @@ TEST(fits)
 	assert_said(graph, net.cat, 1, NPUPLAN_JOINED);
 }
 
+/*
+ * a, then cat(a, b), of which c is made, then cat(a, b, c): if only c and b were parts of the last
+ * one there would be room for three outputs at once.
+ */
+TEST(fits_together)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
+	uint32_t in = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, 1, 1, 4);
+	uint32_t a = build_spatial(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 1, 8, 1, 4);
+	uint32_t b = build_spatial(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 1, 8, 1, 4);
+	uint32_t two = build_spatial(graph, "two", NPUMEM_TENSOR_INTERMEDIATE, 1, 16, 1, 4);
+	uint32_t c = build_spatial(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 1, 8, 1, 4);
+	uint32_t three = build_spatial(graph, "three", NPUMEM_TENSOR_OUTPUT, 1, 24, 1, 4);
+
+	build_op(graph, "conv2d", in, NPUMEM_NONE, NPUMEM_NONE, a);
+	build_op(graph, "conv2d", a, NPUMEM_NONE, NPUMEM_NONE, b);
+	build_op(graph, "cat", a, b, NPUMEM_NONE, two)->attrs.axis = 1;
+	build_op(graph, "conv2d", two, NPUMEM_NONE, NPUMEM_NONE, c);
+	build_op(graph, "cat", a, b, c, three)->attrs.axis = 1;
+	join_what_fits(graph);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_said(graph, 4, i, NPUPLAN_JOINED);
+	assert_said(graph, 2, 0, NPUPLAN_JOINED);
+	assert_said(graph, 2, 1, NPUPLAN_JOINED);
+	assert_int_equal(graph->step_count, 3);
+}
+
 TEST(copied_early)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();

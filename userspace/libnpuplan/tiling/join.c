@@ -341,6 +341,32 @@ static int join_all(struct joiner *j)
 	return 0;
 }
 
+/*
+ * Join what fits. If all fits together, all is joined, though one part after the other might not:
+ * of a chain of concats each part takes room until the last one is joined.
+ */
+static int join_what_fits(struct joiner *j)
+{
+	struct npuplan_lives lives;
+	uint64_t limit;
+	int err = npuplan_lives_init(&lives, j->graph, &j->pool);
+
+	if (err)
+		return err;
+	j->lives = &lives;
+	limit = lives.limit;
+	lives.limit = UINT64_MAX;
+	err = join_all(j);
+	if (!err && npuplan_lives_most(&lives) > limit) {
+		memset(j->is_part, 0, j->graph->tensor_count * sizeof(*j->is_part));
+		err = npuplan_lives_init(&lives, j->graph, &j->pool);
+		if (!err)
+			err = join_all(j);
+	}
+	j->lives = NULL;
+	return err;
+}
+
 /* ------------------------------------------------------------------------ steps anew */
 
 /*
@@ -651,16 +677,10 @@ void npuplan_part_joined(struct npuplan_graph *graph)
 int npuplan_join_concats(struct npuplan_graph *graph, bool fit, struct npuplan_error *error)
 {
 	struct joiner j = { .graph = graph };
-	struct npuplan_lives lives;
 	int err = index_graph(&j);
 
-	if (!err && fit) {
-		err = npuplan_lives_init(&lives, graph, &j.pool);
-		j.lives = &lives;
-	}
-
 	if (!err)
-		err = join_all(&j);
+		err = fit ? join_what_fits(&j) : join_all(&j);
 	/* Without parts the steps stay as they are; so do blocks, which such a graph has alone. */
 	if (!err && any_part(&j))
 		err = rewrite(&j);

@@ -21,6 +21,7 @@ int npuplan_lives_init(struct npuplan_lives *lives, const struct npuplan_graph *
 		.born = npuplan_pool_take(pool, graph->tensor_count, sizeof(*lives->born)),
 		.dies = npuplan_pool_take(pool, graph->tensor_count, sizeof(*lives->dies)),
 		.size = npuplan_pool_take(pool, graph->tensor_count, sizeof(*lives->size)),
+		.op_count = graph->op_count,
 	};
 	if (pool->failed)
 		return -ENOMEM;
@@ -49,10 +50,18 @@ int npuplan_lives_init(struct npuplan_lives *lives, const struct npuplan_graph *
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
 		for (uint32_t i = lives->born[t]; i < graph->op_count && i <= lives->dies[t]; i++)
 			lives->bytes[i] += lives->size[t];
-	for (uint32_t i = 0; i < graph->op_count; i++)
-		if (lives->bytes[i] > lives->limit)
-			lives->limit = lives->bytes[i];
+	lives->limit = npuplan_lives_most(lives);
 	return 0;
+}
+
+uint64_t npuplan_lives_most(const struct npuplan_lives *lives)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < lives->op_count; i++)
+		if (lives->bytes[i] > most)
+			most = lives->bytes[i];
+	return most;
 }
 
 /* Bytes that live at an operator if the tensor lies in the base. */

@@ -12,9 +12,11 @@
 /*
  * struct npuplan_lives - lives of tensors, counted in operators
  * @bytes: per operator, bytes that live while it runs
- * @limit: the most of these before any tensor was joined with another one
+ * @limit: the most of these before any tensor was joined with another one; UINT64_MAX while any
+ *	number will do
  * @born, @dies: per tensor that is no alias the first and last operator that it lives at
  * @size: per tensor, its bytes in the arena; 0: it has none there
+ * @op_count: number of operators
  */
 struct npuplan_lives {
 	uint64_t *bytes;
@@ -22,6 +24,7 @@ struct npuplan_lives {
 	uint32_t *born;
 	uint32_t *dies;
 	uint64_t *size;
+	uint32_t op_count;
 };
 
 /* npuplan_lives_init() - the lives of a graph's tensors, in memory of the pool; -ENOMEM */
@@ -33,6 +36,9 @@ static inline uint32_t npuplan_lives_born(const struct npuplan_lives *lives, uin
 {
 	return lives->born[tensor];
 }
+
+/* npuplan_lives_most() - the most bytes that live at once now */
+uint64_t npuplan_lives_most(const struct npuplan_lives *lives);
 
 /* npuplan_lives_join() - let a tensor lie in another one, which then lives as long as both
  *
