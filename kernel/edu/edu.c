@@ -19,8 +19,6 @@
  * Its carveout is that of the device tree, where a PCI device may have a node, too, below that
  * of its host bridge (dts/npumem-qemu.dtso); without one there is no device to be had.
  */
-#include <linux/capability.h>
-#include <linux/debugfs.h>
 #include <linux/interrupt.h>
 #include <linux/iopoll.h>
 #include <linux/module.h>
@@ -30,6 +28,7 @@
 #include <linux/wait.h>
 
 #include "base/engine.h"
+#include "base/knob.h"
 #include "device.h"
 #include "include/npumem_edu.h"
 #include "job/range.h"
@@ -506,22 +505,7 @@ static void edu_stop(struct npu_engine *engine)
 	}
 }
 
-static int edu_hang_get(void *data, u64 *value)
-{
-	*value = atomic_read(data);
-	return 0;
-}
-
-static int edu_hang_set(void *data, u64 value)
-{
-	if (!capable(CAP_SYS_ADMIN))
-		return -EPERM;
-	if (value > INT_MAX)
-		return -EINVAL;
-	atomic_set(data, value);
-	return 0;
-}
-DEFINE_DEBUGFS_ATTRIBUTE(edu_hang_fops, edu_hang_get, edu_hang_set, "%llu\n");
+NPUMEM_KNOB_COUNT(edu_hang_fops);
 
 static void edu_debugfs(struct npu_engine *engine, struct dentry *dir)
 {

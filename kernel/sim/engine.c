@@ -22,8 +22,6 @@
  * that they take at that rate, or as long as it does take, if that is longer.
  * transfer_bytes_per_second is the rate of transfers, if it is another.
  */
-#include <linux/capability.h>
-#include <linux/debugfs.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/sizes.h>
@@ -32,6 +30,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
+#include "base/knob.h"
 #include "job/range.h"
 #include "include/npumem_mix.h"
 #include "include/npumem_sim.h"
@@ -518,76 +517,18 @@ static void sim_fini(struct npu_engine *engine)
 
 /* ------------------------------------------------------------------ debugfs */
 
-static int sim_pause_get(void *data, u64 *value)
+static void sim_pause(struct sim *sim, u64 pause)
 {
-	struct sim *sim = data;
-
-	*value = READ_ONCE(sim->paused);
-	return 0;
-}
-
-static int sim_pause_set(void *data, u64 value)
-{
-	struct sim *sim = data;
-
-	if (!capable(CAP_SYS_ADMIN))
-		return -EPERM;
 	WRITE_ONCE(sim->progress_at, jiffies);
 	WRITE_ONCE(sim->started_at, jiffies);
-	WRITE_ONCE(sim->paused, value);
+	WRITE_ONCE(sim->paused, pause);
 	wake_up_all(&sim->wait);
-	return 0;
-}
-DEFINE_DEBUGFS_ATTRIBUTE(sim_pause_fops, sim_pause_get, sim_pause_set, "%llu\n");
-
-static int sim_u32_get(void *data, u64 *value)
-{
-	*value = READ_ONCE(*(u32 *)data);
-	return 0;
 }
 
-static int sim_u32_set(void *data, u64 value)
-{
-	if (!capable(CAP_SYS_ADMIN))
-		return -EPERM;
-	if (value > U32_MAX)
-		return -EINVAL;
-	WRITE_ONCE(*(u32 *)data, value);
-	return 0;
-}
-DEFINE_DEBUGFS_ATTRIBUTE(sim_u32_fops, sim_u32_get, sim_u32_set, "%llu\n");
-
-static int sim_u64_get(void *data, u64 *value)
-{
-	*value = READ_ONCE(*(u64 *)data);
-	return 0;
-}
-
-static int sim_u64_set(void *data, u64 value)
-{
-	if (!capable(CAP_SYS_ADMIN))
-		return -EPERM;
-	WRITE_ONCE(*(u64 *)data, value);
-	return 0;
-}
-DEFINE_DEBUGFS_ATTRIBUTE(sim_u64_fops, sim_u64_get, sim_u64_set, "%llu\n");
-
-static int sim_count_get(void *data, u64 *value)
-{
-	*value = atomic_read(data);
-	return 0;
-}
-
-static int sim_count_set(void *data, u64 value)
-{
-	if (!capable(CAP_SYS_ADMIN))
-		return -EPERM;
-	if (value > INT_MAX)
-		return -EINVAL;
-	atomic_set(data, value);
-	return 0;
-}
-DEFINE_DEBUGFS_ATTRIBUTE(sim_count_fops, sim_count_get, sim_count_set, "%llu\n");
+NPUMEM_KNOB(sim_pause_fops, struct sim, U64_MAX, READ_ONCE(knob->paused), sim_pause(knob, value));
+NPUMEM_KNOB(sim_u32_fops, u32, U32_MAX, READ_ONCE(*knob), WRITE_ONCE(*knob, value));
+NPUMEM_KNOB(sim_u64_fops, u64, U64_MAX, READ_ONCE(*knob), WRITE_ONCE(*knob, value));
+NPUMEM_KNOB_COUNT(sim_count_fops);
 
 static void sim_debugfs(struct npu_engine *engine, struct dentry *dir)
 {
