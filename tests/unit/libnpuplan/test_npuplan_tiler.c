@@ -223,6 +223,26 @@ TEST(elementwise)
 	assert_int_equal(region->length, 4);
 }
 
+/* An operator that reads its inputs whole needs all of a parameter, however long that is. */
+TEST(parameters_read_whole)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
+	uint32_t table = MATRIX(graph, "table", INPUT, 5, 6);
+	uint32_t indices = MATRIX(graph, "indices", PARAMETER, 6);
+	uint32_t out = MATRIX(graph, "out", OUTPUT, 6, 6);
+	const struct npumem_region *region;
+
+	build_op(graph, "gather", table, indices, NPUMEM_NONE, out);
+	tile(graph, NPUPLAN_NCHW, 2, 2, NPUPLAN_ROWS_OUTER, true);
+	assert_int_equal(graph->step_count, 9);
+	for (uint32_t step = 0; step < 9; step++) {
+		region = &graph->tiles[graph->accesses[graph->steps[step].first_access + 1].tile]
+				  .region;
+		assert_int_equal(region->offset, 0);
+		assert_int_equal(region->length, graph->tensors[indices].size);
+	}
+}
+
 TEST(rows_and_channels_of_others)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();

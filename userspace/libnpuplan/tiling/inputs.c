@@ -296,6 +296,8 @@ static int parameter_axis(const struct input *in)
 	bool is_conv = window || in->pattern == TRANSPOSED;
 	int axis = -1;
 
+	if (in->pattern == WHOLE)
+		return -1;
 	/* In N,C,H,W the last dimension, which parameters follow, is not channels. */
 	if (!nhwc && in->output->dim_count >= 4 && !is_conv && strcmp(in->p->op->type, "prelu") &&
 	    strcmp(in->p->op->type, "batchnorm"))
