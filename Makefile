@@ -38,10 +38,10 @@ demo:
 	@scripts/deps demo
 	@scripts/demo
 
-# All models of a folder, in the guest: make inference MODELS=DIR
+# All models of a folder, in the guest: make inference MODELS=DIR; SEEDS=N: as many inputs of each
 inference:
 	@scripts/deps demo
-	@scripts/inference $(MODELS)
+	@scripts/inference $(if $(SEEDS),--seeds $(SEEDS)) $(MODELS)
 
 # Some minutes of hostile and careless use of TensorFlow Lite's delegate; SEED=N: other seeds
 attack:

@@ -149,6 +149,16 @@ static int infer(struct work *work, uint32_t run, struct why *why)
 	return err;
 }
 
+static bool write_outputs(const struct work *work, FILE *file)
+{
+	bool good = true;
+
+	for (size_t i = 0; good && i < work->output_count; i++)
+		good = fwrite(work->outputs[i].data, 1, work->outputs[i].shape.bytes, file) ==
+		       work->outputs[i].shape.bytes;
+	return good;
+}
+
 int work_do(struct work *work, struct why *why)
 {
 	int err = 0;
@@ -160,6 +170,8 @@ int work_do(struct work *work, struct why *why)
 		work->output_count = 0;
 		if (!err)
 			err = take_outputs(work->ours, &work->outputs, &work->output_count, why);
+		if (!err && work->all && !write_outputs(work, work->all))
+			err = refuse(why, -EIO, "outputs cannot be written: %s", strerror(errno));
 		if (!err && work->plain)
 			err = compare(work, run, why);
 	}
@@ -169,15 +181,12 @@ int work_do(struct work *work, struct why *why)
 int work_write(const struct work *work, const char *path, struct why *why)
 {
 	FILE *file = fopen(path, "wbe");
-	bool good = file != NULL;
+	int err = file ? 0 : -errno;
 
-	for (size_t i = 0; good && i < work->output_count; i++)
-		good = fwrite(work->outputs[i].data, 1, work->outputs[i].shape.bytes, file) ==
-		       work->outputs[i].shape.bytes;
+	if (file && !write_outputs(work, file))
+		err = errno ? -errno : -EIO;
 	/* What is buffered is written now, or it is not. */
-	if (file && good)
-		good = fclose(file) == 0;
-	else if (file)
-		fclose(file);
-	return good ? 0 : refuse(why, errno ? -errno : -EIO, "%s", strerror(errno));
+	if (file && fclose(file) && !err)
+		err = -errno;
+	return err ? refuse(why, err, "%s", strerror(-err)) : 0;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "input.h"
 #include "session.h"
@@ -25,6 +26,7 @@ struct output {
  * @plain: whose outputs they have to equal; NULL: nobody's
  * @inputs: what both are given, @input_count; random ones are drawn from @seed, and from the next
  *	number for each inference
+ * @all: gets the outputs of every inference, one behind the other; NULL: nobody does
  * @outputs: of the last inference
  * @difference: where outputs differed first; empty: they did not
  */
@@ -35,6 +37,7 @@ struct work {
 	size_t input_count;
 	uint64_t seed;
 	uint32_t runs;
+	FILE *all;
 	struct output *outputs;
 	size_t output_count;
 	char difference[256];

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../monotonic/monotonic.h"
+#include "reference.h"
 #include "report.h"
 #include "runtime.h"
 
@@ -40,6 +41,8 @@ enum {
 	OPTION_THREADS,
 	OPTION_PIXELS,
 	OPTION_OUTPUT,
+	OPTION_ALL,
+	OPTION_REFERENCE,
 };
 
 static const struct argp_option options[] = {
@@ -53,9 +56,14 @@ static const struct argp_option options[] = {
 	{ "runs", 'n', "N", 0, "How many inferences (10)", 0 },
 	{ "compare", 'c', NULL, 0,
 	  "Compare each inference with one of the plain runtime, byte for byte", 0 },
+	{ "reference", OPTION_REFERENCE, NULL, 0,
+	  "Have TensorFlow Lite compute with its reference kernels, which engine=engine equals",
+	  0 },
 	{ "labels", 'l', "FILE", 0, "Names of classes, a line each: print the five best", 0 },
 	{ "output", OPTION_OUTPUT, "FILE", 0,
 	  "Write the outputs of the last inference there, bytes as they are", 0 },
+	{ "all", OPTION_ALL, NULL, 0,
+	  "With --output: the outputs of all inferences, one behind the other", 0 },
 	{ "delegate", 'd', "FILE", 0,
 	  "Another delegate than " DELEGATE ", or none: the plain runtime", 0 },
 	{ "option", 'o', "KEY=VALUE", 0, "Option of the delegate; may be given again", 0 },
@@ -81,6 +89,8 @@ struct arguments {
 	uint32_t runs;
 	uint32_t threads;
 	bool compare;
+	bool all;
+	bool reference;
 	bool json;
 };
 
@@ -134,6 +144,8 @@ static void check_arguments(struct argp_state *state, const struct arguments *ar
 {
 	if (!args->model)
 		argp_error(state, "no MODEL is given");
+	if (args->all && !args->output)
+		argp_error(state, "--all without --output: there is nowhere to write them");
 	if (args->delegate)
 		return;
 	if (args->compare)
@@ -175,6 +187,12 @@ static error_t parse(int key, char *value, struct argp_state *state)
 	case OPTION_OUTPUT:
 		args->output = value;
 		return 0;
+	case OPTION_REFERENCE:
+		args->reference = true;
+		return 0;
+	case OPTION_ALL:
+		args->all = true;
+		return 0;
 	case OPTION_RUNTIME:
 		args->runtime = value;
 		return 0;
@@ -210,6 +228,7 @@ static const struct argp argp = {
 /* struct program - all that is to be given back at the end */
 struct program {
 	struct tflite tflite;
+	struct reference reference;
 	struct addition addition;
 	struct TfLiteModel *model;
 	struct session ours;
@@ -291,12 +310,39 @@ static int get_stats(struct program *program, struct why *why)
 	return 0;
 }
 
+/* All inferences; with --all, what comes of each is written at once. */
+static int infer(struct program *program, const struct arguments *args, const char **where,
+		 struct why *why)
+{
+	struct work *work = &program->work;
+	int err = 0;
+
+	if (args->all) {
+		work->all = fopen(args->output, "wbe");
+		if (!work->all) {
+			*where = args->output;
+			return refuse(why, -errno, "%s", strerror(errno));
+		}
+	}
+	err = work_do(work, why);
+	if (work->all && fclose(work->all) && !err) {
+		*where = args->output;
+		err = refuse(why, -errno, "%s", strerror(errno));
+	}
+	work->all = NULL;
+	return err;
+}
+
 /* Everything but the report; @where becomes what a failure is about. */
 static int work(struct program *program, struct arguments *args, const char **where,
 		struct why *why)
 {
 	int err = runtime_open(args->runtime, &program->tflite, why);
 
+	if (!err && args->reference) {
+		err = reference_open(&program->reference, program->tflite.library, why);
+		program->tflite.reference = &program->reference;
+	}
 	if (!err && args->delegate) {
 		*where = args->delegate;
 		err = addition_open(&program->addition, args->delegate, args->keys, args->values,
@@ -316,14 +362,14 @@ static int work(struct program *program, struct arguments *args, const char **wh
 				where, why);
 	*where = err ? *where : args->model;
 	if (!err)
-		err = work_do(&program->work, why);
+		err = infer(program, args, where, why);
 	if (!err)
 		err = get_stats(program, why);
 	if (!err && args->labels) {
 		*where = args->labels;
 		err = report_check(&program->report, why);
 	}
-	if (!err && args->output) {
+	if (!err && args->output && !args->all) {
 		*where = args->output;
 		err = work_write(&program->work, args->output, why);
 	}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../monotonic/monotonic.h"
+#include "reference.h"
 #include "session.h"
 
 /* Lines go where TensorFlow Lite writes them itself; the first one is the cause of a failure. */
@@ -47,6 +48,8 @@ static int set_options(struct session *session, uint32_t threads, struct TfLiteD
 		return refuse(why, -ENOMEM, "no memory for an interpreter");
 	t->TfLiteInterpreterOptionsSetNumThreads(session->options, (int32_t)threads);
 	t->TfLiteInterpreterOptionsSetErrorReporter(session->options, reported, session);
+	if (t->reference)
+		reference_set(t->reference, session->options);
 	session->observer.delegate.data = &session->observer;
 	session->observer.delegate.prepare = observe;
 	session->observer.delegate.flags = TFLITE_ALLOW_DYNAMIC;

@@ -145,9 +145,15 @@ typedef void (*tflite_reporter)(void *user, const char *format, va_list argument
 	F(int, TfLiteTensorCopyToBuffer,                                                     \
 	  (const struct TfLiteTensor *tensor, void *data, size_t bytes))
 
-/* struct tflite - a TensorFlow Lite library that was loaded: its functions, by their names */
+struct reference;
+
+/*
+ * struct tflite - a TensorFlow Lite library that was loaded: its functions, by their names
+ * @reference: the kernels that interpreters have; NULL: those that the runtime gives them
+ */
 struct tflite {
 	void *library;
+	struct reference *reference;
 #define MEMBER(type, name, parameters) type(*name) parameters;
 	TFLITE_FUNCTIONS(MEMBER)
 #undef MEMBER

@@ -7,8 +7,10 @@
  *
  * FAULT is "ok", or the call that fails: "create", "allocate", "invoke", "silent" (invoke, without
  * a word), "input", "output"; or "string": the input has no fixed size; or "dynamic": another
- * tensor has none, which the delegate has to take. The fake delegate's other flags say which byte of
- * the output an inference with it spoils.
+ * tensor has none, which the delegate has to take. The fake delegate's other flags say which byte
+ * of the output an inference with it spoils.
+ *
+ * WITH_REFERENCE: it has reference kernels, too, whose operator turns all bits of the input round.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +31,7 @@ struct TfLiteModel {
 };
 
 struct TfLiteInterpreterOptions {
+	unsigned char turned;
 	struct TfLiteDelegate *delegate;
 	tflite_reporter reporter;
 	void *user;
@@ -105,6 +108,47 @@ void TfLiteInterpreterOptionsSetErrorReporter(struct TfLiteInterpreterOptions *o
 	options->reporter = reporter;
 	options->user = user;
 }
+
+#ifdef WITH_REFERENCE
+/* As a library in C++ has them. What a resolver begins with is the operator's. */
+PUBLIC void
+construct(unsigned char *resolver) __asm__("_ZN6tflite3ops7builtin20BuiltinRefOpResolverC1Ev");
+PUBLIC const void *
+find_builtin(const void *resolver, int code,
+	     int version) __asm__("_ZNK6tflite17MutableOpResolver6FindOpENS_15BuiltinOperatorEi");
+PUBLIC const void *find_custom(const void *resolver, const char *name,
+			       int version) __asm__("_ZNK6tflite17MutableOpResolver6FindOpEPKci");
+PUBLIC void TfLiteInterpreterOptionsSetOpResolver(
+	struct TfLiteInterpreterOptions *options,
+	const void *(*builtin)(void *user, int code, int version),
+	const void *(*custom)(void *user, const char *name, int version), void *user);
+
+void construct(unsigned char *resolver)
+{
+	resolver[0] = 0xff;
+}
+
+const void *find_builtin(const void *resolver, int code, int version)
+{
+	return code == 3 && version == 2 ? resolver : NULL;
+}
+
+const void *find_custom(const void *resolver, const char *name, int version)
+{
+	return strcmp(name, "own") == 0 && version == 1 ? resolver : NULL;
+}
+
+void TfLiteInterpreterOptionsSetOpResolver(
+	struct TfLiteInterpreterOptions *options,
+	const void *(*builtin)(void *user, int code, int version),
+	const void *(*custom)(void *user, const char *name, int version), void *user)
+{
+	const unsigned char *found = builtin(user, 3, 2);
+
+	if (found && found == custom(user, "own", 1))
+		options->turned = *found;
+}
+#endif
 
 static void report(const struct TfLiteInterpreterOptions *options, const char *format, ...)
 {
@@ -199,7 +243,9 @@ int TfLiteInterpreterInvoke(struct TfLiteInterpreter *interpreter)
 
 	if (fails(interpreter, "invoke") || !strcmp(interpreter->model.fault, "silent"))
 		return TFLITE_ERROR;
-	memcpy(tensors[1].data, tensors[0].data, tensors[0].bytes);
+	for (size_t i = 0; i < tensors[0].bytes; i++)
+		((unsigned char *)tensors[1].data)[i] =
+			((const unsigned char *)tensors[0].data)[i] ^ interpreter->options.turned;
 	if (spoil)
 		((unsigned char *)tensors[1].data)[spoil - 1] ^= 1;
 	return TFLITE_OK;

@@ -94,4 +94,9 @@ check 'the lane without models' gives 0 \
 check 'make inference of a folder without models' gives 2 '' \
 	"inference: error: no .tflite file in $tmp/none: make inference MODELS=DIR" \
 	without_npm "$top/scripts/inference" "$tmp/none"
+for seeds in '' 0 x; do
+	check "make inference with \"$seeds\" seeds" gives 2 '' \
+		"inference: error: --seeds '$seeds' is no number from 1 on" \
+		without_npm "$top/scripts/inference" --seeds "$seeds"
+done
 check_plan

@@ -4,11 +4,12 @@
 # test_npumem_tflite.sh - what npumem-tflite does, and says of what it refuses, with a runtime and
 # a delegate that compute nothing.
 #
-# usage: test_npumem_tflite.sh NPUMEM_TFLITE RUNTIME DELEGATE DELEGATE_WITHOUT_STATS
+# usage: test_npumem_tflite.sh NPUMEM_TFLITE RUNTIME DELEGATE DELEGATE_WITHOUT_STATS RUNTIME_REFERENCE
 #
-# TAP.
+# RUNTIME_REFERENCE has reference kernels, too. TAP.
 
 program=$(realpath "$1") runtime=$(realpath "$2") delegate=$(realpath "$3") silent=$(realpath "$4")
+reference=$(realpath "$5")
 # shellcheck source=tests/lib/command.sh
 . "$(dirname "$0")/../../lib/command.sh"
 
@@ -128,6 +129,30 @@ output() { # the fake runtime's output is its input
 	plain -n 2 -i classes.raw --output out.raw classes.model >out && cmp out.raw classes.raw
 }
 check '--output: the bytes of the outputs' output
+all_outputs() { # of inferences with a seed each, one behind the other
+	local seed
+	plain -n 3 -s 4 --output all.out --all classes.model >out || return 1
+	for seed in 4 5 6; do
+		plain -n 1 -s $seed --output one.out classes.model >out && cat one.out >>ones.out || return 1
+	done
+	cmp all.out ones.out && [ "$(stat -c %s all.out)" = $((3 * $(stat -c %s one.out))) ] &&
+		! cmp -s -n "$(stat -c %s one.out)" one.out all.out
+}
+check '--output --all: those of all inferences' all_outputs
+# shellcheck disable=SC2120 # untouched() has none
+turned() { # the fake reference kernels turn all bits round, with the delegate and without
+	"$program" --runtime "$reference" -d "$delegate" -n 1 -i classes.raw --output out.raw "$@" \
+		classes.model >out && python3 - <<-'PYTHON'
+		same, turned = open("classes.raw", "rb").read(), open("out.raw", "rb").read()
+		assert turned == bytes(b ^ 255 for b in same), turned
+	PYTHON
+}
+check '--reference: the reference kernels compute' turned --reference
+check '--compare --reference: both do' turned -c --reference
+untouched() {
+	! turned 2>/dev/null && cmp out.raw classes.raw
+}
+check 'without it the others do' untouched
 picture() { # the seed plays no part
 	plain -i good.png picture.model >out || return 1
 	cat out
@@ -166,6 +191,8 @@ refuses 'no runtime is installed' 'no runtime: no TensorFlow Lite is installed a
 'libtensorflow-lite.so.2.14.1; --runtime says where it is' "$program" picture.model
 refuses 'a library that is no runtime' "$delegate: the runtime has no TfLiteTensorCopyToBuffer()" \
 	"$program" --runtime "$delegate" picture.model
+refuses 'reference kernels that are not shown' "$runtime: the runtime does not show its reference \
+kernels: no TfLiteInterpreterOptionsSetOpResolver" run --reference picture.model
 refuses 'no delegate' './missing.so: no delegate: ./missing.so: cannot open shared object file: '\
 'No such file or directory' "$program" --runtime "$runtime" -d ./missing.so picture.model
 refuses 'a library that is no delegate' \
@@ -220,6 +247,10 @@ refuses 'outputs to nowhere' 'missing/out: No such file or directory' \
 	plain picture.model --output missing/out
 refuses 'outputs to a full disk' '/dev/full: No space left on device' \
 	plain picture.model --output /dev/full
+refuses 'all outputs to nowhere' 'missing/out: No such file or directory' \
+	plain picture.model --output missing/out --all
+refuses 'all outputs to a full disk' '/dev/full: No space left on device' \
+	plain picture.model --output /dev/full --all
 refuses 'no labels' 'none: no labels, of which each has a line' plain picture.model -l none
 refuses 'no file of labels' 'missing: No such file or directory' plain picture.model -l missing
 refuses 'labels of another model' "few: 2 labels, and output 'out?put' has 7 values" \
@@ -231,6 +262,7 @@ usage() { # MESSAGE ARGUMENT...
 }
 usage 'no MODEL is given'
 usage 'b: there is a model already' a b
+usage '--all without --output: there is nowhere to write them' --all a
 usage '--runs 0: not a number from 1 to 1000000' -n 0 a
 usage '--runs x: not a number from 1 to 1000000' -n x a
 usage '--seed -1: not a number from 0 to 18446744073708551615' -s -1 a
