@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "enforcer.h"
@@ -236,6 +237,63 @@ TEST_WITH(each_step_is_a_job, setup, teardown)
 	driver.errnum = EBUSY;
 	assert_int_equal(enforcer->ops->begin(session, &why), -EBUSY);
 	enforcer->ops->stop(session);
+	free_blobs(&blobs);
+	enforcer->ops->free(enforcer);
+}
+
+/* What a child finds: nothing of the parent's, and a refusal of all that needs it. */
+static void be_child(struct enforcer *enforcer, struct session *session, uint8_t *arena)
+{
+	static const char text[] =
+		"the plan is of the process that this one was forked from: here it "
+		"takes another interpreter with another delegate";
+	struct blobs blobs = graph();
+	struct why why;
+	bool good = arena[0] == 1;
+
+	arena[0] = 2;
+	good = good && enforcer->ops->begin(session, &why) == -ECHILD && !strcmp(why.text, text);
+	good = good && enforcer->ops->bind(session, 0, -1, 0, &why) == -ECHILD &&
+	       !strcmp(why.text, text);
+	good = good && enforcer->ops->plan(enforcer, &blobs, &why) == -ECHILD &&
+	       !strcmp(why.text, text);
+	enforcer->ops->stop(session);
+	free_blobs(&blobs);
+	enforcer->ops->free(enforcer);
+	_exit(good ? 0 : 1);
+}
+
+TEST_WITH(a_child_has_nothing_of_its_parents, setup, teardown)
+{
+	struct options options = { .device = node };
+	struct blobs blobs = graph();
+	struct enforcer *enforcer;
+	struct session *session;
+	struct npumem_maps maps;
+	struct why why;
+	int status = 1;
+	pid_t pid;
+
+	assert_int_equal(device_open(&options, &enforcer, &why), 0);
+	assert_int_equal(enforcer->ops->plan(enforcer, &blobs, &why), 0);
+	assert_int_equal(enforcer->ops->start(enforcer, &blobs, &session, &maps, &why), 0);
+	*(uint8_t *)maps.arena = 1;
+	pid = fork();
+	if (!pid)
+		be_child(enforcer, session, maps.arena);
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(*(uint8_t *)maps.arena, 1);
+	assert_int_equal(enforcer->ops->begin(session, &why), 0);
+	assert_int_equal(enforcer->ops->step(session, 0, &why), 0);
+	enforcer->ops->stop(session);
+	/* Of a run that is given up there is nothing to take from a child. */
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 	free_blobs(&blobs);
 	enforcer->ops->free(enforcer);
 }

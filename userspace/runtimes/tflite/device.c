@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "device.h"
 #include "npumem_command.h"
@@ -22,6 +23,15 @@
 static struct device *device_of(struct enforcer *enforcer)
 {
 	return (struct device *)enforcer;
+}
+
+int device_check(const struct device *device, struct why *why)
+{
+	if (!device->forked.gone)
+		return 0;
+	return why_fail(why, -ECHILD,
+			"the plan is of the process that this one was forked from: here it takes "
+			"another interpreter with another delegate");
 }
 
 /* ------------------------------------------------------------------- planning */
@@ -59,8 +69,11 @@ static int ask_daemon(struct device *d, struct blobs *blobs, struct npumem_error
 static int plan(struct enforcer *enforcer, struct blobs *blobs, struct why *why)
 {
 	struct npumem_error error = { 0 };
-	int err = ask_daemon(device_of(enforcer), blobs, &error);
+	int err = device_check(device_of(enforcer), why);
 
+	if (err)
+		return err;
+	err = ask_daemon(device_of(enforcer), blobs, &error);
 	if (err == -ENOTCONN && enforcer->options->fallback == FALLBACK_PROCESS) {
 		say("%s: planned in this process, enforced by the driver", error.text);
 		return process_plan(enforcer->options, blobs, why);
@@ -74,6 +87,8 @@ static void stop(struct session *s)
 {
 	if (!s)
 		return;
+	forked_remove_map(&s->device->forked, &s->arena_map);
+	forked_remove_map(&s->device->forked, &s->host_map);
 	npumem_run_free(s->run);
 	weights_free(s->weights);
 	npumem_bo_free(s->host);
@@ -84,6 +99,13 @@ static void stop(struct session *s)
 	npumem_plan_free(s->plan);
 	npumem_graph_free(s->graph);
 	free(s);
+}
+
+static size_t whole_pages(uint64_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return ((size_t)bytes + page - 1) / page * page;
 }
 
 /* Memory of the plan: the arena, and host memory where it moves tensors there. */
@@ -99,7 +121,14 @@ static int take_memory(struct session *s, struct npumem_maps *maps, struct npume
 		err = npumem_run_new(s->plan, 0, s->host, &s->run, error);
 	if (!err)
 		err = npumem_run_map(s->run, s->host, maps, error);
-	return err;
+	if (err)
+		return err;
+	forked_add_map(&s->device->forked, &s->arena_map, maps->arena,
+		       whole_pages(stats.arena_size));
+	if (s->host)
+		forked_add_map(&s->device->forked, &s->host_map, maps->host,
+			       whole_pages(npumem_bo_size(s->host)));
+	return 0;
 }
 
 static int start(struct enforcer *enforcer, const struct blobs *blobs, struct session **session,
@@ -150,8 +179,11 @@ static int bind(struct session *s, uint32_t tensor, int dma_buf, uint64_t offset
 	struct npumem_error error = { .text = "out of memory" };
 	struct npumem_bo *bo = NULL;
 	uint32_t entry = 0;
-	int err = find_binding(s, tensor, &entry);
+	int err = device_check(s->device, why);
 
+	if (err)
+		return err;
+	err = find_binding(s, tensor, &entry);
 	/* An inference that ended half-way is given up: it would still read what was bound. */
 	if (!err && s->begun) {
 		err = npumem_run_reset(s->run, &error);
@@ -178,8 +210,11 @@ static int bind(struct session *s, uint32_t tensor, int dma_buf, uint64_t offset
 static int begin(struct session *s, struct why *why)
 {
 	struct npumem_error error = { 0 };
-	int err = s->begun ? npumem_run_reset(s->run, &error) : 0;
+	int err = device_check(s->device, why);
 
+	if (err)
+		return err;
+	err = s->begun ? npumem_run_reset(s->run, &error) : 0;
 	s->begun = true;
 	return err ? why_fail(why, err, "%s", error.text) : 0;
 }
@@ -206,6 +241,7 @@ static void free_device(struct enforcer *enforcer)
 {
 	struct device *d = device_of(enforcer);
 
+	forked_remove(&d->forked);
 	npumem_device_close(d->device);
 	free(d);
 }
@@ -325,6 +361,7 @@ int device_open(const struct options *options, struct enforcer **out, struct why
 		free_device(&d->base);
 		return err;
 	}
+	forked_add(&d->forked, npumem_device_fd(d->device));
 	*out = &d->base;
 	return 0;
 }

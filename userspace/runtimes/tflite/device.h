@@ -3,6 +3,7 @@
 #pragma once
 
 #include "enforcer.h"
+#include "forked.h"
 #include "npumem.h"
 
 #define SECOND	 1000000000ll
@@ -14,10 +15,12 @@
  * @engine: number of the one that jobs of steps are for
  * @transfer_engine: of the one that transfers are for
  * @max_jobs: that one submission takes
+ * @forked: what a child of this process does not get
  */
 struct device {
 	struct enforcer base;
 	struct npumem_device *device;
+	struct forked forked;
 	uint32_t engine;
 	uint32_t transfer_engine;
 	uint32_t max_jobs;
@@ -31,6 +34,7 @@ struct device {
  * @bos: per binding its tensor and its buffer, @bo_count
  * @jobs: room for as many as one submission takes
  * @begun: it has had an inference before
+ * @arena_map, @host_map: of the run's memory
  */
 struct session {
 	struct device *device;
@@ -48,7 +52,11 @@ struct session {
 	uint32_t bo_count;
 	struct drm_npumem_job *jobs;
 	bool begun;
+	struct forked_map arena_map, host_map;
 };
+
+/* -ECHILD: a process is forked from the one that has the device. */
+int device_check(const struct device *device, struct why *why);
 
 /* The enforcer's load() and run(), see struct enforcer_ops. */
 int jobs_load(struct session *session, const struct program *program,
