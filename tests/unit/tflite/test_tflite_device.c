@@ -167,7 +167,7 @@ TEST_WITH(no_driver, setup, teardown)
 }
 
 /* The plan is made here, and is as good as any. */
-TEST_WITH(planned_without_daemon, setup, teardown)
+static void check_planned_here(int errnum)
 {
 	struct options options = { .device = node };
 	struct blobs blobs = graph();
@@ -178,7 +178,7 @@ TEST_WITH(planned_without_daemon, setup, teardown)
 
 	assert_int_equal(device_open(&options, &enforcer, &why), 0);
 	driver.refused = DRM_IOCTL_NPUMEM_PLAN_REQUEST;
-	driver.errnum = ENOTCONN;
+	driver.errnum = errnum;
 	said_begin(&said);
 	assert_int_equal(enforcer->ops->plan(enforcer, &blobs, &why), 0);
 	text = said_end(&said);
@@ -187,6 +187,17 @@ TEST_WITH(planned_without_daemon, setup, teardown)
 	free(text);
 	free_blobs(&blobs);
 	enforcer->ops->free(enforcer);
+}
+
+TEST_WITH(planned_without_daemon, setup, teardown)
+{
+	check_planned_here(ENOTCONN);
+}
+
+/* It died before it answered. */
+TEST_WITH(planned_when_the_daemon_is_gone, setup, teardown)
+{
+	check_planned_here(ECONNRESET);
 }
 
 TEST_WITH(planning_fails, setup, teardown)

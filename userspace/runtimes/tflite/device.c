@@ -74,7 +74,9 @@ static int plan(struct enforcer *enforcer, struct blobs *blobs, struct why *why)
 	if (err)
 		return err;
 	err = ask_daemon(device_of(enforcer), blobs, &error);
-	if (err == -ENOTCONN && enforcer->options->fallback == FALLBACK_PROCESS) {
+	/* It was not there, or went away before it answered. */
+	if ((err == -ENOTCONN || err == -ECONNRESET) &&
+	    enforcer->options->fallback == FALLBACK_PROCESS) {
 		say("%s: planned in this process, enforced by the driver", error.text);
 		return process_plan(enforcer->options, blobs, why);
 	}
