@@ -72,6 +72,10 @@ plain_options() { plain "$model" options; }
 planned_options() { planned "$model" options; }
 plain_resize() { plain "$model" resize; }
 planned_resize() { planned "$model" resize; }
+plain_threads() { plain "$model" threads options resize; }
+planned_threads() { planned "$model" threads options resize; }
+plain_looked_up_threads() { plain_host "$model" threads resize dlopen "$runtime"; }
+planned_looked_up_threads() { planned_host "$model" threads resize dlopen "$runtime"; }
 plain_local() { plain_host "$model"; }
 planned_local() { planned_host "$model"; }
 plain_thread() { plain_host "$model" thread; }
@@ -100,6 +104,11 @@ check "a C program with options" equal plain_options planned_options
 check "both of its interpreters have a delegate, too" claimed 2
 check "a C program that resizes inputs, and has a delegate" equal plain_resize planned_resize
 check "both of its interpreters have a delegate, and again when they have other sizes" claimed 4
+check "four threads" equal plain_threads planned_threads
+check "all of their interpreters have a delegate, and again when they have other sizes" claimed 80
+check "four threads, and functions that are looked up" \
+	equal plain_looked_up_threads planned_looked_up_threads
+check "all of their interpreters have a delegate, and again when they have other sizes" claimed 80
 check "what looks for the next function finds it" planned "$model" next
 check "a library that alone sees the runtime" equal plain_local planned_local
 check "both of its interpreters have a delegate" claimed 2

@@ -7,6 +7,7 @@
  *
  *   options           interpreters are made with options, the same for both; else with none
  *   thread            options are what a thread does: it is called by none of the program
+ *   threads           four threads do all of it, again and again; what each has printed, is printed
  *   resize            inputs become larger after the first inference; the program has a delegate
  *                     that claims nothing, but for which the runtime undoes all of them then
  *   bare-options      options are made by a function that was looked up as no other is
@@ -22,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tflite_abi.h"
@@ -77,6 +79,7 @@ static struct functions tfl = { EACH(LINKED) };
 struct how {
 	bool options;
 	bool thread;
+	bool threads;
 	bool resize;
 	bool bare_options;
 	bool bare_interpreter;
@@ -127,7 +130,7 @@ static int claim_nothing(struct tfl_context *context, struct tfl_delegate *deleg
 /* Without a flag it wants tensors that keep their sizes. */
 static struct tfl_delegate own = { .prepare = claim_nothing };
 
-static int infer(void *interpreter, int value)
+static int infer(void *interpreter, int value, FILE *out)
 {
 	const unsigned char *bytes;
 	const void *output;
@@ -142,8 +145,8 @@ static int infer(void *interpreter, int value)
 	output = tfl.InterpreterGetOutputTensor(interpreter, 0);
 	bytes = tfl.TensorData(output);
 	for (size_t i = 0; i < tfl.TensorByteSize(output); i++)
-		printf("%02x", bytes[i]);
-	puts("");
+		fprintf(out, "%02x", bytes[i]);
+	fputs("\n", out);
 	return 0;
 }
 
@@ -174,7 +177,7 @@ static void *make_options(bool by_thread)
 	return options;
 }
 
-static int run(const char *path, const struct how *how)
+static int run(const char *path, const struct how *how, FILE *out)
 {
 	void *model = tfl.ModelCreateFromFile(path);
 	void *options = how->options ? make_options(how->thread) : NULL;
@@ -188,9 +191,9 @@ static int run(const char *path, const struct how *how)
 	for (int i = 0; i < 2 && !failed; i++)
 		both[i] = tfl.InterpreterCreate(model, options);
 	for (int i = 0; i < 2 && !failed; i++)
-		failed = infer(both[i], 20 + i);
+		failed = infer(both[i], 20 + i, out);
 	for (int i = 0; i < 2 && !failed && how->resize; i++)
-		failed = resize(both[i]) || infer(both[i], 30 + i);
+		failed = resize(both[i]) || infer(both[i], 30 + i, out);
 	for (int i = 0; i < 2; i++)
 		if (both[i])
 			tfl.InterpreterDelete(both[i]);
@@ -198,6 +201,50 @@ static int run(const char *path, const struct how *how)
 		tfl.InterpreterOptionsDelete(options);
 	if (model)
 		tfl.ModelDelete(model);
+	return failed;
+}
+
+/* struct part - what a thread does: @text: what it has printed */
+struct part {
+	const char *path;
+	const struct how *how;
+	char *text;
+	size_t size;
+	int failed;
+};
+
+#define THREADS 4
+#define ROUNDS	5
+
+static void *run_part(void *argument)
+{
+	struct part *part = argument;
+	FILE *out = open_memstream(&part->text, &part->size);
+
+	for (int i = 0; i < ROUNDS && out && !part->failed; i++)
+		part->failed = run(part->path, part->how, out);
+	part->failed |= !out || fclose(out);
+	return NULL;
+}
+
+static int run_threads(const char *path, const struct how *how)
+{
+	struct part parts[THREADS] = { 0 };
+	pthread_t threads[THREADS];
+	int failed = 0;
+
+	for (int i = 0; i < THREADS; i++) {
+		parts[i].path = path;
+		parts[i].how = how;
+		if (pthread_create(&threads[i], NULL, run_part, &parts[i]))
+			return 1;
+	}
+	for (int i = 0; i < THREADS; i++) {
+		failed |= pthread_join(threads[i], NULL) || parts[i].failed;
+		if (parts[i].text)
+			fputs(parts[i].text, stdout);
+		free(parts[i].text);
+	}
 	return failed;
 }
 
@@ -216,6 +263,8 @@ static bool read_word(const char *word, struct how *how)
 		return how->options = true;
 	if (strcmp(word, "thread") == 0)
 		return how->options = how->thread = true;
+	if (strcmp(word, "threads") == 0)
+		return how->threads = true;
 	if (strcmp(word, "resize") == 0)
 		return how->options = how->resize = true;
 	if (strcmp(word, "bare-options") == 0)
@@ -240,5 +289,5 @@ __attribute__((visibility("default"))) int main(int argc, char **argv)
 	for (int first = ++i; i < argc; i++)
 		if (!load(argv[i], i == first, &how))
 			return 1;
-	return run(argv[1], &how);
+	return how.threads ? run_threads(argv[1], &how) : run(argv[1], &how, stdout);
 }
