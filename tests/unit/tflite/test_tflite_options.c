@@ -61,6 +61,8 @@ REFUSED(bad_fallback, "fallback", "never",
 REFUSED(bad_planner, "planner", "best",
 	"npumem: option \"planner\" is \"best\", which is not a planner of \"npumemctl plan "
 	"--list-planners\"")
+REFUSED(no_budget, "budget", "0",
+	"npumem: option \"budget\" is \"0\", which is not a number of bytes, as 64KiB")
 REFUSED(bad_budget, "budget", "much",
 	"npumem: option \"budget\" is \"much\", which is not a number of bytes, as 64KiB")
 REFUSED(bad_cache, "cache", "", "npumem: option \"cache\" is \"\", which is not a folder")

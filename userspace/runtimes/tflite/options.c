@@ -70,7 +70,7 @@ static int read_planner(struct options *options, const char *value)
 
 static int read_budget(struct options *options, const char *value)
 {
-	return npusize_parse(value, &options->budget) ? -EINVAL : 0;
+	return npusize_parse(value, &options->budget) || !options->budget ? -EINVAL : 0;
 }
 
 static int read_cache(struct options *options, const char *value)
