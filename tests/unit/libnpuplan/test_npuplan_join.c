@@ -498,6 +498,32 @@ TEST(copied_early)
 	assert_said(graph, 4, 1, NPUPLAN_JOINED);
 }
 
+/* An operator that works in place before them leaves no more room than without its input. */
+TEST(copied_early_behind_one_in_place)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
+	uint32_t in = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, 1, 1, 4);
+	uint32_t wide = build_spatial(graph, "wide", NPUMEM_TENSOR_INTERMEDIATE, 1, 25, 1, 4);
+	uint32_t relu = build_spatial(graph, "relu", NPUMEM_TENSOR_INTERMEDIATE, 1, 25, 1, 4);
+	uint32_t by = build_spatial(graph, "by", NPUMEM_TENSOR_INTERMEDIATE, 1, 1, 1, 4);
+	uint32_t big = build_spatial(graph, "big", NPUMEM_TENSOR_INTERMEDIATE, 1, 25, 1, 4);
+	uint32_t small = build_spatial(graph, "small", NPUMEM_TENSOR_INTERMEDIATE, 1, 1, 1, 4);
+	uint32_t a = build_spatial(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 1, 15, 1, 4);
+	uint32_t out = build_spatial(graph, "out", NPUMEM_TENSOR_OUTPUT, 1, 16, 1, 4);
+
+	build_op(graph, "conv2d", in, NPUMEM_NONE, NPUMEM_NONE, wide);
+	build_op(graph, "relu", wide, NPUMEM_NONE, NPUMEM_NONE, relu)->attrs.inplace = true;
+	build_op(graph, "conv2d", relu, NPUMEM_NONE, NPUMEM_NONE, by);
+	build_op(graph, "conv2d", by, NPUMEM_NONE, NPUMEM_NONE, big);
+	build_op(graph, "conv2d", big, NPUMEM_NONE, NPUMEM_NONE, small);
+	build_op(graph, "conv2d", small, NPUMEM_NONE, NPUMEM_NONE, a);
+	build_op(graph, "cat", by, a, NPUMEM_NONE, out)->attrs.axis = 1;
+	join_what_fits(graph);
+	/* 168 bytes with out beside big: wide and relu together would be 200, they are 100. */
+	assert_said(graph, 6, 0, NPUPLAN_JOIN_EARLY);
+	assert_said(graph, 6, 1, NPUPLAN_JOINED);
+}
+
 /* None of the inputs is a part; the concat is as it was. */
 static void assert_whole_copied(struct net *net, enum npuplan_layout layout,
 				enum npuplan_join reason)

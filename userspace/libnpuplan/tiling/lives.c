@@ -11,6 +11,22 @@ static void live_at(struct npuplan_lives *lives, uint32_t tensor, uint32_t op)
 		lives->dies[tensor] = op;
 }
 
+/* An output may take the bytes of an input that is needed no more, so they count once. */
+static void end_taken(struct npuplan_lives *lives, const struct npuplan_graph *graph)
+{
+	for (uint32_t i = 0; i < graph->op_count; i++) {
+		const struct npuplan_op *op = &graph->ops[i];
+		uint32_t taken;
+
+		if (!op->attrs.inplace || !op->input_count)
+			continue;
+		taken = npuplan_base_of(graph, op->inputs[0]);
+		if (graph->tensors[taken].kind == NPUMEM_TENSOR_INTERMEDIATE &&
+		    lives->dies[taken] == i && lives->born[taken] < i)
+			lives->dies[taken] = i - 1;
+	}
+}
+
 int npuplan_lives_init(struct npuplan_lives *lives, const struct npuplan_graph *graph,
 		       struct npuplan_pool *pool)
 {
@@ -47,6 +63,7 @@ int npuplan_lives_init(struct npuplan_lives *lives, const struct npuplan_graph *
 		    !(tensor->flags & NPUMEM_TENSOR_FLAG_EXTERNAL))
 			lives->size[t] = tensor->size;
 	}
+	end_taken(lives, graph);
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
 		for (uint32_t i = lives->born[t]; i < graph->op_count && i <= lives->dies[t]; i++)
 			lives->bytes[i] += lives->size[t];
