@@ -95,6 +95,19 @@ check 'what does not fit is said' prints \
 	"cat: by is copied: the output's room would be kept for too long" \
 	"$ctl" plan --concats --concat fit early.json
 
+# Joined it needs 153 bytes.
+within() {
+	[ "$(arena --concat best --arena-budget 120 early.json)" = 108 ]
+}
+check 'the best within a budget that is too small for all to be joined' within
+none() {
+	local status
+	"$ctl" plan --concat best --arena-budget 100 early.json 2>said.err
+	status=$?
+	[ "$status" = "$("$ctl" plan --concat join --arena-budget 100 early.json 2>join.err; echo $?)" ] &&
+		[ "$status" != 0 ] && cmp said.err join.err
+}
+check 'a budget that is too small for any' none
 check 'another word' usage_says \
 	"npumemctl plan: --concat: 'move' is not copy, join, fit or best" "$ctl" plan --concat move "$net"
 check 'best of verify' usage_says \

@@ -579,8 +579,9 @@ static int make_plan(struct arguments *args, const struct model *model, struct p
 }
 
 /*
- * --concat best: the best of @joined, a plan of the graph as it is, and those of the other ways to
- * do concats; the graph is then the one that it is of. NULL: none; what is wrong is said.
+ * --concat best: the best of @joined, a plan of the graph as it is or NULL, and those of the other
+ * ways to do concats; the graph is then the one that it is of. NULL: there is none at all, or the
+ * graph is not tiled, which is said.
  */
 static struct npuplan_plan *best_plan(struct arguments *args, struct model *model,
 				      struct npuplan_plan *joined)
@@ -598,8 +599,8 @@ static struct npuplan_plan *best_plan(struct arguments *args, struct model *mode
 		*concat = others[i];
 		if (!model_tile(model, &args->tiling))
 			goto out;
-		/* One that cannot be planned is not the best. */
-		if (make_plan(args, model, &progress, &plan, &error) || !is_better(plan, best)) {
+		if (make_plan(args, model, &progress, &plan, &error) ||
+		    (best && !is_better(plan, best))) {
 			npuplan_plan_free(plan);
 			continue;
 		}
@@ -654,14 +655,15 @@ int cmd_plan(int argc, char **argv)
 		goto out;
 	}
 	err = make_plan(&args, &model, &progress, &plan, &error);
-	if (err) {
-		status = no_plan(&model, &args.plan, &progress, err, &error, args.json);
-		goto out;
-	}
 	if (args.tiling.concat == CONCAT_BEST && model.graph->joined_count) {
 		plan = best_plan(&args, &model, plan);
-		if (!plan)
+		if (!plan && !err)
 			goto out;
+	}
+	/* If there is no plan at all, why is said of the graph that was planned first. */
+	if (!plan) {
+		status = no_plan(&model, &args.plan, &progress, err, &error, args.json);
+		goto out;
 	}
 	status = write_outputs(&args, &model, plan);
 	if (status == EXIT_OK)
