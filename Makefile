@@ -11,7 +11,7 @@ MESON_FLAGS ?=
 export NPUMEM_BUILD := $(abspath $(BUILD))
 
 .PHONY: all check demo inference attack bench install module module-all guest format clean \
-	help deps
+	help deps packages
 .DEFAULT_GOAL := all
 
 # Userspace: needs no kernel, no QEMU, no cross compiler, and builds no test.
@@ -65,6 +65,11 @@ module-all:
 	@scripts/deps check
 	@scripts/module-build all
 
+# Debian packages, built in clean roots and tried in bare ones.
+packages:
+	@scripts/deps check
+	@scripts/packages
+
 # A shell in the guest, with the driver loaded and everything installed.
 guest:
 	@scripts/deps demo
@@ -88,6 +93,7 @@ help:
 	@echo 'make attack        try for some minutes to make its delegate fail; SEED=N'
 	@echo 'make bench         measure planners and driver'
 	@echo 'make install       PREFIX=/usr/local DESTDIR='
+	@echo 'make packages      Debian packages in build/packages, built clean and tried'
 	@echo 'make module        npumem.ko for Debian 6.12 arm64; module-all: all kernels'
 	@echo 'make guest         a shell in the QEMU guest'
 	@echo 'make format        put C files into style'
