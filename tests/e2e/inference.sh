@@ -77,6 +77,62 @@ engine_computes() {
 	check 'npumem-engine ends' stop_engine
 }
 
+# Models whose state lasts, as those that hear wake words, and how many inferences they run.
+WAKE_WORDS=/opt/npumem/wake-words STEPS=300
+
+# lasts MODEL OPTION...: on the engine, in one arena, planned by the daemon, or here in another way;
+# outputs are those of plain TensorFlow Lite.
+lasts() {
+	lasting=$1 planned=
+	shift
+	if [ $# != 0 ]; then
+		npumemctl plan --params "$@" "$lasting" -o plan.json >/dev/null || return 1
+		planned='--plan plan.json'
+	fi
+	computes "$lasting" $planned --repeat $STEPS || return 1
+	lasting=${lasting##*/}
+	[ "$(field sha256 run.json)" = "$(wake_digest "${lasting%.tflite}")" ] ||
+		{ field sha256 run.json; return 1; }
+}
+# lasting_row HOW MODEL OPTION...: one test, and its line of the table.
+lasting_row() {
+	lasting_name="${2##*/}, $1"
+	shift
+	rm -f run.json
+	check "$lasting_name: $STEPS inferences in one arena, outputs are the reference's" lasts "$@"
+	[ ! -s run.json ] || printf '# %-38s %9s %8s %8s %8s %8s %5s %9s %9s\n' "$lasting_name" all \
+		"$(field arena run.json)" - "$(field lower_bound run.json)" 0 "$(field equal run.json)" \
+		"$(awk "BEGIN { printf \"%.3f\", 1000 * $(field run_seconds run.json) / $STEPS }")" -
+}
+# lasting_rows MODEL: on the engine, which takes its time: the lane has one model, and not all ways;
+# one of them is cut.
+lasting_rows() {
+	tapped=tapped_${1##*/}
+	check "${1##*/}: what its last layer reads" /opt/npumem/e2e/npumem_tap "$1" "$tapped"
+	lasting_row 'on the engine' "$tapped"
+	[ -e /opt/npumem/inference/engine ] || return 0
+	lasting_row 'on the engine' "$1"
+	[ "$tapped" = tapped_okay_nabu.tflite ] || return 0
+	lasting_row 'in bands' "$tapped" --bands 2
+	lasting_row 'tile-scheduled' "$tapped" --planner tile-scheduled --rows 4
+}
+wake_words() {
+	RUNS=$STEPS WITH=", $STEPS times"
+	infer_folder driver "$WAKE_WORDS"
+	infer driver /opt/npumem/inference/trained_lstm_int8.tflite
+	RUNS=5 WITH=
+	set -- "$WAKE_WORDS"/*.tflite
+	if [ ! -e "$1" ]; then
+		skipped 'models that hear wake words' 'they are not here'
+		return
+	fi
+	check 'npumem-engine starts' start_engine
+	for wake_word; do
+		lasting_rows "$wake_word"
+	done
+	check 'npumem-engine ends' stop_engine
+}
+
 PLANTED_MODEL=/opt/npumem/inference/mlptiny_kws_ref_model.tflite
 
 # planted KIND: by the borrowing delegate, which the driver refuses.
@@ -219,6 +275,7 @@ check 'npumemd starts' start_daemon
 infer_folder driver /opt/npumem/inference
 check 'some model was run' inferred 1
 engine_computes
+wake_words
 hear driver /opt/npumem/inference /opt/npumem/sounds
 two_models
 newest_runtime

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
  * Writes a small model of floats with weights of its own, for tests that compute: a convolution
- * and a softmax; or these, a concat of both, and a relu of that.
+ * and a softmax; or these, a concat of both, and a relu of that; or one with state.
  *
- * usage: npumem_make_model FILE [concat]
+ * usage: npumem_make_model FILE [concat|stream]
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "stream_model.h"
 #include "tflite/schema.h"
 #include "tflite_build.h"
 
@@ -50,26 +51,36 @@ static void add_concat(struct tb_model *model)
 	model->outputs[0] = 6;
 }
 
-int main(int argc, char **argv)
+static struct tb_model computing(bool concat)
 {
 	static float weights[54], bias[2];
-	static struct tb_file file;
 	struct tb_model model = tb_valid();
-	FILE *out;
 
-	if (argc != 2 && (argc != 3 || strcmp(argv[2], "concat") != 0))
-		return 2;
 	for (uint32_t t = 0; t < model.tensor_count; t++)
 		model.tensors[t].type = TYPE_FLOAT32;
 	model.tensors[0].shape[1] = model.tensors[0].shape[2] = 64;
 	for (uint32_t t = 3; t < 5; t++)
 		model.tensors[t].shape[1] = model.tensors[t].shape[2] = 32;
-	if (argc == 3)
+	if (concat)
 		add_concat(&model);
 	fill(weights, 54);
 	fill(bias, 2);
 	model.buffers[1] = (struct tb_buffer){ .size = sizeof(weights), .data = weights };
 	model.buffers[2] = (struct tb_buffer){ .size = sizeof(bias), .data = bias };
+	return model;
+}
+
+int main(int argc, char **argv)
+{
+	const char *kind = argc == 3 ? argv[2] : "";
+	bool stream = !strcmp(kind, "stream"), concat = !strcmp(kind, "concat");
+	static struct tb_file file;
+	struct tb_model model;
+	FILE *out;
+
+	if (argc != 2 && !stream && !concat)
+		return 2;
+	model = stream ? stream_model() : computing(concat);
 	tb_build(&model, &file);
 	out = fopen(argv[1], "w");
 	if (!out || fwrite(file.bytes, file.size, 1, out) != 1 || fclose(out)) {
