@@ -42,10 +42,15 @@ static uint32_t fixed_first(const struct npuplan_problem *problem, uint32_t *ord
 
 /*
  * Whether tiles are of aliases, of which the paper knows nothing: its tiles are of one tensor.
- * Those of joined concats are of the outputs.
+ * Those of joined concats are of the outputs. An alias without a tile may still say how long the
+ * bytes of its tensor live, unless it is an intermediate one.
  */
 static bool has_aliases(const struct npuplan_graph *graph)
 {
+	for (uint32_t i = 0; i < graph->tensor_count; i++)
+		if ((graph->tensors[i].flags & NPUMEM_TENSOR_FLAG_ALIAS) &&
+		    graph->tensors[i].kind != NPUMEM_TENSOR_INTERMEDIATE)
+			return true;
 	for (uint32_t i = 0; i < graph->tile_count; i++)
 		if (graph->tensors[graph->tiles[i].tensor].flags & NPUMEM_TENSOR_FLAG_ALIAS)
 			return true;
