@@ -41,7 +41,7 @@ bool npumem_fairq_owes(struct npu_fairq *q, const struct npu_fair_user levels[NP
 
 	spin_lock_irqsave(&q->lock, flags);
 	for (level = 0; level < NPU_LEVELS; level++)
-		owes |= levels[level].base.vtime > q->users[level].floor;
+		owes |= levels[level].base.vtime > q->users[level].min_vtime;
 	spin_unlock_irqrestore(&q->lock, flags);
 	return owes;
 }

@@ -40,11 +40,11 @@ struct npu_fair_node {
 /**
  * struct npu_fair_set - users, or clients of one user, that take turns
  * @tree: of struct npu_fair_node that have jobs waiting
- * @floor: vtime of the one that had the last turn. One that has been idle begins there
+ * @min_vtime: vtime of the one that had the last turn. One that has been idle begins there
  */
 struct npu_fair_set {
 	struct rb_root_cached tree;
-	u64 floor;
+	u64 min_vtime;
 };
 
 /**

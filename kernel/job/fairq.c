@@ -63,7 +63,7 @@ static void fair_remove(struct npu_fair_set *set, struct npu_fair_node *n)
 /* A user or client has jobs again. It has been idle, and the time it did not use is lost. */
 static void fair_begin(struct npu_fair_set *set, struct npu_fair_node *n)
 {
-	n->vtime = max(n->vtime, set->floor);
+	n->vtime = max(n->vtime, set->min_vtime);
 }
 
 /* Less than nothing is given back, of what it was charged with before. */
@@ -135,8 +135,8 @@ static void take(struct npu_fairq *q, struct npu_job *job)
 	struct npu_fair_set *users = &q->users[job->run->level];
 	struct npu_fair_user *user = client->user;
 
-	users->floor = max(users->floor, user->base.vtime);
-	user->clients.floor = max(user->clients.floor, client->base.vtime);
+	users->min_vtime = max(users->min_vtime, user->base.vtime);
+	user->clients.min_vtime = max(user->clients.min_vtime, client->base.vtime);
 	q->running++;
 	job->run->running[q->index]++;
 	job->turn_state = NPUMEM_TURN_ITS;

@@ -5,9 +5,9 @@
  * The reference engine executes operators on the CPU, in the carveout and in the buffers
  * that external tensors are bound to, as a real NPU would by DMA, and transfers between
  * the arena and the run's host BO. One work item executes the job in flight,
- * position by position, in chunks. Between chunks it looks whether it was aborted, and
- * notes that it made progress; each chunk is touched under drm_dev_enter(), so
- * that unplug never waits for more than a chunk.
+ * position by position, in bursts. Between bursts it looks whether it was aborted, and
+ * notes that it made progress; each burst is touched under drm_dev_enter(), so
+ * that unplug never waits for more than a burst.
  *
  * Devices have a second engine of the kind, "sim-copy", which carries out transfers and copies
  * beside the other one, as a DMA engine does.
@@ -36,7 +36,7 @@
 #include "include/npumem_sim.h"
 #include "sim.h"
 
-#define SIM_CHUNK SZ_64K
+#define SIM_BURST SZ_64K
 #define JOB_MS	  10000
 #define HANG_MS	  5000
 
@@ -84,7 +84,7 @@ struct sim {
 	u32 job_ms;
 };
 
-/* An operator on its way through the chunks of one step. */
+/* An operator on its way through the bursts of one step. */
 struct sim_op {
 	struct sim *sim;
 	struct npu_job *job;
@@ -98,7 +98,7 @@ struct sim_op {
 	ktime_t began;
 };
 
-typedef void (*sim_chunk_fn)(struct sim_op *op, u8 *bytes, u64 linear, size_t length);
+typedef void (*sim_burst_fn)(struct sim_op *op, u8 *bytes, u64 linear, size_t length);
 
 static bool sim_ended(struct sim *sim)
 {
@@ -203,7 +203,7 @@ static int sim_delay(struct sim_op *op, u64 bytes)
 	return sim_keep_pace(op);
 }
 
-/* Between two chunks: why the job is to end, or 0. */
+/* Between two bursts: why the job is to end, or 0. */
 static int sim_go_on(struct sim_op *op)
 {
 	if (sim_ended(op->sim))
@@ -215,7 +215,7 @@ static int sim_go_on(struct sim_op *op)
 }
 
 /* The next bytes of an access: how many, 0 at its end, or a negative errno. */
-static ssize_t sim_chunk(struct sim_op *op, struct npu_access_ranges *ranges, sim_chunk_fn fn)
+static ssize_t sim_burst(struct sim_op *op, struct npu_access_ranges *ranges, sim_burst_fn fn)
 {
 	struct npu_access_range range;
 	int idx, found, err = sim_go_on(op);
@@ -224,21 +224,21 @@ static ssize_t sim_chunk(struct sim_op *op, struct npu_access_ranges *ranges, si
 		return err;
 	if (!drm_dev_enter(&op->sim->engine->dev->drm, &idx))
 		return -ENODEV;
-	found = npumem_ranges_next(ranges, SIM_CHUNK, &range);
+	found = npumem_ranges_next(ranges, SIM_BURST, &range);
 	if (found == 1)
 		fn(op, range.vaddr, range.linear, range.length);
 	drm_dev_exit(idx);
 	return found == 1 ? range.length : found;
 }
 
-static int sim_access(struct sim_op *op, u32 position, u32 access, sim_chunk_fn fn)
+static int sim_access(struct sim_op *op, u32 position, u32 access, sim_burst_fn fn)
 {
 	struct npu_access_ranges ranges;
 	ssize_t length;
 	int err;
 
 	npumem_ranges_begin(&ranges, op->job, position, access);
-	while ((length = sim_chunk(op, &ranges, fn)) > 0) {
+	while ((length = sim_burst(op, &ranges, fn)) > 0) {
 		WRITE_ONCE(op->sim->progress_at, jiffies);
 		cond_resched();
 		err = sim_delay(op, length);
@@ -252,7 +252,7 @@ static int sim_access(struct sim_op *op, u32 position, u32 access, sim_chunk_fn 
 static int sim_step(struct sim_op *op, u32 position, u32 index)
 {
 	u32 count = npumem_job_access_count(op->job, position);
-	sim_chunk_fn read = NULL, write = NULL;
+	sim_burst_fn read = NULL, write = NULL;
 	u32 i, mode;
 	int err;
 

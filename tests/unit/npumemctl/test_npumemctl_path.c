@@ -78,19 +78,19 @@ static void expect(const char *choices, struct path_rule rule, const char *insta
 	if (find(&w, choices, rule, &path, &error))
 		fail_msg("%s", error.text);
 	for (uint32_t i = 0; i < path.count; i++) {
-		const struct npumem_plan_edge *edge = &w.plan_edges[path.steps[i].edge];
+		const struct npumem_plan_edge *edge = &w.plan_edges[path.visits[i].edge];
 		size_t used = strlen(text);
 
-		assert_int_equal(edge->from, path.steps[i].instance);
+		assert_int_equal(edge->from, path.visits[i].instance);
 		assert_int_equal(edge->to,
-				 i + 1 < path.count ? path.steps[i + 1].instance : NPUMEM_NONE);
+				 i + 1 < path.count ? path.visits[i + 1].instance : NPUMEM_NONE);
 		if (used < sizeof(text) - 4)
 			snprintf(text + used, sizeof(text) - used, i ? " %u" : "%u",
-				 path.steps[i].instance);
+				 path.visits[i].instance);
 	}
 	assert_string_equal(text, instances);
 	path_release(&path);
-	assert_null(path.steps);
+	assert_null(path.visits);
 }
 
 TEST(choices)
@@ -123,10 +123,10 @@ TEST(random)
 		assert_int_equal(find(&w, NULL, rule, &path, &error), 0);
 		assert_int_equal(find(&w, NULL, rule, &again, &error), 0);
 		assert_int_equal(path.count, again.count);
-		assert_memory_equal(path.steps, again.steps, path.count * sizeof(*path.steps));
+		assert_memory_equal(path.visits, again.visits, path.count * sizeof(*path.visits));
 		for (uint32_t i = 0; i < path.count; i++) {
-			entered += blocks_of[path.steps[i].instance] == 1;
-			by_way += blocks_of[path.steps[i].instance] == 2;
+			entered += blocks_of[path.visits[i].instance] == 1;
+			by_way += blocks_of[path.visits[i].instance] == 2;
 		}
 		/* The way out of block 2 is by block 1, once more. */
 		assert_true(entered <= 12);
@@ -147,7 +147,7 @@ static void refuse(struct world *w, const char *choices, const char *text)
 
 	assert_int_equal(find(w, choices, (struct path_rule){ 0 }, &path, &error), -EINVAL);
 	assert_string_equal(error.text, text);
-	assert_null(path.steps);
+	assert_null(path.visits);
 }
 
 TEST(refused)
@@ -195,8 +195,8 @@ TEST(one_block)
 	w.plan.edge_count = 0;
 	assert_int_equal(find(&w, NULL, (struct path_rule){ 0 }, &path, &error), 0);
 	assert_int_equal(path.count, 1);
-	assert_int_equal(path.steps[0].instance, 0);
-	assert_int_equal(path.steps[0].edge, NPUMEM_NONE);
+	assert_int_equal(path.visits[0].instance, 0);
+	assert_int_equal(path.visits[0].edge, NPUMEM_NONE);
 	path_release(&path);
 	refuse(&w, "0", "the graph has no edges to choose from");
 }

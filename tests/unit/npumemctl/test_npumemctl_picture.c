@@ -265,7 +265,7 @@ TEST(in_place)
 	text = written(&picture, 1, picture_write_svg);
 	assert_non_null(strstr(text, "; 64 live at step 0"));
 	/* The top of the arena is the bound: one line, that says both. */
-	assert_int_equal(count_of(text, "class=\"level\""), 1);
+	assert_int_equal(count_of(text, "class=\"guide\""), 1);
 	assert_non_null(strstr(text, ">top of the arena = lower bound: 64 B<"));
 	free(text);
 	/* Apart where they are not one. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Drawn above the boxes: names, transfers, levels, and the legend that explains them. */
+/* Drawn above the boxes: names, transfers, guides, and the legend that explains them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,39 +225,39 @@ static bool has(const struct picture *picture, uint32_t kind)
 	return false;
 }
 
-/* ----------------------------------------------------------------- levels and legend */
+/* ----------------------------------------------------------------- guides and legend */
 
-static void write_level(FILE *out, const struct picture *picture, const char *class, uint64_t byte,
+static void write_guide(FILE *out, const struct picture *picture, const char *class, uint64_t byte,
 			uint64_t text_y, const char *text)
 {
 	fprintf(out,
-		"<g class=\"levels\" data-byte=\"%" PRIu64
+		"<g class=\"guides\" data-byte=\"%" PRIu64
 		"\"><path class=\"%s\" d=\"M%d %sh%d\"/>",
 		byte, class, PICTURE_LEFT, picture_hundredths(picture_y(picture, byte)).s,
 		PICTURE_PLOT_W);
 	fprintf(out,
-		"<text class=\"level\" x=\"%d\" y=\"%s\">%s: ", PICTURE_LEFT + PICTURE_PLOT_W - 4,
+		"<text class=\"guide\" x=\"%d\" y=\"%s\">%s: ", PICTURE_LEFT + PICTURE_PLOT_W - 4,
 		picture_hundredths(text_y).s, text);
 	picture_write_bytes(out, byte);
 	fputs("</text></g>\n", out);
 }
 
 /* Top of the arena and lower bound: one line if they are one. */
-void picture_write_levels(FILE *out, const struct picture *picture)
+void picture_write_guides(FILE *out, const struct picture *picture)
 {
 	const struct npumem_plan_info *info = &picture->plan->info;
 	uint64_t top = picture_y(picture, info->arena_size) - 400;
 	bool bound = info->lower_bound && info->lower_bound <= info->arena_size;
 
 	if (bound && info->lower_bound == info->arena_size) {
-		write_level(out, picture, "arena bound", info->arena_size, top,
+		write_guide(out, picture, "arena bound", info->arena_size, top,
 			    "top of the arena = lower bound");
 		return;
 	}
-	write_level(out, picture, "arena", info->arena_size, top, "top of the arena");
+	write_guide(out, picture, "arena", info->arena_size, top, "top of the arena");
 	/* Below its line, so that it is not where the other text is. */
 	if (bound)
-		write_level(out, picture, "bound", info->lower_bound,
+		write_guide(out, picture, "bound", info->lower_bound,
 			    picture_y(picture, info->lower_bound) + 1200, "lower bound");
 }
 

@@ -65,10 +65,10 @@ function show(i) {
     axes(drawn[i][0][0], v, Number(p.dataset.bytes), Number(p.dataset.steps));
     names(drawn[i][1][0], v, boxes[i]);
   }
-  for (const level of p.querySelectorAll('.levels')) {
-    const at = Y + H - Number(level.dataset.byte) / Number(p.dataset.bytes) * H, y = Y + (at - v[1]) / v[3] * H;
-    level.setAttribute('transform', 'translate(0 ' + (y - at) + ')');
-    level.style.display = y > Y + H ? 'none' : y > Y - 1 ? '' : 'none';
+  for (const guide of p.querySelectorAll('.guides')) {
+    const at = Y + H - Number(guide.dataset.byte) / Number(p.dataset.bytes) * H, y = Y + (at - v[1]) / v[3] * H;
+    guide.setAttribute('transform', 'translate(0 ' + (y - at) + ')');
+    guide.style.display = y > Y + H ? 'none' : y > Y - 1 ? '' : 'none';
   }
 }
 function zoom(i, by, x, y) {

@@ -88,7 +88,7 @@ int picture_find_peak(struct picture *picture);
 /* picture/annotations.c: what is drawn above the boxes. */
 void picture_write_names(FILE *out, const struct picture *picture);
 void picture_write_transfers(FILE *out, const struct picture *picture);
-void picture_write_levels(FILE *out, const struct picture *picture);
+void picture_write_guides(FILE *out, const struct picture *picture);
 void picture_write_legend(FILE *out, const struct picture *picture);
 
 /* picture/svg.c: units of one picture, and of the part of it where the arena is. */

@@ -288,7 +288,7 @@ static void write_frame(FILE *out, const struct picture *picture)
 static void write_overlay(FILE *out, const struct picture *picture)
 {
 	picture_write_names(out, picture);
-	picture_write_levels(out, picture);
+	picture_write_guides(out, picture);
 	write_heading(out, picture);
 	picture_write_legend(out, picture);
 }

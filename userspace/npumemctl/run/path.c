@@ -168,43 +168,43 @@ static uint32_t plan_edge(const struct path_search *s, uint32_t instance, uint32
 	return NPUMEM_NONE;
 }
 
-static int append(struct path *path, struct path_step step, struct npuplan_error *error)
+static int append(struct path *path, struct path_visit visit, struct npuplan_error *error)
 {
-	struct path_step *steps;
+	struct path_visit *visits;
 
-	if (path->count == PATH_MAX_STEPS)
-		return fail(error, -E2BIG, "the path has more than %u blocks", PATH_MAX_STEPS);
-	steps = grow_by_one(path->steps, path->count, sizeof(*steps));
-	if (!steps)
+	if (path->count == PATH_MAX_VISITS)
+		return fail(error, -E2BIG, "the path has more than %u blocks", PATH_MAX_VISITS);
+	visits = grow_by_one(path->visits, path->count, sizeof(*visits));
+	if (!visits)
 		return fail(error, -ENOMEM, "out of memory");
-	path->steps = steps;
-	steps[path->count++] = step;
+	path->visits = visits;
+	visits[path->count++] = visit;
 	return 0;
 }
 
 static int walk(struct path_search *s, const struct path_rule *rule, struct path *path,
 		struct npuplan_error *error)
 {
-	struct path_step step = { 0 };
+	struct path_visit visit = { 0 };
 	uint32_t block, edge = NPUMEM_NONE;
 	int err;
 
-	while (step.instance != NPUMEM_NONE) {
-		block = s->plan->blocks[step.instance].block;
+	while (visit.instance != NPUMEM_NONE) {
+		block = s->plan->blocks[visit.instance].block;
 		s->visited[block] = true;
 		err = choose(s, rule, block, &edge, error);
 		if (err)
 			return err;
-		step.edge = plan_edge(s, step.instance, edge);
-		if (step.edge == NPUMEM_NONE)
+		visit.edge = plan_edge(s, visit.instance, edge);
+		if (visit.edge == NPUMEM_NONE)
 			return fail(error, -EINVAL, "the plan has no edge %u from its block %u",
-				    edge, step.instance);
-		err = append(path, step, error);
+				    edge, visit.instance);
+		err = append(path, visit, error);
 		if (err)
 			return err;
 		block = s->graph->edges[edge].to;
 		s->iterations += block != NPUMEM_NONE && s->visited[block];
-		step.instance = s->plan->edges[step.edge].to;
+		visit.instance = s->plan->edges[visit.edge].to;
 	}
 	if (s->choice < rule->choice_count)
 		return fail(error, -EINVAL, "the exit is reached with choices left over");
@@ -243,7 +243,7 @@ int path_find(const struct npuplan_graph *graph, const struct npuplan_plan *plan
 	if (!graph->edge_count) {
 		if (rule->choice_count)
 			return fail(error, -EINVAL, "the graph has no edges to choose from");
-		return append(path, (struct path_step){ .edge = NPUMEM_NONE }, error);
+		return append(path, (struct path_visit){ .edge = NPUMEM_NONE }, error);
 	}
 	err = search_init(&s, rule);
 	if (err)
@@ -258,7 +258,7 @@ int path_find(const struct npuplan_graph *graph, const struct npuplan_plan *plan
 
 void path_release(struct path *path)
 {
-	free(path->steps);
+	free(path->visits);
 	*path = (struct path){ 0 };
 }
 

@@ -33,21 +33,21 @@ struct path_rule {
 };
 
 /**
- * struct path_step - a plan block executed, and how it is left
+ * struct path_visit - a plan block executed, and how it is left
  * @instance: plan block
  * @edge: plan edge, or NPUMEM_NONE in a graph of one block without edges
  */
-struct path_step {
+struct path_visit {
 	uint32_t instance;
 	uint32_t edge;
 };
 
 /*
  * struct path - from plan block 0 to the exit
- * @steps: @count of them, at least one; path_release() it
+ * @visits: @count of them, at least one; path_release() it
  */
 struct path {
-	struct path_step *steps;
+	struct path_visit *visits;
 	uint32_t count;
 };
 
@@ -55,13 +55,13 @@ struct path {
  *
  * Same rule, same path. -EINVAL: a choice that a block does not have, or one left
  * over; no way leads to the exit; the plan has no instance or edge for the way.
- * -E2BIG: more than PATH_MAX_STEPS blocks. -ENOMEM.
+ * -E2BIG: more than PATH_MAX_VISITS blocks. -ENOMEM.
  */
 int path_find(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 	      const struct path_rule *rule, struct path *path, struct npuplan_error *error);
 void path_release(struct path *path);
 
-#define PATH_MAX_STEPS 10000000u
+#define PATH_MAX_VISITS 10000000u
 
 /* path_choices() - parse "EDGE[*COUNT],..."; free() the result
  *

@@ -321,7 +321,7 @@ static uint32_t last_position(const struct npumem_plan_block *block)
 static int copy_out(struct session *s, const struct path *path, uint32_t tensor, uint8_t *bytes)
 {
 	const struct npuplan_tensor *t = &s->model.graph->tensors[tensor];
-	uint32_t instance = path->steps[path->count - 1].instance;
+	uint32_t instance = path->visits[path->count - 1].instance;
 	const struct npuplan_plan *plan = s->file.plan;
 
 	if (is_external(s, tensor))
@@ -481,7 +481,7 @@ static int submit_path(struct session *s, struct batch *batch, const struct path
 	s->command = (struct npumem_sim_command){ .op = NPUMEM_SIM_MIX, .value = key };
 	for (uint32_t i = 0; status == EXIT_OK && i < path->count; i++) {
 		const struct npumem_plan_block *block =
-			&s->file.plan->blocks[path->steps[i].instance];
+			&s->file.plan->blocks[path->visits[i].instance];
 
 		uint32_t many = s->computes ? 1 : block->position_count / batch->most + 1;
 
@@ -493,8 +493,8 @@ static int submit_path(struct session *s, struct batch *batch, const struct path
 			status = add_job(s, batch, job);
 			p += job.position_count;
 		}
-		if (status == EXIT_OK && path->steps[i].edge != NPUMEM_NONE)
-			status = add_job(s, batch, npumem_job_edge(path->steps[i].edge));
+		if (status == EXIT_OK && path->visits[i].edge != NPUMEM_NONE)
+			status = add_job(s, batch, npumem_job_edge(path->visits[i].edge));
 		s->blocks++;
 	}
 	return status == EXIT_OK && batch->count ? flush(s, batch, true) : status;
@@ -577,11 +577,11 @@ int session_infer(struct session *s, const struct path *path, uint64_t seed, boo
 	if (status == EXIT_OK)
 		status = check_traffic(s);
 	for (uint32_t i = 0; status == EXIT_OK && i < path->count; i++) {
-		const struct path_step *step = &path->steps[i];
+		const struct path_visit *visit = &path->visits[i];
 
-		status = refer_block(s, s->file.plan->blocks[step->instance].block, seed);
-		if (step->edge != NPUMEM_NONE)
-			reference_edge(&s->ref, s->file.plan->edges[step->edge].edge);
+		status = refer_block(s, s->file.plan->blocks[visit->instance].block, seed);
+		if (visit->edge != NPUMEM_NONE)
+			reference_edge(&s->ref, s->file.plan->edges[visit->edge].edge);
 	}
 	return status;
 }

@@ -3,11 +3,11 @@
  * The exact search for conflicts of any kind.
  *
  * A forbidden interval (low, high) of the displacement d = addr(b) - addr(a) leaves two choices: d
- * >= high, or d <= low. Each bounds one address by the other. The search keeps the least addresses
- * that satisfy the bounds chosen so far. If no two items are in each other's way at these, they are
- * a packing, and the lowest one for these choices. If two are, their interval is decided next.
- * There are finitely many intervals, so the search ends, and if it ends without a packing there is
- * none.
+ * >= high, or d <= low. Each is a difference constraint between two addresses. The search keeps the
+ * least addresses that satisfy the constraints chosen so far. If no two items are in each other's
+ * way at these, they are a packing, and the lowest one for these choices. If two are, their
+ * interval is decided next. There are finitely many intervals, so the search ends, and if it ends
+ * without a packing there is none.
  */
 #include "searches.h"
 
@@ -16,10 +16,10 @@
 #define ASK_EVERY 20000
 
 /*
- * struct bound - the item in whose list it is bounds another one: addr(@to) >= addr(item) +
+ * struct constraint - a difference constraint, in the list of item @of: addr(@to) >= addr(@of) +
  * @distance
  */
-struct bound {
+struct constraint {
 	int64_t distance;
 	uint32_t of;
 	uint32_t to;
@@ -36,8 +36,8 @@ struct raised {
  * (@second)
  */
 struct decision {
-	struct bound second;
-	uint32_t bounds;
+	struct constraint second;
+	uint32_t constraints;
 	size_t raised;
 	bool tried;
 };
@@ -45,9 +45,9 @@ struct decision {
 /*
  * struct disjunctive - a search for a packing of at most a given top
  * @low, @limit: per item, the least and the greatest address that it may have
- * @head: per item, index of its last bound, from which the others are chained by next; NONE: it has
- *	none
- * @queue: items whose bounds are to be looked at; a ring buffer with room for all items
+ * @head: per item, index of its last constraint, from which the others are chained by next; NONE:
+ *	it has none
+ * @queue: items whose constraints are to be looked at; a ring buffer with room for all items
  * @asked: the call's work when the clock was last looked at
  */
 struct disjunctive {
@@ -60,8 +60,8 @@ struct disjunctive {
 	bool *queued;
 	uint32_t queue_first;
 	uint32_t queue_count;
-	struct bound *bounds;
-	uint32_t bound_count;
+	struct constraint *constraints;
+	uint32_t constraint_count;
 	struct raised *raised;
 	uint32_t raised_count;
 	struct decision *decisions;
@@ -117,14 +117,15 @@ static int propagate(struct disjunctive *search)
 		uint32_t item = take_queued(search);
 
 		for (uint32_t b = search->head[item]; b != NONE && result == 1;
-		     b = search->bounds[b].next) {
-			const struct bound *bound = &search->bounds[b];
+		     b = search->constraints[b].next) {
+			const struct constraint *constraint = &search->constraints[b];
 
-			result = raise(search, bound->to, search->low[item] + bound->distance);
+			result = raise(search, constraint->to,
+				       search->low[item] + constraint->distance);
 			search->call->work++;
 		}
 		/*
-		 * Bounds in a circle raise each other step by step up to the limit, which may take
+		 * Constraints in a circle raise each other step by step up to the limit, which may take
 		 * long.
 		 */
 		if (search->call->work - search->asked >= ASK_EVERY) {
@@ -138,16 +139,17 @@ static int propagate(struct disjunctive *search)
 	return result;
 }
 
-static int enforce(struct disjunctive *search, struct bound bound)
+static int enforce(struct disjunctive *search, struct constraint constraint)
 {
 	int result;
 
-	if (npuplan_grow(&search->bounds, search->bound_count, sizeof(*search->bounds)))
+	if (npuplan_grow(&search->constraints, search->constraint_count,
+			 sizeof(*search->constraints)))
 		return -ENOMEM;
-	bound.next = search->head[bound.of];
-	search->head[bound.of] = search->bound_count;
-	search->bounds[search->bound_count++] = bound;
-	result = raise(search, bound.to, search->low[bound.of] + bound.distance);
+	constraint.next = search->head[constraint.of];
+	search->head[constraint.of] = search->constraint_count;
+	search->constraints[search->constraint_count++] = constraint;
+	result = raise(search, constraint.to, search->low[constraint.of] + constraint.distance);
 	return result == 1 ? propagate(search) : result;
 }
 
@@ -158,8 +160,8 @@ static void undo(struct disjunctive *search, const struct decision *decision)
 
 		search->low[last->item] = last->low;
 	}
-	while (search->bound_count > decision->bounds) {
-		const struct bound *last = &search->bounds[--search->bound_count];
+	while (search->constraint_count > decision->constraints) {
+		const struct constraint *last = &search->constraints[--search->constraint_count];
 
 		search->head[last->of] = last->next;
 	}
@@ -169,7 +171,8 @@ static void undo(struct disjunctive *search, const struct decision *decision)
  * Find the two choices for a pair of items that are in each other's way; of several pairs, the one
  * whose better choice costs most. False: there is no such pair.
  */
-static bool find_clash(struct disjunctive *search, struct bound *first, struct bound *second)
+static bool find_clash(struct disjunctive *search, struct constraint *first,
+		       struct constraint *second)
 {
 	const struct npuplan_conflicts *c = search->conflicts;
 	int64_t most = -1;
@@ -194,9 +197,9 @@ static bool find_clash(struct disjunctive *search, struct bound *first, struct b
 					break;
 				most = up < down ? up : down;
 				*(down < up ? second : first) =
-					(struct bound){ forbidden[k].high, peer, i, NONE };
+					(struct constraint){ forbidden[k].high, peer, i, NONE };
 				*(down < up ? first : second) =
-					(struct bound){ -forbidden[k].low, i, peer, NONE };
+					(struct constraint){ -forbidden[k].low, i, peer, NONE };
 				break;
 			}
 			search->call->work += count;
@@ -214,7 +217,7 @@ static int explore(struct disjunctive *search)
 
 	for (;;) {
 		struct decision *last;
-		struct bound first, second;
+		struct constraint first, second;
 
 		if (result == 1) {
 			if (npuplan_pack_over(search->call))
@@ -226,7 +229,7 @@ static int explore(struct disjunctive *search)
 				return -ENOMEM;
 			search->decisions[search->decision_count++] = (struct decision){
 				.second = second,
-				.bounds = search->bound_count,
+				.constraints = search->constraint_count,
 				.raised = search->raised_count,
 			};
 			result = enforce(search, first);
@@ -250,7 +253,7 @@ static int search_top(struct disjunctive *search, uint64_t top)
 {
 	const struct npuplan_pack_problem *problem = search->call->problem;
 
-	search->bound_count = 0;
+	search->constraint_count = 0;
 	search->raised_count = 0;
 	search->decision_count = 0;
 	for (uint32_t i = 0; i < problem->item_count; i++) {
@@ -310,6 +313,6 @@ int npuplan_pack_disjunctive(struct npuplan_pack *call)
 	uint64_t *offsets = npuplan_pool_take(&pool, n, sizeof(*offsets));
 	int err = pool.failed ? -ENOMEM : descend(&search, offsets);
 
-	npuplan_free_all(search.bounds, search.raised, search.decisions);
+	npuplan_free_all(search.constraints, search.raised, search.decisions);
 	return err;
 }

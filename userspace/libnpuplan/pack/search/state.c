@@ -12,10 +12,10 @@
 
 void *npuplan_aligned_array(struct npuplan_pool *pool, size_t count)
 {
-	size_t block = NPUPLAN_SECTION_BLOCK * sizeof(int32_t);
-	char *array = npuplan_pool_take(pool, count / NPUPLAN_SECTION_BLOCK + 2, block);
+	size_t stripe = NPUPLAN_SECTION_STRIPE * sizeof(int32_t);
+	char *array = npuplan_pool_take(pool, count / NPUPLAN_SECTION_STRIPE + 2, stripe);
 
-	return array ? array + (-(uintptr_t)array & (block - 1)) : NULL;
+	return array ? array + (-(uintptr_t)array & (stripe - 1)) : NULL;
 }
 
 /* List the sections of each item that is not fixed, and the items of each section. */
@@ -158,7 +158,7 @@ static int init_items(struct npuplan_state *state)
 int npuplan_state_init(struct npuplan_state *state, const struct npuplan_granules *granules)
 {
 	size_t n = granules->problem->item_count, s = granules->sections.count;
-	size_t blocks = s / NPUPLAN_SECTION_BLOCK + 1;
+	size_t stripes = s / NPUPLAN_SECTION_STRIPE + 1;
 	struct npuplan_pool *pool = &state->pool;
 	int err;
 
@@ -166,7 +166,7 @@ int npuplan_state_init(struct npuplan_state *state, const struct npuplan_granule
 		.granules = granules,
 		.n = n,
 		.section_count = s,
-		.columns = blocks * NPUPLAN_SECTION_BLOCK,
+		.columns = stripes * NPUPLAN_SECTION_STRIPE,
 		.words = n / 64 + 1,
 	};
 	state->first = npuplan_pool_take(pool, n, sizeof(*state->first));
@@ -183,7 +183,7 @@ int npuplan_state_init(struct npuplan_state *state, const struct npuplan_granule
 	state->floor = npuplan_aligned_array(pool, state->columns);
 	state->total = npuplan_pool_take(pool, s, sizeof(*state->total));
 	state->weight = npuplan_pool_take(pool, s, sizeof(*state->weight));
-	state->dirty = npuplan_pool_take(pool, blocks, sizeof(*state->dirty));
+	state->dirty = npuplan_pool_take(pool, stripes, sizeof(*state->dirty));
 	state->why = npuplan_pool_take(pool, state->words, sizeof(*state->why));
 	err = pool->failed ? -ENOMEM : init_items(state);
 	if (!err)
@@ -229,24 +229,25 @@ static void set_low(struct npuplan_state *state, uint32_t item, int32_t low)
 /* Mark the sections of an item whose floor is @before: their floors are to be found anew. */
 static void touch(struct npuplan_state *state, uint32_t item, int32_t before)
 {
-	uint32_t block = state->first[item] / NPUPLAN_SECTION_BLOCK;
-	uint32_t end = (state->end[item] - 1) / NPUPLAN_SECTION_BLOCK + 1;
+	uint32_t stripe = state->first[item] / NPUPLAN_SECTION_STRIPE;
+	uint32_t end = (state->end[item] - 1) / NPUPLAN_SECTION_STRIPE + 1;
 	npuplan_lanes all = { before, before, before, before };
 
-	for (; block < end; block++) {
-		const npuplan_lanes *floor = (const npuplan_lanes *)state->floor +
-					     (size_t)block * NPUPLAN_SECTION_BLOCK / NPUPLAN_LANES;
+	for (; stripe < end; stripe++) {
+		const npuplan_lanes *floor =
+			(const npuplan_lanes *)state->floor +
+			(size_t)stripe * NPUPLAN_SECTION_STRIPE / NPUPLAN_LANES;
 		npuplan_lanes same;
 
-		if (state->dirty[block])
+		if (state->dirty[stripe])
 			continue;
 		same = (floor[0] == all) | (floor[1] == all) | (floor[2] == all) |
 		       (floor[3] == all);
 		if (!(same[0] | same[1] | same[2] | same[3]))
 			continue;
-		state->dirty[block] = 1;
-		state->from = block < state->from ? block : state->from;
-		state->to = block >= state->to ? block + 1 : state->to;
+		state->dirty[stripe] = 1;
+		state->from = stripe < state->from ? stripe : state->from;
+		state->to = stripe >= state->to ? stripe + 1 : state->to;
 	}
 }
 
@@ -265,10 +266,10 @@ static npuplan_lanes lower(npuplan_lanes a, npuplan_lanes b)
 	return (a & less) | (b & ~less);
 }
 
-/* Find the floors of a block of sections. */
-static void find_block(struct npuplan_state *state, uint32_t block)
+/* Find the floors of a stripe of sections. */
+static void find_stripe(struct npuplan_state *state, uint32_t stripe)
 {
-	size_t column = (size_t)block * NPUPLAN_SECTION_BLOCK / NPUPLAN_LANES;
+	size_t column = (size_t)stripe * NPUPLAN_SECTION_STRIPE / NPUPLAN_LANES;
 	const npuplan_lanes *row = state->lows + column;
 	npuplan_lanes *floor = (npuplan_lanes *)state->floor + column;
 	size_t stride = state->columns / NPUPLAN_LANES;
@@ -306,10 +307,10 @@ static void blame_item(struct npuplan_state *state, uint32_t item)
 	npuplan_set_add(state->why, item);
 }
 
-/* Whether the unplaced items of each section of a block fit above its floor. */
-static bool fits(struct npuplan_state *state, uint32_t block)
+/* Whether the unplaced items of each section of a stripe fit above its floor. */
+static bool fits(struct npuplan_state *state, uint32_t stripe)
 {
-	uint32_t s = block * NPUPLAN_SECTION_BLOCK, end = s + NPUPLAN_SECTION_BLOCK;
+	uint32_t s = stripe * NPUPLAN_SECTION_STRIPE, end = s + NPUPLAN_SECTION_STRIPE;
 
 	for (end = end < state->section_count ? end : state->section_count; s < end; s++) {
 		int64_t need = (int64_t)state->floor[s] + state->total[s];
@@ -333,21 +334,21 @@ static bool find_floors(struct npuplan_state *state)
 
 	state->out_of_memory |=
 		npuplan_reserve(&state->floors, &state->floors_capacity,
-				state->floors_count + state->columns / NPUPLAN_SECTION_BLOCK,
+				state->floors_count + state->columns / NPUPLAN_SECTION_STRIPE,
 				sizeof(*state->floors)) != 0;
 	if (state->out_of_memory)
 		return false;
-	for (uint32_t block = state->from; block < state->to && possible; block++) {
+	for (uint32_t stripe = state->from; stripe < state->to && possible; stripe++) {
 		struct npuplan_floors *before;
 
-		if (!state->dirty[block])
+		if (!state->dirty[stripe])
 			continue;
 		before = &state->floors[state->floors_count++];
-		before->block = block;
-		memcpy(before->floor, state->floor + (size_t)block * NPUPLAN_SECTION_BLOCK,
+		before->stripe = stripe;
+		memcpy(before->floor, state->floor + (size_t)stripe * NPUPLAN_SECTION_STRIPE,
 		       sizeof(before->floor));
-		find_block(state, block);
-		possible = fits(state, block);
+		find_stripe(state, stripe);
+		possible = fits(state, stripe);
 	}
 	return possible;
 }
@@ -463,7 +464,7 @@ void npuplan_state_undo(struct npuplan_state *state, size_t moved, size_t floors
 	while (state->floors_count > floors) {
 		const struct npuplan_floors *last = &state->floors[--state->floors_count];
 
-		memcpy(state->floor + (size_t)last->block * NPUPLAN_SECTION_BLOCK, last->floor,
+		memcpy(state->floor + (size_t)last->stripe * NPUPLAN_SECTION_STRIPE, last->floor,
 		       sizeof(last->floor));
 	}
 	if (placed == NPUMEM_NONE)
@@ -473,8 +474,8 @@ void npuplan_state_undo(struct npuplan_state *state, size_t moved, size_t floors
 		state->total[s] += state->size[placed];
 }
 
-/* Count, for each section of a block, the items at its floor, as find_block() finds the floors. */
-static void count_block(const struct npuplan_state *state, uint32_t column, int32_t *count)
+/* Count, for each section of a stripe, the items at its floor, as find_stripe() finds the floors. */
+static void count_stripe(const struct npuplan_state *state, uint32_t column, int32_t *count)
 {
 	const npuplan_lanes *row = state->lows + column / NPUPLAN_LANES;
 	const npuplan_lanes *floor = (const npuplan_lanes *)state->floor + column / NPUPLAN_LANES;
@@ -497,9 +498,9 @@ static void count_block(const struct npuplan_state *state, uint32_t column, int3
 
 void npuplan_state_count(struct npuplan_state *state, uint32_t from, uint32_t to, int32_t *count)
 {
-	for (uint32_t column = from / NPUPLAN_SECTION_BLOCK * NPUPLAN_SECTION_BLOCK; column < to;
-	     column += NPUPLAN_SECTION_BLOCK) {
-		count_block(state, column, count);
+	for (uint32_t column = from / NPUPLAN_SECTION_STRIPE * NPUPLAN_SECTION_STRIPE; column < to;
+	     column += NPUPLAN_SECTION_STRIPE) {
+		count_stripe(state, column, count);
 		state->work += state->rows;
 	}
 }
@@ -548,10 +549,10 @@ bool npuplan_state_reset(struct npuplan_state *state, uint64_t top)
 	for (uint32_t i = 0; i < state->n; i++)
 		if (!reset_item(state, i, top))
 			return false;
-	for (uint32_t block = 0; block < state->columns / NPUPLAN_SECTION_BLOCK; block++)
-		find_block(state, block);
-	for (uint32_t block = 0; block < state->columns / NPUPLAN_SECTION_BLOCK; block++)
-		if (!fits(state, block))
+	for (uint32_t stripe = 0; stripe < state->columns / NPUPLAN_SECTION_STRIPE; stripe++)
+		find_stripe(state, stripe);
+	for (uint32_t stripe = 0; stripe < state->columns / NPUPLAN_SECTION_STRIPE; stripe++)
+		if (!fits(state, stripe))
 			return false;
 	return true;
 }

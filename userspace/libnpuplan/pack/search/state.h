@@ -8,13 +8,13 @@
 #include "obstacles.h"
 #include "search.h"
 
-#define NPUPLAN_NOWHERE	      INT32_MAX
+#define NPUPLAN_NOWHERE	       INT32_MAX
 /*
  * The columns of the table of lowest addresses that are looked through at a time: those of a
- * vector, and those of a block of four vectors.
+ * vector, and those of a stripe of four vectors.
  */
-#define NPUPLAN_LANES	      4
-#define NPUPLAN_SECTION_BLOCK (4 * NPUPLAN_LANES)
+#define NPUPLAN_LANES	       4
+#define NPUPLAN_SECTION_STRIPE (4 * NPUPLAN_LANES)
 
 typedef int32_t npuplan_lanes __attribute__((vector_size(4 * NPUPLAN_LANES), may_alias));
 typedef int32_t npuplan_unaligned_lanes
@@ -26,10 +26,10 @@ struct npuplan_moved {
 	int32_t low;
 };
 
-/** struct npuplan_floors - for undoing: the floors of a block of sections before */
+/** struct npuplan_floors - for undoing: the floors of a stripe of sections before */
 struct npuplan_floors {
-	int32_t floor[NPUPLAN_SECTION_BLOCK];
-	uint32_t block;
+	int32_t floor[NPUPLAN_SECTION_STRIPE];
+	uint32_t stripe;
 };
 
 /*
@@ -45,7 +45,7 @@ struct npuplan_floors {
  * @members: items of section s are members[member_start[s] .. member_start[s + 1])
  * @row: per item, its row of the table; items of one row do not live at once
  * @rows, @columns: number of rows and columns of the table; there is a column for each section,
- *	rounded up to whole blocks (NPUPLAN_SECTION_BLOCK)
+ *	rounded up to whole stripes (NPUPLAN_SECTION_STRIPE)
  *
  * These members change with every decision.
  *
@@ -58,10 +58,10 @@ struct npuplan_floors {
  * @floor: per section, the least @low of its unplaced items; NPUPLAN_NOWHERE: all are placed
  * @total: per section, the sizes of its unplaced items, summed up
  * @weight: per section, how often it has made a decision fail
- * @dirty: per block of sections, whether its floors are to be found anew
- * @from, @to: the blocks among which the dirty ones are
+ * @dirty: per stripe of sections, whether its floors are to be found anew
+ * @from, @to: the stripes among which the dirty ones are
  * @moved: for undoing: the lowest addresses before, in the order in which they were changed
- * @floors: for undoing: the floors of blocks before, likewise
+ * @floors: for undoing: the floors of stripes before, likewise
  * @why: the set of items whose lowest addresses made the last decision fail
  * @words: number of words of such a set
  */
@@ -111,7 +111,7 @@ struct npuplan_state {
 /* The greatest length in granules; larger problems are not searched. */
 #define NPUPLAN_MAX_GRANULES ((int64_t)1 << 29)
 
-/* An array with a value for each section, aligned for whole blocks; NULL: no memory. */
+/* An array with a value for each section, aligned for whole stripes; NULL: no memory. */
 void *npuplan_aligned_array(struct npuplan_pool *pool, size_t count);
 /*
  * Prepare the state for a problem. The caller calls npuplan_state_fini() in any case. -ENOMEM;

@@ -73,9 +73,9 @@ static struct solved_stay read_stay(const struct ilp_encoding *encoding, const d
 			a = b;
 	tensor = &encoding->tensor[a];
 	return (struct solved_stay){
-		.value = value[ilp_at(encoding, a, stay->to)->l] * (double)tensor->step,
+		.value = value[ilp_at(encoding, a, stay->to)->l] * (double)tensor->pitch,
 		.size = (uint64_t)(tensor->size * encoding->granule),
-		.align = (uint64_t)(tensor->step * encoding->granule),
+		.align = (uint64_t)(tensor->pitch * encoding->granule),
 		.stay = i,
 	};
 }

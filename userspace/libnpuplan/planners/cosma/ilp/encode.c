@@ -161,8 +161,8 @@ static void take_address(struct ilp_encoding *encoding, uint32_t b, uint32_t t)
 	if (at->t != ILP_NONE)
 		same_address(encoding, (const char *const[]){ "takea", "takeb" }, b, a, t,
 			     (const struct ilp_term[]){
-				     { ilp_at(encoding, a, t)->l, encoding->tensor[a].step },
-				     { at->l, encoding->tensor[b].step } },
+				     { ilp_at(encoding, a, t)->l, encoding->tensor[a].pitch },
+				     { at->l, encoding->tensor[b].pitch } },
 			     at->t, encoding->budget);
 }
 
@@ -176,8 +176,8 @@ static void eq9_within_budget(struct ilp_encoding *encoding, uint32_t a, uint32_
 	const struct ilp_tensor *tensor = &encoding->tensor[a];
 
 	ilp_at(encoding, a, t)->l = ilp_column(&encoding->program, "L", a, ILP_NONE, t,
-					       (encoding->budget - tensor->size) / tensor->step,
-					       tensor->step > 1);
+					       (encoding->budget - tensor->size) / tensor->pitch,
+					       tensor->pitch > 1);
 }
 
 /* Adds C + P + R of a tensor to the last row, @factor times each. */
@@ -194,8 +194,8 @@ static void add_order(struct ilp_encoding *encoding, const char *kind, uint32_t 
 {
 	ilp_row(&encoding->program, kind, a, b, t, ILP_MIN,
 		encoding->budget - encoding->tensor[a].size);
-	ilp_terms(&encoding->program, { ilp_at(encoding, a, t)->l, encoding->tensor[a].step },
-		  { ilp_at(encoding, b, t)->l, -encoding->tensor[b].step },
+	ilp_terms(&encoding->program, { ilp_at(encoding, a, t)->l, encoding->tensor[a].pitch },
+		  { ilp_at(encoding, b, t)->l, -encoding->tensor[b].pitch },
 		  { order, encoding->budget });
 }
 
@@ -254,7 +254,7 @@ static void eq11_same_address(struct ilp_encoding *encoding, uint32_t a, uint32_
 	if (at->p != ILP_NONE)
 		same_address(encoding, (const char *const[]){ "eq11a", "eq11b" }, a, ILP_NONE, t,
 			     (const struct ilp_term[]){ { at->l, 1 }, { at[-1].l, 1 } }, at->p,
-			     (encoding->budget - tensor->size) / tensor->step);
+			     (encoding->budget - tensor->size) / tensor->pitch);
 }
 
 /* -------------------- Eq. 12 to 17: what is minimised, and what goes with it */

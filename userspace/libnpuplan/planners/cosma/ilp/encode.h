@@ -33,7 +33,7 @@
  * @producer: operator of the model; NPUMEM_NONE: it comes from the host
  * @source: tensor whose bytes it may take when it is created; else NPUMEM_NONE
  * @size: granules
- * @step: granules that column L has as one
+ * @pitch: granules that column L has as one
  * @host: it has a host copy as soon as it is created
  * @reloaded: its first load is a reload, which costs (divide.c)
  * @first, @last: timesteps at which it can be of use, inclusive
@@ -45,7 +45,7 @@ struct ilp_tensor {
 	uint32_t producer;
 	uint32_t source;
 	int64_t size;
-	int64_t step;
+	int64_t pitch;
 	bool host;
 	bool reloaded;
 	uint32_t first;

@@ -37,7 +37,8 @@ static void find_unit(struct ilp_encoding *encoding)
 		struct ilp_tensor *tensor = &encoding->tensor[a];
 
 		tensor->size /= encoding->granule;
-		tensor->step = aligned ? 1 : alignment(encoding, tensor->graph) / encoding->granule;
+		tensor->pitch = aligned ? 1 :
+					  alignment(encoding, tensor->graph) / encoding->granule;
 	}
 	encoding->budget =
 		(int64_t)encoding->cosma->options->common.arena_budget / encoding->granule;

@@ -9,11 +9,11 @@
 #include "baselines.h"
 
 /*
- * struct arena_block - bytes that are placed
+ * struct allocation - bytes that are placed
  * @tensor: of the model; of a parameter of the operator that runs, the number behind them all
  * @pinned: the operator that runs needs it
  */
-struct arena_block {
+struct allocation {
 	uint64_t offset;
 	uint64_t size;
 	uint32_t tensor;
@@ -28,7 +28,7 @@ struct placed {
 
 /*
  * struct linear - the arena while operators run
- * @block: by offset
+ * @allocation: by offset
  * @placed: in the order they begin
  * @next: per tensor, the number of its next use (index of schedule->uses)
  * @host: per tensor: it has a host copy
@@ -42,12 +42,12 @@ struct linear {
 	enum npuplan_cosma_policy policy;
 	uint64_t budget;
 	uint32_t alignment;
-	struct arena_block *block;
+	struct allocation *allocation;
 	struct placed *placed;
 	uint32_t *next;
 	bool *host;
 	bool sparing;
-	uint32_t block_count;
+	uint32_t allocation_count;
 	uint32_t placed_count;
 	uint32_t parameter;
 };
@@ -58,51 +58,51 @@ static uint64_t round_up(uint64_t offset, uint32_t align)
 }
 
 /*
- * Returns the smallest gap between blocks that holds the bytes, the first of several; behind all
- * blocks if there is none; UINT64_MAX if that is beyond the budget.
+ * Returns the smallest gap between allocations that holds the bytes, the first of several; behind
+ * all allocations if there is none; UINT64_MAX if that is beyond the budget.
  */
 static uint64_t best_fit(const struct linear *linear, uint64_t size, uint32_t align)
 {
 	uint64_t end = 0, best = UINT64_MAX, waste = UINT64_MAX;
 
-	for (uint32_t i = 0; i < linear->block_count; i++) {
-		uint64_t limit = linear->block[i].offset, at = round_up(end, align);
+	for (uint32_t i = 0; i < linear->allocation_count; i++) {
+		uint64_t limit = linear->allocation[i].offset, at = round_up(end, align);
 
 		if (limit >= at && limit - at >= size && limit - end - size < waste) {
 			best = at;
 			waste = limit - end - size;
 		}
-		end = linear->block[i].offset + linear->block[i].size;
+		end = linear->allocation[i].offset + linear->allocation[i].size;
 	}
 	if (best == UINT64_MAX && round_up(end, align) + size <= linear->budget)
 		best = round_up(end, align);
 	return best;
 }
 
-static int put(struct linear *linear, struct arena_block block)
+static int put(struct linear *linear, struct allocation allocation)
 {
-	uint32_t at = linear->block_count;
-	int err = npuplan_append(&linear->block, &linear->block_count, &block, 1);
+	uint32_t at = linear->allocation_count;
+	int err = npuplan_append(&linear->allocation, &linear->allocation_count, &allocation, 1);
 
 	if (err)
 		return err;
-	for (; at && linear->block[at - 1].offset > block.offset; at--)
-		linear->block[at] = linear->block[at - 1];
-	linear->block[at] = block;
+	for (; at && linear->allocation[at - 1].offset > allocation.offset; at--)
+		linear->allocation[at] = linear->allocation[at - 1];
+	linear->allocation[at] = allocation;
 	return 0;
 }
 
 static void take(struct linear *linear, uint32_t at)
 {
-	linear->block_count--;
-	memmove(&linear->block[at], &linear->block[at + 1],
-		(linear->block_count - at) * sizeof(*linear->block));
+	linear->allocation_count--;
+	memmove(&linear->allocation[at], &linear->allocation[at + 1],
+		(linear->allocation_count - at) * sizeof(*linear->allocation));
 }
 
-/* The tensor of block @at leaves the chip, and comes back for its next use. */
+/* The tensor of allocation @at leaves the chip, and comes back for its next use. */
 static void evict(struct linear *linear, uint32_t at)
 {
-	uint32_t x = linear->block[at].tensor;
+	uint32_t x = linear->allocation[at].tensor;
 
 	linear->schedule->away[linear->next[x]] = true;
 	linear->host[x] = true;
@@ -120,10 +120,11 @@ static bool evict_furthest(struct linear *linear)
 {
 	uint32_t worst = NPUMEM_NONE;
 
-	for (uint32_t i = 0; i < linear->block_count; i++)
-		if (!linear->block[i].pinned &&
-		    (worst == NPUMEM_NONE || next_use(linear, linear->block[i].tensor) >
-						     next_use(linear, linear->block[worst].tensor)))
+	for (uint32_t i = 0; i < linear->allocation_count; i++)
+		if (!linear->allocation[i].pinned &&
+		    (worst == NPUMEM_NONE ||
+		     next_use(linear, linear->allocation[i].tensor) >
+			     next_use(linear, linear->allocation[worst].tensor)))
 			worst = i;
 	if (worst != NPUMEM_NONE)
 		evict(linear, worst);
@@ -135,14 +136,14 @@ static uint64_t price_of(const struct linear *linear, uint64_t at, uint64_t size
 {
 	uint64_t price = 0;
 
-	for (uint32_t i = 0; i < linear->block_count; i++) {
-		const struct arena_block *block = &linear->block[i];
+	for (uint32_t i = 0; i < linear->allocation_count; i++) {
+		const struct allocation *allocation = &linear->allocation[i];
 
-		if (block->offset >= at + size || block->offset + block->size <= at)
+		if (allocation->offset >= at + size || allocation->offset + allocation->size <= at)
 			continue;
-		if (block->pinned)
+		if (allocation->pinned)
 			return UINT64_MAX;
-		price += linear->host[block->tensor] ? block->size : 2 * block->size;
+		price += linear->host[allocation->tensor] ? allocation->size : 2 * allocation->size;
 	}
 	return price;
 }
@@ -163,60 +164,60 @@ static void consider(const struct linear *linear, uint64_t at, uint64_t size, ui
 }
 
 /*
- * Makes one gap for the least traffic. It may start at the end of a block that stays, or end at the
- * start of one.
+ * Makes one gap for the least traffic. It may start at the end of an allocation that stays, or
+ * end at the start of one.
  */
 static bool evict_cheapest(struct linear *linear, uint64_t size, uint32_t align)
 {
 	uint64_t best = UINT64_MAX, best_at = 0;
 
 	consider(linear, 0, size, &best, &best_at);
-	for (uint32_t i = 0; i < linear->block_count; i++) {
-		const struct arena_block *block = &linear->block[i];
+	for (uint32_t i = 0; i < linear->allocation_count; i++) {
+		const struct allocation *allocation = &linear->allocation[i];
 
-		consider(linear, round_up(block->offset + block->size, align), size, &best,
-			 &best_at);
-		if (block->offset >= size)
-			consider(linear, (block->offset - size) / align * align, size, &best,
+		consider(linear, round_up(allocation->offset + allocation->size, align), size,
+			 &best, &best_at);
+		if (allocation->offset >= size)
+			consider(linear, (allocation->offset - size) / align * align, size, &best,
 				 &best_at);
 	}
 	if (linear->budget >= size)
 		consider(linear, (linear->budget - size) / align * align, size, &best, &best_at);
 	if (best == UINT64_MAX)
 		return false;
-	for (uint32_t i = linear->block_count; i-- > 0;)
-		if (linear->block[i].offset < best_at + size &&
-		    linear->block[i].offset + linear->block[i].size > best_at)
+	for (uint32_t i = linear->allocation_count; i-- > 0;)
+		if (linear->allocation[i].offset < best_at + size &&
+		    linear->allocation[i].offset + linear->allocation[i].size > best_at)
 			evict(linear, i);
 	return true;
 }
 
-/* Places a block, and notes where its stay begins. */
-static int put_stay(struct linear *linear, struct arena_block block)
+/* Places an allocation, and notes where its stay begins. */
+static int put_stay(struct linear *linear, struct allocation allocation)
 {
-	struct placed placed = { .tensor = block.tensor, .offset = block.offset };
-	int err = put(linear, block);
+	struct placed placed = { .tensor = allocation.tensor, .offset = allocation.offset };
+	int err = put(linear, allocation);
 
 	return err ? err : npuplan_append(&linear->placed, &linear->placed_count, &placed, 1);
 }
 
-/* Places bytes for the operator that runs. -ENOSPC: pinned blocks are in the way. */
+/* Places bytes for the operator that runs. -ENOSPC: pinned allocations are in the way. */
 static int place(struct linear *linear, uint32_t tensor, uint64_t size, uint32_t align)
 {
-	struct arena_block block = { .size = size, .tensor = tensor, .pinned = true };
+	struct allocation allocation = { .size = size, .tensor = tensor, .pinned = true };
 
 	align = align > linear->alignment ? align : linear->alignment;
-	block.offset = best_fit(linear, size, align);
-	while (block.offset == UINT64_MAX) {
+	allocation.offset = best_fit(linear, size, align);
+	while (allocation.offset == UINT64_MAX) {
 		bool more = linear->policy == NPUPLAN_COSMA_BELADY ?
 				    evict_furthest(linear) :
 				    evict_cheapest(linear, size, align);
 
 		if (!more)
 			return -ENOSPC;
-		block.offset = best_fit(linear, size, align);
+		allocation.offset = best_fit(linear, size, align);
 	}
-	return put_stay(linear, block);
+	return put_stay(linear, allocation);
 }
 
 static int place_tensor(struct linear *linear, uint32_t x)
@@ -228,8 +229,8 @@ static int place_tensor(struct linear *linear, uint32_t x)
 
 static uint32_t find(const struct linear *linear, uint32_t x)
 {
-	for (uint32_t i = 0; i < linear->block_count; i++)
-		if (linear->block[i].tensor == x)
+	for (uint32_t i = 0; i < linear->allocation_count; i++)
+		if (linear->allocation[i].tensor == x)
 			return i;
 	return NPUMEM_NONE;
 }
@@ -243,7 +244,7 @@ static bool ends_with(const struct linear *linear, uint32_t x)
 /* Ends a stay before the operator that runs has stored. */
 static void yield(struct linear *linear, uint32_t at)
 {
-	uint32_t x = linear->block[at].tensor;
+	uint32_t x = linear->allocation[at].tensor;
 
 	linear->next[x]++;
 	if (linear->next[x] != linear->model->consumers.first[x + 1])
@@ -263,9 +264,9 @@ static uint64_t yielded_to(struct linear *linear, uint32_t v, uint32_t y)
 		uint32_t x = model->inputs.item[k], at = find(linear, x);
 
 		if (model->taker[k] != y || at == NPUMEM_NONE || !ends_with(linear, x) ||
-		    linear->block[at].offset % align)
+		    linear->allocation[at].offset % align)
 			continue;
-		offset = linear->block[at].offset;
+		offset = linear->allocation[at].offset;
 		yield(linear, at);
 		return offset;
 	}
@@ -277,8 +278,8 @@ static void yield_all(struct linear *linear, uint32_t v)
 {
 	const struct cosma_model *model = linear->model;
 
-	for (uint32_t i = linear->block_count; i-- > 0 && model->staged[v];) {
-		uint32_t x = linear->block[i].tensor;
+	for (uint32_t i = linear->allocation_count; i-- > 0 && model->staged[v];) {
+		uint32_t x = linear->allocation[i].tensor;
 
 		if (x == linear->parameter)
 			take(linear, i);
@@ -294,10 +295,10 @@ static int try_output(struct linear *linear, uint32_t v, uint32_t y)
 
 	if (offset == UINT64_MAX)
 		return place(linear, y, tensor->size, tensor->align);
-	return put_stay(linear, (struct arena_block){ .offset = offset,
-						      .size = tensor->size,
-						      .tensor = y,
-						      .pinned = true });
+	return put_stay(linear, (struct allocation){ .offset = offset,
+						     .size = tensor->size,
+						     .tensor = y,
+						     .pinned = true });
 }
 
 /* If there is no room, and no other tensor to evict, inputs leave with the operator. */
@@ -323,7 +324,7 @@ static int place_all(struct linear *linear, uint32_t v)
 		uint32_t at = find(linear, model->inputs.item[k]);
 
 		if (at != NPUMEM_NONE)
-			linear->block[at].pinned = true;
+			linear->allocation[at].pinned = true;
 	}
 	cosma_for_each(k, model->inputs, v)
 		if (!err && find(linear, model->inputs.item[k]) == NPUMEM_NONE)
@@ -343,12 +344,12 @@ static int place_all(struct linear *linear, uint32_t v)
 
 /* Starts the operator over: everything leaves, and its own tensors come back packed. */
 static int repack(struct linear *linear, uint32_t v, uint32_t placed,
-		  const struct arena_block *before, uint32_t count, const uint32_t *next)
+		  const struct allocation *before, uint32_t count, const uint32_t *next)
 {
 	const struct cosma_list *inputs = &linear->model->inputs;
 
 	linear->placed_count = placed;
-	linear->block_count = 0;
+	linear->allocation_count = 0;
 	linear->sparing = false;
 	/* Tensors that have left with the operator in the first try have not. */
 	cosma_for_each(k, *inputs, v) {
@@ -370,10 +371,9 @@ static int repack(struct linear *linear, uint32_t v, uint32_t placed,
 static int run(struct linear *linear, uint32_t v)
 {
 	const struct cosma_model *model = linear->model;
-	uint32_t placed = linear->placed_count, count = linear->block_count;
+	uint32_t placed = linear->placed_count, count = linear->allocation_count;
 	uint32_t first = model->inputs.first[v], inputs = model->inputs.first[v + 1] - first;
-	AUTO_HEAP struct arena_block *before =
-		npuplan_malloc(((size_t)count + 1) * sizeof(*before));
+	AUTO_HEAP struct allocation *before = npuplan_malloc(((size_t)count + 1) * sizeof(*before));
 	AUTO_HEAP uint32_t *next = npuplan_malloc(((size_t)inputs + 1) * sizeof(*next));
 	int err;
 
@@ -383,12 +383,12 @@ static int run(struct linear *linear, uint32_t v)
 		next[k] = linear->next[model->inputs.item[first + k]];
 	linear->sparing = false;
 	if (count)
-		memcpy(before, linear->block, count * sizeof(*before));
+		memcpy(before, linear->allocation, count * sizeof(*before));
 	err = place_all(linear, v);
 	if (err == -ENOSPC)
 		err = repack(linear, v, placed, before, count, next);
-	for (uint32_t i = linear->block_count; i-- > 0 && !err;) {
-		uint32_t x = linear->block[i].tensor;
+	for (uint32_t i = linear->allocation_count; i-- > 0 && !err;) {
+		uint32_t x = linear->allocation[i].tensor;
 
 		if (x != linear->parameter && cosma_listed(&model->inputs, v, x))
 			linear->next[x]++;
@@ -396,7 +396,7 @@ static int run(struct linear *linear, uint32_t v)
 			take(linear, i);
 			continue;
 		}
-		linear->block[i].pinned = false;
+		linear->allocation[i].pinned = false;
 		if (model->flags[x] & COSMA_OUTPUT)
 			linear->host[x] = true;
 	}
@@ -441,12 +441,12 @@ int cosma_linear(const struct npuplan_graph *graph, struct cosma_schedule *sched
 		if (model->flags[x] & COSMA_ENTRY)
 			err = place_tensor(&linear, x);
 	}
-	for (uint32_t i = 0; i < linear.block_count; i++)
-		linear.block[i].pinned = false;
+	for (uint32_t i = 0; i < linear.allocation_count; i++)
+		linear.allocation[i].pinned = false;
 	for (uint32_t p = 0; p < model->op_count && !err; p++)
 		err = run(&linear, schedule->order[p]);
 	if (!err)
 		err = collect(&linear, stays);
-	npuplan_free_all(linear.block, linear.placed, linear.next, linear.host);
+	npuplan_free_all(linear.allocation, linear.placed, linear.next, linear.host);
 	return err;
 }

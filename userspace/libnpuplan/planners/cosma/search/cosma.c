@@ -58,7 +58,7 @@ static int solve_traffic(struct cosma_solver *solver, struct npuplan_cosma_plan 
 	struct cosma_schedule schedule;
 	uint32_t status = NPUMEM_PLAN_STATUS_UNKNOWN;
 	int err = cosma_schedule_init(&schedule, &solver->model), outcome = COSMA_STOPPED;
-	int64_t level = 0;
+	int64_t threshold = 0;
 
 	if (err)
 		return err;
@@ -66,23 +66,23 @@ static int solve_traffic(struct cosma_solver *solver, struct npuplan_cosma_plan 
 	err = solve_linear(solver, &schedule);
 	cosma_call_limit_memory(call, true);
 	if (!err && call->incumbent)
-		outcome = cosma_relaxed(solver, &schedule, &level);
-	plan->relaxed_bound = (uint64_t)level;
-	call->lower_bound = (uint64_t)level;
+		outcome = cosma_relaxed(solver, &schedule, &threshold);
+	plan->relaxed_bound = (uint64_t)threshold;
+	call->lower_bound = (uint64_t)threshold;
 	if (!err && (outcome == COSMA_SOLVED || outcome == COSMA_FOUND))
 		err = place_relaxed(solver, &schedule, &status);
-	if (!err && outcome == COSMA_SOLVED && call->incumbent > (uint64_t)level)
-		outcome = cosma_exact(solver, &schedule, status, EXACT_WORK, &level);
+	if (!err && outcome == COSMA_SOLVED && call->incumbent > (uint64_t)threshold)
+		outcome = cosma_exact(solver, &schedule, status, EXACT_WORK, &threshold);
 	cosma_call_limit_memory(call, false);
 	if (!err && outcome < 0)
 		err = outcome;
-	call->lower_bound = (uint64_t)level;
-	plan->lower_bound = (uint64_t)level;
+	call->lower_bound = (uint64_t)threshold;
+	plan->lower_bound = (uint64_t)threshold;
 	cosma_schedule_fini(&schedule);
-	plan->status = outcome == COSMA_EXHAUSTED	  ? NPUMEM_PLAN_STATUS_INFEASIBLE :
-		       !solver->found			  ? NPUMEM_PLAN_STATUS_UNKNOWN :
-		       call->incumbent <= (uint64_t)level ? NPUMEM_PLAN_STATUS_OPTIMAL :
-							    NPUMEM_PLAN_STATUS_FEASIBLE;
+	plan->status = outcome == COSMA_EXHAUSTED	      ? NPUMEM_PLAN_STATUS_INFEASIBLE :
+		       !solver->found			      ? NPUMEM_PLAN_STATUS_UNKNOWN :
+		       call->incumbent <= (uint64_t)threshold ? NPUMEM_PLAN_STATUS_OPTIMAL :
+								NPUMEM_PLAN_STATUS_FEASIBLE;
 	return err;
 }
 

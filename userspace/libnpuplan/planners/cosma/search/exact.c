@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The search with addresses enumerates all schedules of a level of cost, without the reductions
+ * The search with addresses enumerates all schedules of a threshold of cost, without the reductions
  * that only keep the cost. A schedule is an order, and for each reuse interval, between two uses of
  * a tensor, whether the tensor is away. Each one is given to the packing core. What is proved not
  * to fit is cut down to the few operators over which it does not, and never looked at again. When a
- * level is empty, the next one is the least cost that was cut off.
+ * threshold is empty, the next one is the least cost that was cut off.
  *
  * Whether a tensor is away in an interval is decided where that begins, so that each schedule is
  * met once.
@@ -54,14 +54,14 @@ struct failed {
  * @over: per position, bytes of the operator before it that have to leave with it
  * @left: tensors that leave: those before position p are left[first_left[p]..first_left[p + 1])
  * @left_room: numbers that @left has room for
- * @failed: states that have failed at this level
+ * @failed: states that have failed at this threshold
  * @table: of @failed, by hash
- * @level: cost that is allowed
+ * @threshold: cost that is allowed
  * @next: least cost that was cut off
  * @back: position to go back to after a conflict
  * @leaves: schedules that were tried, or cut off by no-goods
  * @complete: nothing was left out
- * @found: a schedule of this level has addresses
+ * @found: a schedule of this threshold has addresses
  */
 struct exact {
 	struct cosma_solver *solver;
@@ -85,7 +85,7 @@ struct exact {
 	struct npuplan_table table;
 	uint32_t failed_count;
 	uint32_t left_room;
-	int64_t level;
+	int64_t threshold;
 	int64_t next;
 	uint32_t back;
 	uint32_t leaves;
@@ -255,7 +255,7 @@ static int learn(struct exact *exact, struct cosma_stays *stays, bool proved)
 		interval.infeasible = true;
 	}
 	if (err || !interval.infeasible) {
-		/* What is neither found nor refuted keeps this level from being proved empty. */
+		/* What is neither found nor refuted keeps this threshold from being proved empty. */
 		exact->complete = false;
 		return err;
 	}
@@ -420,7 +420,7 @@ static int advance(struct exact *exact, uint32_t p, uint32_t v, const uint32_t *
 	call->work += exact->bounds.work - before;
 	if (err || bound == COSMA_NEVER)
 		return err;
-	if (exact->cost[p + 1] + bound > exact->level) {
+	if (exact->cost[p + 1] + bound > exact->threshold) {
 		if (exact->cost[p + 1] + bound < exact->next)
 			exact->next = exact->cost[p + 1] + bound;
 		return 0;
@@ -494,7 +494,7 @@ static uint32_t *sort_ready(const struct exact *exact, uint32_t p)
 static int visit(struct exact *exact, uint32_t p)
 {
 	struct failed state = {
-		.slack = exact->level - exact->cost[p],
+		.slack = exact->threshold - exact->cost[p],
 		.last = p ? exact->schedule.order[p - 1] : NPUMEM_NONE,
 	};
 	AUTO_HEAP uint64_t *masks = NULL;
@@ -534,7 +534,7 @@ static int visit(struct exact *exact, uint32_t p)
 	return err;
 }
 
-/* -------------------------------------------------------------------- levels */
+/* ---------------------------------------------------------------- thresholds */
 
 static void exact_fini(struct exact *exact)
 {
@@ -574,14 +574,14 @@ static int exact_init(struct exact *exact)
 }
 
 /*
- * Looks through all schedules of a level, then of the next. Returns an enum cosma_outcome, or an
- * error.
+ * Looks through all schedules of a threshold, then of the next. Returns an enum cosma_outcome, or
+ * an error.
  */
-static int search_levels(struct exact *exact)
+static int search_thresholds(struct exact *exact)
 {
 	struct cosma_solver *solver = exact->solver;
 
-	while (!solver->found || (uint64_t)exact->level < solver->call.incumbent) {
+	while (!solver->found || (uint64_t)exact->threshold < solver->call.incumbent) {
 		int err;
 
 		exact->next = COSMA_NEVER;
@@ -595,18 +595,18 @@ static int search_levels(struct exact *exact)
 		if (exact->next == COSMA_NEVER && !solver->found)
 			return COSMA_EXHAUSTED;
 		if (exact->next == COSMA_NEVER) {
-			exact->level = (int64_t)solver->call.incumbent;
+			exact->threshold = (int64_t)solver->call.incumbent;
 			break;
 		}
-		exact->level = exact->next;
-		solver->call.lower_bound = (uint64_t)exact->level;
+		exact->threshold = exact->next;
+		solver->call.lower_bound = (uint64_t)exact->threshold;
 		forget_failed(exact);
 	}
 	return COSMA_SOLVED;
 }
 
 int cosma_exact(struct cosma_solver *solver, const struct cosma_schedule *relaxed,
-		uint32_t relaxed_status, uint64_t work_limit, int64_t *level)
+		uint32_t relaxed_status, uint64_t work_limit, int64_t *threshold)
 {
 	const struct cosma_model *model = &solver->model;
 	struct exact exact = {
@@ -615,7 +615,7 @@ int cosma_exact(struct cosma_solver *solver, const struct cosma_schedule *relaxe
 		.budget = (int64_t)solver->options->common.arena_budget,
 		.relaxed = relaxed,
 		.relaxed_status = relaxed_status,
-		.level = *level,
+		.threshold = *threshold,
 		.complete = true,
 	};
 	int outcome;
@@ -626,8 +626,8 @@ int cosma_exact(struct cosma_solver *solver, const struct cosma_schedule *relaxe
 		return COSMA_STOPPED;
 	outcome = exact_init(&exact);
 	if (!outcome)
-		outcome = search_levels(&exact);
-	*level = exact.level;
+		outcome = search_thresholds(&exact);
+	*threshold = exact.threshold;
 	exact_fini(&exact);
 	cosma_call_share(&solver->call, 0, 1);
 	return cosma_call_refused(&solver->call, outcome) ? COSMA_STOPPED : outcome;

@@ -68,14 +68,14 @@ int cosma_least_peak(struct cosma_solver *solver, bool fixed, struct cosma_sched
 /** cosma_repair() - offer a plan near a schedule that has no addresses (repair.c) */
 int cosma_repair(struct cosma_solver *solver, const struct cosma_schedule *broken);
 
-/* cosma_exact() - search with addresses, level by level of cost (exact.c)
+/* cosma_exact() - search with addresses, by rising thresholds of cost (exact.c)
  * @relaxed: best schedule, addresses left out
  * @relaxed_status: what the packing core says of its addresses
  * @work_limit: of the search
- * @level: no schedule costs less; raised as levels are proved empty
+ * @threshold: no schedule costs less; raised as thresholds are proved empty
  *
  * Offers the plans it finds. Returns an enum cosma_outcome, or an error. COSMA_SOLVED: the best
  * plan is optimal; COSMA_EXHAUSTED: there is none; COSMA_STOPPED: a limit came.
  */
 int cosma_exact(struct cosma_solver *solver, const struct cosma_schedule *relaxed,
-		uint32_t relaxed_status, uint64_t work_limit, int64_t *level);
+		uint32_t relaxed_status, uint64_t work_limit, int64_t *threshold);
