@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Well below the size from which allocators map blocks (glibc: 128 KiB, and more later). */
+#define MAPPED 65536
+
 static _Thread_local struct npuplan_heap *in_use;
 
 struct npuplan_heap *npuplan_heap_use(struct npuplan_heap *heap)
@@ -15,8 +18,16 @@ struct npuplan_heap *npuplan_heap_use(struct npuplan_heap *heap)
 	return before;
 }
 
-static bool has_room(uint64_t more)
+/*
+ * Whether @size bytes may be allocated where @freed bytes are given back. What is counted is what
+ * the allocator gives, which may be more than what is asked for: up to 32 bytes, or a page for
+ * blocks that it maps, which are large.
+ */
+static bool has_room(uint64_t size, uint64_t freed)
 {
+	uint64_t most = size + (size < MAPPED ? 32 : 4096);
+	uint64_t more = most > freed ? most - freed : 0;
+
 	if (!in_use || (in_use->held <= in_use->limit && more <= in_use->limit - in_use->held))
 		return true;
 	in_use->refused = true;
@@ -40,7 +51,7 @@ static void *count(void *block, size_t freed)
 
 void *npuplan_malloc(size_t size)
 {
-	return has_room(size) ? count(malloc(size), 0) : NULL;
+	return has_room(size, 0) ? count(malloc(size), 0) : NULL;
 }
 
 void *npuplan_calloc(size_t number, size_t size)
@@ -49,7 +60,7 @@ void *npuplan_calloc(size_t number, size_t size)
 
 	if (__builtin_mul_overflow(number, size, &bytes))
 		return NULL;
-	return has_room(bytes) ? count(calloc(number, size), 0) : NULL;
+	return has_room(bytes, 0) ? count(calloc(number, size), 0) : NULL;
 }
 
 void *npuplan_realloc(void *old, size_t size)
@@ -57,7 +68,7 @@ void *npuplan_realloc(void *old, size_t size)
 	size_t before = in_use ? malloc_usable_size(old) : 0;
 	void *grown = NULL;
 
-	if (size <= before || has_room(size - before))
+	if (size <= before || has_room(size, before))
 		grown = realloc(old, size ? size : 1);
 	return grown ? count(grown, before) : NULL;
 }
