@@ -7,9 +7,7 @@
  * other names. A call's outputs are the caller's tensors, too. Loop variables, and a branch's
  * outputs, are the caller's outputs, which edges carry values to.
  *
- * A value that has no bytes of its own to hand on (a constant, a state) is copied first. The
- * runtime decides on the way after a block's last step: that writes the condition, so that nothing
- * has taken its bytes yet.
+ * Blocks, edges and carries: ../flow.h.
  */
 #include "reader.h"
 
@@ -37,91 +35,7 @@ struct flow {
 	uint32_t count;
 };
 
-/* struct carries - of one edge, in the making */
-struct carries {
-	struct npumem_carry *list;
-	uint32_t count;
-};
-
-/* ----------------------------------------------------------------- blocks */
-
-static uint32_t new_block(struct tflite_reader *r)
-{
-	int64_t block = r->fb.err ? 0 : npuplan_graph_add_block(r->graph);
-
-	if (block < 0)
-		flatbuf_fail(&r->fb, (int)block, "the graph cannot have more blocks: %s",
-			     strerror((int)-block));
-	return block < 0 ? 0 : (uint32_t)block;
-}
-
-/* The edge's number; 0 after an error. The carries are freed. */
-static uint32_t new_edge(struct tflite_reader *r, uint32_t from, uint32_t to,
-			 struct carries *carries)
-{
-	int64_t edge = 0;
-
-	if (!r->fb.err)
-		edge = npuplan_graph_add_edge(r->graph, from, to, carries ? carries->list : NULL,
-					      carries ? carries->count : 0);
-	if (edge < 0)
-		flatbuf_fail(&r->fb, (int)edge, "the graph cannot have more edges: %s",
-			     strerror((int)-edge));
-	if (carries)
-		free(carries->list);
-	return edge < 0 ? 0 : (uint32_t)edge;
-}
-
-static struct carries new_carries(struct tflite_reader *r, uint32_t most)
-{
-	struct carries carries = { malloc((most + (size_t)1) * sizeof(*carries.list)), 0 };
-
-	if (!carries.list)
-		flatbuf_fail(&r->fb, -ENOMEM, "out of memory");
-	return carries;
-}
-
 /* ----------------------------------------------------------------- values */
-
-static void check_written(struct tflite_reader *r, uint32_t tensor)
-{
-	if (!r->fb.err && !tflite_is_defined(r, tensor))
-		flatbuf_fail(&r->fb, -EINVAL, "%s is handed on, but nothing has written it",
-			     import_tensor_text(&r->graph->tensors[tensor]).s);
-}
-
-/* A tensor whose bytes can be handed on along an edge, and have that value; copied if need be. */
-static uint32_t carried_from(struct tflite_reader *r, uint32_t tensor)
-{
-	const struct npuplan_tensor *tensors = r->graph->tensors;
-	uint32_t base = tflite_base(r, tensor), kind = tensors[base].kind;
-
-	if (kind == NPUMEM_TENSOR_PARAMETER || kind == NPUMEM_TENSOR_STATE ||
-	    tensors[base].size != tensors[tensor].size)
-		return tflite_copy(r, tensor, NPUMEM_NONE);
-	return base;
-}
-
-/* @from, unless it is @to itself, which keeps its value. */
-static void carry(struct tflite_reader *r, struct carries *carries, uint32_t from, uint32_t to)
-{
-	const struct npuplan_tensor *tensors = r->graph->tensors;
-
-	if (r->fb.err || from == to)
-		return;
-	check_written(r, from);
-	/* Of sparse data shapes say another size than the bytes have. */
-	if (tensors[from].size != tensors[to].size)
-		flatbuf_fail(&r->fb, -EINVAL,
-			     "%s of %" PRIu64 " bytes is handed on as %s of %" PRIu64 " bytes",
-			     import_tensor_text(&tensors[from]).s, tensors[from].size,
-			     import_tensor_text(&tensors[to]).s, tensors[to].size);
-	if (r->fb.err)
-		return;
-	from = carried_from(r, from);
-	if (!r->fb.err && from != to)
-		carries->list[carries->count++] = (struct npumem_carry){ from, to };
-}
 
 /* The file's number of an output or input of the operator; 0 after an error. */
 static uint32_t number_of(struct tflite_reader *r, const struct flow *flow,
@@ -323,9 +237,6 @@ static uint32_t output_of(struct tflite_reader *r, const struct tflite_scope *sc
 static void decide(struct tflite_reader *r, const struct flow *flow,
 		   const struct tflite_scope *scope, uint32_t number)
 {
-	const struct npuplan_graph *graph = r->graph;
-	uint32_t condition = scope->values[number].tensor;
-	const struct npuplan_op *last;
 	struct npuplan_tensor tensor;
 
 	if (tflite_describe(r, scope->sub, number, &tensor) != TYPE_BOOL || tensor.size != 1)
@@ -333,12 +244,7 @@ static void decide(struct tflite_reader *r, const struct flow *flow,
 			     "%s: its condition, tensor %" PRId64 ", is not one bool",
 			     flow->place.s, tensor.id);
 	if (!r->fb.err)
-		check_written(r, condition);
-	if (r->fb.err)
-		return;
-	last = graph->op_count ? &graph->ops[graph->op_count - 1] : NULL;
-	if (!last || last->block != r->block || r->facts[condition].writer != graph->op_count - 1)
-		tflite_copy(r, condition, NPUMEM_NONE);
+		import_decide(&r->flow, scope->values[number].tensor);
 }
 
 /*
@@ -385,11 +291,11 @@ static void hand_variable(struct tflite_reader *r, const struct flow *flow, uint
 /* -------------------------------------------------------------------- IF */
 
 /* What an arm gives, as carries to the operator's outputs. */
-static struct carries give(struct tflite_reader *r, const struct flow *flow,
-			   const struct tflite_scope *arm)
+static struct import_carries give(struct tflite_reader *r, const struct flow *flow,
+				  const struct tflite_scope *arm)
 {
 	const struct flatbuf_vector *outputs = &flow->node->outputs;
-	struct carries carries = new_carries(r, outputs->count);
+	struct import_carries carries = import_new_carries(&r->flow, outputs->count);
 
 	for (uint32_t i = 0; i < outputs->count && !r->fb.err; i++) {
 		uint32_t target = number_of(r, flow, outputs, i, "output");
@@ -400,7 +306,8 @@ static struct carries give(struct tflite_reader *r, const struct flow *flow,
 		if (r->fb.err)
 			break;
 		if (r->scope->values[target].tensor != NPUMEM_NONE)
-			carry(r, &carries, value.tensor, r->scope->values[target].tensor);
+			import_carry(&r->flow, &carries, value.tensor,
+				     r->scope->values[target].tensor);
 		else if (value.variable != NPUMEM_NONE || r->scope->bound[target])
 			hand_variable(r, flow, target, value.variable);
 	}
@@ -412,15 +319,14 @@ static uint32_t read_arm(struct tflite_reader *r, const struct flow *flow, uint3
 			 struct tflite_subgraph *sub)
 {
 	struct tflite_scope *arm = enter(r, flow, sub, flow->node->outputs.count, flow->values);
-	struct carries carries = { 0 };
+	struct import_carries carries = { 0 };
 	uint32_t edge;
 
-	r->block = new_block(r);
-	new_edge(r, from, r->block, NULL);
+	import_begin_arm(&r->flow, from);
 	run(r, arm);
 	if (arm && !r->fb.err)
 		carries = give(r, flow, arm);
-	edge = new_edge(r, r->block, NPUMEM_NONE, &carries);
+	edge = import_end_arm(&r->flow, &carries);
 	tflite_scope_free(arm);
 	return edge;
 }
@@ -429,7 +335,7 @@ static void read_if(struct tflite_reader *r, const struct tflite_node *node)
 {
 	struct tflite_subgraph *yes = tflite_subgraph_of(r, node, OPTIONS_IF, IF_THEN);
 	struct tflite_subgraph *no = yes ? tflite_subgraph_of(r, node, OPTIONS_IF, IF_ELSE) : NULL;
-	uint32_t from, edges[2], join;
+	uint32_t from, edges[2];
 	struct flow flow;
 
 	if (!no)
@@ -437,14 +343,10 @@ static void read_if(struct tflite_reader *r, const struct tflite_node *node)
 	if (flow_init(r, node, 1, &flow))
 		decide(r, &flow, r->scope, number_of(r, &flow, &node->inputs, 0, "input"));
 	check_targets(r, &flow, true);
-	from = r->block;
+	from = r->flow.block;
 	edges[0] = read_arm(r, &flow, from, yes);
 	edges[1] = read_arm(r, &flow, from, no);
-	join = new_block(r);
-	if (!r->fb.err)
-		r->graph->edges[edges[0]].to = r->graph->edges[edges[1]].to = join;
-	r->block = join;
-	r->branches++;
+	import_join(&r->flow, edges, 2);
 	free(flow.values);
 }
 
@@ -454,11 +356,11 @@ static void read_if(struct tflite_reader *r, const struct tflite_node *node)
  * The loop's variables: the operator's outputs, and handles, which no iteration changes.
  * @variables: out: @flow->count of them
  */
-static struct carries begin_loop(struct tflite_reader *r, const struct flow *flow,
-				 struct tflite_value *variables)
+static struct import_carries begin_loop(struct tflite_reader *r, const struct flow *flow,
+					struct tflite_value *variables)
 {
 	const struct tflite_subgraph *sub = r->scope->sub;
-	struct carries carries = new_carries(r, flow->count);
+	struct import_carries carries = import_new_carries(&r->flow, flow->count);
 
 	for (uint32_t i = 0; i < flow->count && !r->fb.err; i++) {
 		uint32_t source = number_of(r, flow, &flow->node->inputs, i, "input");
@@ -472,18 +374,19 @@ static struct carries begin_loop(struct tflite_reader *r, const struct flow *flo
 			hand_variable(r, flow, target, flow->values[i].variable);
 			variables[i] = r->scope->values[target];
 		} else if (variables[i].tensor != NPUMEM_NONE) {
-			carry(r, &carries, flow->values[i].tensor, variables[i].tensor);
+			import_carry(&r->flow, &carries, flow->values[i].tensor,
+				     variables[i].tensor);
 		}
 	}
 	return carries;
 }
 
 /* What the next iteration begins with. */
-static struct carries next_iteration(struct tflite_reader *r, const struct flow *flow,
-				     const struct tflite_scope *body,
-				     const struct tflite_value *variables)
+static struct import_carries next_iteration(struct tflite_reader *r, const struct flow *flow,
+					    const struct tflite_scope *body,
+					    const struct tflite_value *variables)
 {
-	struct carries carries = new_carries(r, flow->count);
+	struct import_carries carries = import_new_carries(&r->flow, flow->count);
 
 	for (uint32_t i = 0; i < flow->count && !r->fb.err; i++) {
 		uint32_t source = output_of(r, body, i);
@@ -494,7 +397,7 @@ static struct carries next_iteration(struct tflite_reader *r, const struct flow 
 		if (r->fb.err)
 			break;
 		if (variables[i].tensor != NPUMEM_NONE)
-			carry(r, &carries, value.tensor, variables[i].tensor);
+			import_carry(&r->flow, &carries, value.tensor, variables[i].tensor);
 		else if (variables[i].variable != NPUMEM_NONE)
 			hand_variable(r, flow, target, value.variable);
 	}
@@ -513,39 +416,35 @@ static void read_test(struct tflite_reader *r, const struct flow *flow, struct t
 	tflite_scope_free(scope);
 }
 
-static void read_body(struct tflite_reader *r, const struct flow *flow, struct tflite_subgraph *sub,
-		      uint32_t head, const struct tflite_value *variables)
+/* Returns what the next iteration begins with. */
+static struct import_carries read_body(struct tflite_reader *r, const struct flow *flow,
+				       struct tflite_subgraph *sub,
+				       const struct tflite_value *variables)
 {
 	struct tflite_scope *scope = enter(r, flow, sub, flow->count, variables);
-	struct carries carries = { 0 };
+	struct import_carries carries = { 0 };
 
 	run(r, scope);
 	if (scope && !r->fb.err)
 		carries = next_iteration(r, flow, scope, variables);
-	new_edge(r, r->block, head, &carries);
 	tflite_scope_free(scope);
+	return carries;
 }
 
 static void read_loop(struct tflite_reader *r, const struct flow *flow,
 		      struct tflite_subgraph *test, struct tflite_subgraph *body,
 		      struct tflite_value *variables)
 {
-	struct carries carries;
-	uint32_t before, head, last;
+	struct import_carries carries;
+	uint32_t head, last;
 
 	check_targets(r, flow, true);
 	carries = begin_loop(r, flow, variables);
-	before = r->block;
-	head = r->block = new_block(r);
-	new_edge(r, before, head, &carries);
+	head = import_begin_loop(&r->flow, &carries);
 	read_test(r, flow, test, variables);
-	last = r->block;
-	r->block = new_block(r);
-	new_edge(r, last, r->block, NULL);
-	read_body(r, flow, body, head, variables);
-	r->block = new_block(r);
-	new_edge(r, last, r->block, NULL);
-	r->loops++;
+	last = import_begin_body(&r->flow);
+	carries = read_body(r, flow, body, variables);
+	import_end_loop(&r->flow, head, last, &carries);
 }
 
 static void read_while(struct tflite_reader *r, const struct tflite_node *node)
@@ -608,8 +507,7 @@ static void take_outputs(struct tflite_reader *r, const struct flow *flow,
 		if (value.variable != NPUMEM_NONE) {
 			hand_variable(r, flow, target, value.variable);
 		} else if (tensor != NPUMEM_NONE && value.tensor != tensor) {
-			check_written(r, value.tensor);
-			tflite_copy(r, value.tensor, tensor);
+			import_copy(&r->flow, value.tensor, tensor);
 		}
 	}
 }

@@ -143,7 +143,7 @@ void tflite_add_op(struct tflite_reader *r, struct npuplan_op *op)
 	check_order(r, op);
 	if (r->fb.err)
 		return;
-	op->block = r->block;
+	op->block = r->flow.block;
 	for (uint32_t i = 0; i < op->output_count; i++)
 		r->facts[op->outputs[i]].writer = r->graph->op_count;
 	index = npuplan_graph_add_op(r->graph, op);
@@ -246,42 +246,24 @@ void tflite_operator(struct tflite_reader *r, uint32_t number)
 
 /* --------------------------------------------------------------- not in the file */
 
-uint32_t tflite_copy(struct tflite_reader *r, uint32_t from, uint32_t to)
+static bool is_written(const void *reader, uint32_t tensor)
 {
-	struct npuplan_tensor like;
-	char type[] = "copy";
-	struct npuplan_op op = {
-		.type = type,
-		.inputs = &from,
-		.outputs = &to,
-		.input_count = 1,
-		.output_count = 1,
-		.attrs = { .axis = -1, .groups = 1 },
-		/* Until all that are in the file are known. */
-		.id = -1 - (int64_t)r->copies,
-	};
-	char name[TFLITE_MAX_NAME + 8];
-
-	if (r->fb.err)
-		return NPUMEM_NONE;
-	like = r->graph->tensors[from];
-	if (to == NPUMEM_NONE) {
-		snprintf(name, sizeof(name), "%s/copy", like.name);
-		like.name = name;
-		like.id = op.id;
-		like.kind = NPUMEM_TENSOR_INTERMEDIATE;
-		like.flags = 0;
-		like.fixed_offset = like.alias_offset = 0;
-		like.alias_of = NPUMEM_NONE;
-		to = tflite_add_tensor(r, &like, r->facts[from].type);
-	}
-	if (r->fb.err)
-		return NPUMEM_NONE;
-	op.name = r->graph->tensors[to].name;
-	r->copies++;
-	tflite_add_op(r, &op);
-	return r->fb.err ? NPUMEM_NONE : to;
+	return tflite_is_defined(reader, tensor);
 }
+
+static uint32_t add_tensor(void *reader, const struct npuplan_tensor *tensor, uint32_t like)
+{
+	struct tflite_reader *r = reader;
+
+	return tflite_add_tensor(r, tensor, r->facts[like].type);
+}
+
+static void add_op(void *reader, struct npuplan_op *op)
+{
+	tflite_add_op(reader, op);
+}
+
+const struct import_flow_ops tflite_flow_ops = { is_written, add_tensor, add_op };
 
 void tflite_number_copies(struct tflite_reader *r)
 {
@@ -290,12 +272,6 @@ void tflite_number_copies(struct tflite_reader *r)
 	for (uint32_t i = 0; i < r->subgraph_count; i++)
 		if (r->subgraphs[i].instances > most)
 			most = r->subgraphs[i].instances;
-	for (uint32_t i = 0; i < r->graph->tensor_count; i++)
-		if (r->graph->tensors[i].id < 0)
-			r->graph->tensors[i].id =
-				(int64_t)(most * r->tensor_total) - 1 - r->graph->tensors[i].id;
-	for (uint32_t i = 0; i < r->graph->op_count; i++)
-		if (r->graph->ops[i].id < 0)
-			r->graph->ops[i].id =
-				(int64_t)(most * r->operator_total) - 1 - r->graph->ops[i].id;
+	import_number_made(r->graph, (int64_t)(most * r->tensor_total),
+			   (int64_t)(most * r->operator_total));
 }

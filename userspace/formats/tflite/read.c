@@ -34,25 +34,13 @@ static void read_model(struct tflite_reader *r)
 	tflite_subgraphs(r);
 }
 
-/* The exit is where the last block ends. */
-static void finish_blocks(struct tflite_reader *r)
-{
-	int64_t edge = 0;
-
-	if (r->graph->block_count > 1)
-		edge = npuplan_graph_add_edge(r->graph, r->block, NPUMEM_NONE, NULL, 0);
-	if (edge < 0)
-		flatbuf_fail(&r->fb, (int)edge, "out of memory");
-}
-
 static void read_graph(struct tflite_reader *r)
 {
 	r->scope = tflite_scope_new(r, &r->subgraphs[0]);
 	if (!r->scope)
 		return;
 	tflite_scope_run(r, r->scope);
-	if (!r->fb.err)
-		finish_blocks(r);
+	import_end_flow(&r->flow);
 	tflite_number_copies(r);
 	if (!r->fb.err)
 		r->fb.err = import_check_graph(r->graph, r->fb.error);
@@ -82,8 +70,8 @@ static struct npuimport_info info_of(const struct tflite_reader *r)
 		.left_out = tensors - present,
 		.views = r->views,
 		.instances = r->instances,
-		.loops = r->loops,
-		.branches = r->branches,
+		.loops = r->flow.loops,
+		.branches = r->flow.branches,
 		.variables = count_states(r),
 	};
 }
@@ -111,6 +99,13 @@ int npuimport_tflite_sized(const void *data, size_t size, const char *name,
 	if (!reader.fb.err) {
 		reader.graph->source_layout = NPUPLAN_NHWC;
 		reader.graph->layout = NPUPLAN_NHWC;
+		reader.flow = (struct import_flow){
+			.ops = &tflite_flow_ops,
+			.reader = &reader,
+			.graph = reader.graph,
+			.error = reader.fb.error,
+			.err = &reader.fb.err,
+		};
 		read_graph(&reader);
 	}
 	if (!reader.fb.err && info)

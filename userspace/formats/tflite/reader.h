@@ -3,6 +3,7 @@
 #pragma once
 
 #include "check.h"
+#include "flow.h"
 #include "flatbuf.h"
 #include "schema.h"
 
@@ -131,14 +132,12 @@ struct tflite_variable {
  * @facts: per tensor of @graph; @fact_count of them
  * @scope: the instance that is being read
  * @depth: how many instances there are around it
- * @block: of the graph, that operators go to
  * @references: inputs and outputs so far, of all instances
  * @instances: of subgraphs but the first
- * @copies: operators and tensors so far that are not in the file
  * @variables: resource variables; @variable_count of them
  * @has_offline: the model has an offline memory plan
  * @views: operators that became aliases
- * @branches, @loops: how many the graph has
+ * @flow: blocks in the making
  * @doubts: what to do about what is not understood
  */
 struct tflite_reader {
@@ -155,16 +154,13 @@ struct tflite_reader {
 	uint32_t fact_count;
 	struct tflite_scope *scope;
 	uint32_t depth;
-	uint32_t block;
 	uint64_t references;
 	uint32_t instances;
-	uint32_t copies;
 	struct tflite_variable *variables;
 	uint32_t variable_count;
 	bool has_offline;
 	uint32_t views;
-	uint32_t branches;
-	uint32_t loops;
+	struct import_flow flow;
 	struct import_doubts doubts;
 };
 
@@ -231,8 +227,6 @@ void tflite_tensor(struct tflite_reader *r, uint32_t number);
 
 /** tflite_is_defined() - whether a tensor of the graph has a value by now */
 bool tflite_is_defined(const struct tflite_reader *r, uint32_t tensor);
-/** tflite_base() - the tensor that has its bytes */
-uint32_t tflite_base(const struct tflite_reader *r, uint32_t tensor);
 
 /*
  * tflite_is_view() - whether an operator only gives its first input's bytes another shape, and
@@ -259,10 +253,8 @@ void tflite_operator(struct tflite_reader *r, uint32_t number);
  * block and name are filled in
  */
 void tflite_add_op(struct tflite_reader *r, struct npuplan_op *op);
-/* tflite_copy() - an operator that copies: to @to, or to a tensor made for it if that is
- * NPUMEM_NONE; returns the tensor, or NPUMEM_NONE after an error
- */
-uint32_t tflite_copy(struct tflite_reader *r, uint32_t from, uint32_t to);
+/** tflite_flow_ops - the reader's part of what all readers do for control flow */
+extern const struct import_flow_ops tflite_flow_ops;
 /** tflite_number_copies() - ids of what is not in the file: above those of the file */
 void tflite_number_copies(struct tflite_reader *r);
 

@@ -2,13 +2,6 @@
 /* Operators that only give their input's bytes another shape: aliases. */
 #include "reader.h"
 
-uint32_t tflite_base(const struct tflite_reader *r, uint32_t tensor)
-{
-	const struct npuplan_tensor *t = &r->graph->tensors[tensor];
-
-	return t->flags & NPUMEM_TENSOR_FLAG_ALIAS ? t->alias_of : tensor;
-}
-
 bool tflite_is_defined(const struct tflite_reader *r, uint32_t tensor)
 {
 	const struct npuplan_tensor *t = &r->graph->tensors[tensor];
