@@ -18,9 +18,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (err) {
 		fuzz_check_refusal(err, graph, &error);
 	} else {
-		FUZZ_ASSERT(graph->tensor_count + info.left_out == info.tensors,
-			    "tensors are in the graph, or left out");
-		for (uint32_t i = 0; i < graph->op_count; i++)
+		uint32_t own = 0;
+
+		for (uint32_t i = 0; i < graph->tensor_count; i++)
+			own += graph->tensors[i].id < info.tensors;
+		FUZZ_ASSERT(own + info.left_out == info.tensors,
+			    "the file's tensors are in the graph, or left out");
+		FUZZ_ASSERT(info.instances || own == graph->tensor_count,
+			    "without graphs of nodes there are no others");
+		for (uint32_t i = 0; i < graph->op_count && !info.instances; i++)
 			FUZZ_ASSERT(graph->ops[i].id < info.operators,
 				    "operators have the file's numbers");
 		fuzz_check_graph(graph);

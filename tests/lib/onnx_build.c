@@ -202,6 +202,26 @@ static void names(struct onnx_model *model, const char *text, char ***array, siz
 	}
 }
 
+/* A graph that "graph" has begun. */
+static Onnx__GraphProto *graph_named(const struct onnx_model *model, const char *name)
+{
+	for (size_t i = 0; i < model->graph_count; i++)
+		if (!strcmp(model->graphs[i]->name, name))
+			return model->graphs[i];
+	fprintf(stderr, "onnx_build: no graph '%s'\n", name);
+	abort();
+}
+
+static void begin_graph(struct onnx_model *model, const char *at)
+{
+	Onnx__GraphProto *graph = onnx_model_take(model, sizeof(*graph));
+
+	onnx__graph_proto__init(graph);
+	graph->name = word(model, &at);
+	append(model, &model->graphs, &model->graph_count, graph);
+	model->open = graph;
+}
+
 static Onnx__AttributeProto *attribute(struct onnx_model *model, char *text)
 {
 	Onnx__AttributeProto *attr = onnx_model_take(model, sizeof(*attr));
@@ -214,7 +234,10 @@ static Onnx__AttributeProto *attribute(struct onnx_model *model, char *text)
 	attr->has_type = 1;
 	attr->ints = onnx_model_take(model, room * sizeof(*attr->ints));
 	attr->floats = onnx_model_take(model, room * sizeof(*attr->floats));
-	if (*value != '[' && *value != '-' && (*value < '0' || *value > '9')) {
+	if (*value == '@') {
+		attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH;
+		attr->g = graph_named(model, value + 1);
+	} else if (*value != '[' && *value != '-' && (*value < '0' || *value > '9')) {
 		attr->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING;
 		attr->has_s = 1;
 		attr->s.data = (uint8_t *)value;
@@ -279,12 +302,16 @@ static void opset(struct onnx_model *model, const char *at)
 static void statement(struct onnx_model *model, const char *at)
 {
 	const char *what = word(model, &at);
-	Onnx__GraphProto *graph = &model->graph;
+	Onnx__GraphProto *graph = model->open;
 
 	if (!what)
 		return;
 	if (!strcmp(what, "opset"))
 		opset(model, at);
+	else if (!strcmp(what, "graph"))
+		begin_graph(model, at);
+	else if (!strcmp(what, "end"))
+		model->open = &model->graph;
 	else if (!strcmp(what, "in"))
 		append(model, &graph->input, &graph->n_input, info_of(model, at));
 	else if (!strcmp(what, "out"))
@@ -313,7 +340,7 @@ struct onnx_model *onnx_model_new(const char *text)
 		abort();
 	onnx__model_proto__init(&model->model);
 	onnx__graph_proto__init(&model->graph);
-	model->model.graph = &model->graph;
+	model->model.graph = model->open = &model->graph;
 	model->model.has_ir_version = 1;
 	model->model.ir_version = 8;
 	opset(model, "17");

@@ -12,6 +12,9 @@
  *	ints s 1,-1			an initializer: a list of int64; "int s 1": a scalar
  *	floats f 1,2.5			likewise of float; "flt f 2.5"
  *	node Conv x,w,,b -> y pads=[1,1] group=2 alpha=0.5 auto_pad=VALID
+ *	graph NAME			what follows is of a graph that nodes run, until
+ *	end				... here; nodes behind may have it as an attribute:
+ *					"body=", an at sign, and its name
  *
  * A node's name, with a colon, may stand before its operator, the domain, with an at sign, behind.
  * Nothing is checked: descriptions may be wrong. What the text has no words for tests change in
@@ -28,12 +31,18 @@
  * struct onnx_model - messages in the making
  * @model: the file
  * @graph: its graph
+ * @graphs: graphs that nodes run
+ * @graph_count: number of @graphs
+ * @open: of all these, what statements add to
  * @blocks: all that they are made of, freed together
  * @block_count: number of @blocks
  */
 struct onnx_model {
 	Onnx__ModelProto model;
 	Onnx__GraphProto graph;
+	Onnx__GraphProto **graphs;
+	size_t graph_count;
+	Onnx__GraphProto *open;
 	void **blocks;
 	size_t block_count;
 };

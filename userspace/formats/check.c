@@ -64,6 +64,19 @@ void import_clean_name(char *name, size_t room, const char *text, size_t length)
 	name[used] = '\0';
 }
 
+void import_type_name(char *name, size_t room)
+{
+	char own[8];
+
+	for (char *c = name; *c; c++)
+		if (*c >= 'A' && *c <= 'Z')
+			*c = (char)(*c - 'A' + 'a');
+	if (!strcmp(name, "loop") || !strcmp(name, "if") || !strcmp(name, "switch")) {
+		snprintf(own, sizeof(own), "%s", name);
+		snprintf(name, room, "custom_%s", own);
+	}
+}
+
 struct import_text import_tensor_text(const struct npuplan_tensor *tensor)
 {
 	struct import_text text;

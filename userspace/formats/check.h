@@ -14,6 +14,14 @@ __attribute__((format(printf, 3, 4))) int import_fail(struct npuplan_error *erro
  */
 void import_clean_name(char *name, size_t room, const char *text, size_t length);
 
+/* import_type_name() - a file's own name of an operator becomes the graph's: in small letters
+ * @name: changed; @room bytes
+ *
+ * Graph JSON takes "loop", "if" and "switch" for its own, which such operators are not: "custom_"
+ * is put before these.
+ */
+void import_type_name(char *name, size_t room);
+
 /** import_tensor_text() - "tensor 7 'conv1/out'", cut short to fit @text */
 struct import_text {
 	char s[160];

@@ -33,7 +33,8 @@ static const char *const reasons[] = {
 	"has strings",
 	"is a sequence",
 	"is an optional value",
-	"runs graphs of its own",
+	/* Of an older Scan, which has batches. */
+	"only that of 9 and later is read",
 	"(NonMaxSuppression): values decide",
 	"(Unique): values decide",
 	"(Compress): values decide",

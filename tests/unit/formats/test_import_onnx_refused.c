@@ -553,8 +553,8 @@ TEST(messages)
 	refuse_changed(sequence, -EOPNOTSUPP,
 		       "tensor 'y' is a sequence: its size is not known before the model runs");
 	refuse_changed(branch, -EOPNOTSUPP,
-		       "node 0 'a' (Add) runs graphs of its own: loops and branches of ONNX models "
-		       "are not read");
+		       "node 0 'a' (Add) runs graphs of its own, which only If, Loop and Scan are "
+		       "known to do");
 	refuse_changed(function, -EOPNOTSUPP,
 		       "node 0 'a' (Twice) is a function of the model, and the file does not say "
 		       "how large tensor 'z' is: export the model with its functions inlined");

@@ -439,6 +439,11 @@ TEST(operator_names)
 	graph = accept(&model, NULL);
 	assert_string_equal(graph->ops[1].type, "myop");
 	npuplan_graph_free(graph);
+	/* Graph JSON has its own idea of a loop. */
+	model.codes[1].custom = "Loop";
+	graph = accept(&model, NULL);
+	assert_string_equal(graph->ops[1].type, "custom_loop");
+	npuplan_graph_free(graph);
 	model.codes[1].custom = NULL;
 	refuse(&model, -EINVAL, "operator 1 is a custom one without a name");
 	/* Codes beyond 127 are in the new field alone, old files have the old one. */

@@ -2,7 +2,6 @@
 /* Nodes of an ONNX graph: operators of the graph, aliases, or constants. */
 #include "reader.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,8 +11,10 @@ struct import_text onnx_node_text(const struct onnx_node *n)
 {
 	struct import_text text;
 
-	snprintf(text.s, sizeof(text.s), "node %" PRIu32 " '%.80s' (%.40s)", n->number,
-		 onnx_text(n->proto->name).s, onnx_text(n->proto->op_type).s);
+	/* Of a name 80 bytes fit beside the rest, and 32 where there is also a place to name. */
+	snprintf(text.s, sizeof(text.s), "node %" PRIu32 " '%.*s' (%.40s)%s", n->number,
+		 *n->where ? 32 : 80, onnx_text(n->proto->name).s, onnx_text(n->proto->op_type).s,
+		 n->where);
 	return text;
 }
 
@@ -24,16 +25,11 @@ static bool is_own_domain(const char *domain)
 	return !domain || !*domain || !strcmp(domain, "ai.onnx");
 }
 
-/* Each name has one writer; who reads it is counted. */
-static void read_names(struct onnx_reader *r, const struct onnx_node *n)
+/* Each name has one writer. */
+static void read_outputs(struct onnx_reader *r, const struct onnx_node *n)
 {
-	for (size_t i = 0; i < n->proto->n_input; i++) {
-		struct onnx_value *value = onnx_value(r, n->proto->input[i]);
-
-		if (value)
-			value->readers++;
-	}
 	for (size_t i = 0; i < n->proto->n_output && !r->err; i++) {
+		const struct onnx_value *outside = onnx_find(r->scope->outer, n->proto->output[i]);
 		struct onnx_value *value = onnx_value(r, n->proto->output[i]);
 
 		if (!value)
@@ -41,20 +37,54 @@ static void read_names(struct onnx_reader *r, const struct onnx_node *n)
 		if (value->writer)
 			onnx_fail(r, -EINVAL, "%s writes %s, which node %" PRIu32 " writes already",
 				  onnx_node_text(n).s, onnx_value_text(value).s, value->writer - 1);
-		else if (value->data || value->is_input)
+		else if (value->data || value->is_input || value->is_bound)
 			onnx_fail(r, -EINVAL, "%s writes %s, which is %s of the graph",
 				  onnx_node_text(n).s, onnx_value_text(value).s,
 				  value->data ? "an initializer" : "an input");
+		else if (outside && outside->is_defined)
+			onnx_fail(r, -EINVAL, "%s writes %s, which has a value outside",
+				  onnx_node_text(n).s, onnx_value_text(value).s);
 		value->writer = n->number + 1;
 		onnx_list_value(r, value);
 	}
 }
 
-/* Outputs of the graph that nothing gives a value. */
+/*
+ * Who reads a name of the graph is counted, graphs that its nodes run among them. A name that is
+ * another one there is counted, too: it is only taken to be read then.
+ */
+static void count_readers(struct onnx_reader *r, const Onnx__GraphProto *graph)
+{
+	for (size_t i = 0; i < graph->n_node; i++) {
+		const Onnx__NodeProto *node = graph->node[i];
+
+		for (size_t k = 0; k < node->n_input; k++) {
+			const struct onnx_scope only = { .names = r->scope->names };
+			struct onnx_value *value = onnx_find(&only, node->input[k]);
+
+			if (value)
+				value->readers++;
+		}
+		for (size_t k = 0; k < node->n_attribute; k++)
+			if (node->attribute[k]->g)
+				count_readers(r, node->attribute[k]->g);
+	}
+	for (size_t i = 0; i < graph->n_output && graph != r->model->graph; i++) {
+		const struct onnx_scope only = { .names = r->scope->names };
+		struct onnx_value *value = onnx_find(&only, graph->output[i]->name);
+
+		if (value)
+			value->readers++;
+	}
+}
+
+/* Outputs of the model's graph that nothing gives a value. */
 static void check_outputs(struct onnx_reader *r)
 {
-	for (size_t i = 0; i < r->model->graph->n_output && !r->err; i++) {
-		const struct onnx_value *value = onnx_value(r, r->model->graph->output[i]->name);
+	const Onnx__GraphProto *graph = r->scope->graph;
+
+	for (size_t i = 0; i < graph->n_output && !r->scope->outer && !r->err; i++) {
+		const struct onnx_value *value = onnx_value(r, graph->output[i]->name);
 
 		if (value && !value->writer && !value->is_defined)
 			onnx_fail(r, -EINVAL, "%s is an output of the graph, but nothing writes it",
@@ -69,8 +99,8 @@ static void check_graphs(struct onnx_reader *r, const struct onnx_node *n)
 	for (size_t i = 0; i < n->proto->n_attribute; i++)
 		if (n->proto->attribute[i]->g || n->proto->attribute[i]->n_graphs)
 			onnx_fail(r, -EOPNOTSUPP,
-				  "%s runs graphs of its own: loops and branches of ONNX models "
-				  "are not read",
+				  "%s runs graphs of its own, which only If, Loop and Scan are "
+				  "known to do",
 				  onnx_node_text(n).s);
 }
 
@@ -84,8 +114,7 @@ static void name_type(struct onnx_node *n)
 		return;
 	}
 	memcpy(n->type, own.s, sizeof(own.s));
-	for (char *c = n->type; *c; c++)
-		*c = (char)tolower((unsigned char)*c);
+	import_type_name(n->type, sizeof(n->type));
 }
 
 static void check_count(struct onnx_reader *r, const struct onnx_node *n)
@@ -108,7 +137,10 @@ static void check_count(struct onnx_reader *r, const struct onnx_node *n)
 static void find_values(struct onnx_reader *r, struct onnx_node *n)
 {
 	for (uint32_t i = 0; i < n->input_count; i++) {
-		n->inputs[i] = onnx_value(r, n->proto->input[i]);
+		n->inputs[i] = onnx_find(r->scope, n->proto->input[i]);
+		/* Of no graph; nothing writes it. */
+		if (!n->inputs[i])
+			n->inputs[i] = onnx_value(r, n->proto->input[i]);
 		if (n->inputs[i] && !n->inputs[i]->is_defined)
 			onnx_fail(r, -EINVAL, "%s reads %s, which nothing before it writes",
 				  onnx_node_text(n).s, onnx_value_text(n->inputs[i]).s);
@@ -157,7 +189,7 @@ static void unknown_size(struct onnx_reader *r, const struct onnx_node *n,
 			  onnx_value_text(value).s);
 }
 
-static bool is_complete(const struct onnx_shape *shape)
+bool onnx_is_complete(const struct onnx_shape *shape)
 {
 	for (uint32_t d = 0; d < shape->rank; d++)
 		if (shape->dims[d] < 0)
@@ -166,7 +198,7 @@ static bool is_complete(const struct onnx_shape *shape)
 }
 
 /* What the file declares, and what the operator makes, are one. */
-static bool is_same(const struct onnx_shape *declared, const struct onnx_shape *made)
+bool onnx_is_same(const struct onnx_shape *declared, const struct onnx_shape *made)
 {
 	if (declared->rank != made->rank)
 		return false;
@@ -194,8 +226,7 @@ static void take_declared(struct onnx_reader *r, const struct onnx_node *n,
 	value->shape = *declared;
 }
 
-static void finish_output(struct onnx_reader *r, const struct onnx_node *n,
-			  struct onnx_value *value)
+void onnx_finish_output(struct onnx_reader *r, const struct onnx_node *n, struct onnx_value *value)
 {
 	struct onnx_shape declared;
 	uint32_t type;
@@ -211,11 +242,11 @@ static void finish_output(struct onnx_reader *r, const struct onnx_node *n,
 			  " (%s)",
 			  onnx_node_text(n).s, onnx_value_text(value).s, value->type,
 			  type_text(value->type), type, type_text(type));
-	if (value->shape.known && declared.known && !is_same(&declared, &value->shape))
+	if (value->shape.known && declared.known && !onnx_is_same(&declared, &value->shape))
 		onnx_fail(r, -EINVAL, "%s makes %s of shape %s, but the file declares %s",
 			  onnx_node_text(n).s, onnx_value_text(value).s,
 			  onnx_shape_text(&value->shape).s, onnx_shape_text(&declared).s);
-	if (!value->shape.known && is_complete(&declared) &&
+	if (!value->shape.known && onnx_is_complete(&declared) &&
 	    !(n->known && (n->known->flags & ONNX_BY_VALUES)))
 		take_declared(r, n, value, &declared);
 	if (!value->shape.known || !value->type)
@@ -262,7 +293,7 @@ static bool has_layouts(const struct onnx_shape *shape)
 
 static bool is_same_order(const struct onnx_value *in, const struct onnx_value *out)
 {
-	return is_same(&in->shape, &out->shape) ||
+	return onnx_is_same(&in->shape, &out->shape) ||
 	       (!has_layouts(&in->shape) && !has_layouts(&out->shape));
 }
 
@@ -356,6 +387,7 @@ static void add_op(struct onnx_reader *r, struct onnx_node *n, struct npuplan_op
 		r->err = import_check_cat(r->graph, op, r->error);
 	if (r->err)
 		return;
+	op->block = r->flow.block;
 	index = npuplan_graph_add_op(r->graph, op);
 	if (index < 0)
 		onnx_fail(r, (int)index, "%s: %s", onnx_node_text(n).s, strerror((int)-index));
@@ -365,7 +397,7 @@ static void emit(struct onnx_reader *r, struct onnx_node *n)
 {
 	uint32_t count = n->input_count + n->output_count;
 	uint32_t *tensors = malloc((count + (size_t)1) * sizeof(*tensors));
-	struct npuplan_op op = { .id = n->number, .type = n->type };
+	struct npuplan_op op = { .id = r->scope->first_node + n->number, .type = n->type };
 	struct onnx_name name = onnx_text(n->proto->name);
 
 	if (!tensors) {
@@ -403,7 +435,7 @@ static void read_values(struct onnx_reader *r, struct onnx_node *n)
 	}
 	for (uint32_t i = 0; i < n->output_count && !r->err; i++)
 		if (n->outputs[i])
-			finish_output(r, n, n->outputs[i]);
+			onnx_finish_output(r, n, n->outputs[i]);
 	if (r->err)
 		return;
 	constant = is_constant(n) || is_known(n);
@@ -438,29 +470,51 @@ static void read_node(struct onnx_reader *r, struct onnx_node *n)
 		onnx_fail(r, -EINVAL, "%s: the model imports no operator set of ONNX's",
 			  onnx_node_text(n).s);
 	n->is_view = n->known && (n->known->flags & ONNX_VIEW);
-	if (!r->err)
+	if (!r->err && !onnx_is_control(n))
 		check_graphs(r, n);
 	if (!r->err)
 		name_type(n);
 	if (!r->err)
 		find_values(r, n);
-	read_values(r, n);
+	if (!r->err && onnx_is_control(n)) {
+		check_count(r, n);
+		if (!r->err)
+			onnx_control(r, n);
+	} else {
+		read_values(r, n);
+	}
 	free(values);
+}
+
+void onnx_names(struct onnx_reader *r)
+{
+	const Onnx__GraphProto *graph = r->scope->graph;
+	struct onnx_node n = { .where = r->scope->where };
+
+	r->scope->first_node = r->node_count;
+	r->node_count += (uint32_t)graph->n_node;
+	for (size_t i = 0; !r->err && i < graph->n_node; i++) {
+		n.proto = graph->node[i];
+		n.number = (uint32_t)i;
+		read_outputs(r, &n);
+	}
+	if (r->err)
+		return;
+	count_readers(r, graph);
+	check_outputs(r);
 }
 
 void onnx_nodes(struct onnx_reader *r)
 {
-	const Onnx__GraphProto *graph = r->model->graph;
+	const Onnx__GraphProto *graph = r->scope->graph;
 	struct onnx_node n;
 
 	for (size_t i = 0; !r->err && i < graph->n_node; i++) {
-		n = (struct onnx_node){ .proto = graph->node[i], .number = (uint32_t)i };
-		read_names(r, &n);
-	}
-	if (!r->err)
-		check_outputs(r);
-	for (size_t i = 0; !r->err && i < graph->n_node; i++) {
-		n = (struct onnx_node){ .proto = graph->node[i], .number = (uint32_t)i };
+		n = (struct onnx_node){
+			.proto = graph->node[i],
+			.number = (uint32_t)i,
+			.where = r->scope->where,
+		};
 		read_node(r, &n);
 	}
 }

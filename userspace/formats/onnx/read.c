@@ -135,6 +135,7 @@ static void check_messages(struct onnx_reader *r, const uint8_t *file,
 		known = protobuf_c_message_descriptor_get_field(type, (unsigned int)field.number);
 		if (known)
 			count_reference(r, type, known);
+		r->graphs += known && known->descriptor == &onnx__graph_proto__descriptor;
 		if (!known || known->type != PROTOBUF_C_TYPE_MESSAGE || field.type != WIRE_BYTES)
 			continue;
 		check_once(r, type, known, &seen, start - file);
@@ -206,6 +207,8 @@ static void check_dims(struct onnx_reader *r)
 
 static void read_model(struct onnx_reader *r, const char *name)
 {
+	struct onnx_scope scope = { .graph = r->model->graph };
+
 	if (!r->model->graph)
 		onnx_fail(r, -EBADMSG, "the model has no graph");
 	check_opset(r);
@@ -218,8 +221,21 @@ static void read_model(struct onnx_reader *r, const char *name)
 	}
 	r->graph->source_layout = NPUPLAN_NCHW;
 	r->graph->layout = NPUPLAN_NHWC;
+	r->flow = (struct import_flow){
+		.ops = &onnx_flow_ops,
+		.reader = r,
+		.graph = r->graph,
+		.error = r->error,
+		.err = &r->err,
+	};
+	r->scope = &scope;
 	onnx_values(r);
+	onnx_names(r);
 	onnx_nodes(r);
+	r->scope = NULL;
+	onnx_scope_free(&scope);
+	import_end_flow(&r->flow);
+	import_number_made(r->graph, r->listed, r->node_count);
 	/* Names that the nodes' outputs alone have count, too. */
 	if (!r->err)
 		check_dims(r);
@@ -263,6 +279,25 @@ static int take_options(struct onnx_reader *r, const struct npuimport_options *o
 	return r->dims_used ? 0 : import_fail(r->error, -ENOMEM, "out of memory");
 }
 
+static struct npuimport_info info_of(const struct onnx_reader *r)
+{
+	uint32_t present = 0;
+
+	for (uint32_t i = 0; i < r->graph->tensor_count; i++)
+		present += r->graph->tensors[i].id < r->listed;
+	return (struct npuimport_info){
+		.format = NPUIMPORT_ONNX,
+		.subgraphs = r->graphs,
+		.operators = (uint32_t)r->model->graph->n_node,
+		.tensors = r->listed,
+		.left_out = r->listed - present,
+		.views = r->views,
+		.instances = r->instances,
+		.loops = r->flow.loops,
+		.branches = r->flow.branches,
+	};
+}
+
 int npuimport_onnx_sized(const void *data, size_t size, const char *name,
 			 const struct npuimport_options *options, size_t options_size,
 			 struct npuplan_graph **out, struct npuimport_info *info,
@@ -285,14 +320,7 @@ int npuimport_onnx_sized(const void *data, size_t size, const char *name,
 	if (model)
 		read_model(&reader, name);
 	if (!reader.err && info)
-		*info = (struct npuimport_info){
-			.format = NPUIMPORT_ONNX,
-			.subgraphs = 1,
-			.operators = (uint32_t)model->graph->n_node,
-			.tensors = reader.listed,
-			.left_out = reader.listed - reader.graph->tensor_count,
-			.views = reader.views,
-		};
+		*info = info_of(&reader);
 	onnx_values_free(&reader);
 	if (model)
 		onnx__model_proto__free_unpacked(model, &allocator);

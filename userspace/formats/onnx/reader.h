@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../check.h"
+#include "../flow.h"
 #include "onnx.pb-c.h"
 
 /* Longest name kept, in bytes. */
@@ -77,7 +78,8 @@ union onnx_number {
  * @shape: known once it is defined
  * @numbers: its values, if they are the same in every inference and not many, or NULL
  * @count: of @numbers
- * @is_input, @is_output: of the graph
+ * @is_input, @is_output: of the model's graph
+ * @is_bound: an input of a graph that a node runs, which gives it a value
  * @is_constant: the same in every inference
  * @is_defined: it has a value by now
  * @readers: inputs of nodes
@@ -96,6 +98,7 @@ struct onnx_value {
 	uint64_t count;
 	bool is_input;
 	bool is_output;
+	bool is_bound;
 	bool is_constant;
 	bool is_defined;
 	bool is_listed;
@@ -142,7 +145,8 @@ struct onnx_operator {
 
 /*
  * struct onnx_node - a node that is being read
- * @number: in the graph
+ * @number: in its graph
+ * @where: that graph's, for people
  * @known: NULL if the operator is not
  * @opset: version of its operator set
  * @inputs, @outputs: NULL where one is left out
@@ -153,6 +157,7 @@ struct onnx_operator {
 struct onnx_node {
 	const Onnx__NodeProto *proto;
 	uint32_t number;
+	const char *where;
 	const struct onnx_operator *known;
 	int64_t opset;
 	struct onnx_value **inputs;
@@ -165,18 +170,35 @@ struct onnx_node {
 };
 
 /*
+ * struct onnx_scope - a graph of the file that is being read: the model's, or one that a node runs
+ * @outer: that of the node; NULL: it is the model's
+ * @names: tree of its values by name
+ * @first_node: number of its first node among those of all graphs
+ * @where: for people: " in then_branch of node 2"
+ */
+struct onnx_scope {
+	const Onnx__GraphProto *graph;
+	struct onnx_scope *outer;
+	void *names;
+	uint32_t first_node;
+	char where[64];
+};
+
+/*
  * struct onnx_reader
  * @error: of the first failure
  * @err: 0, or its negative errno
  * @options: the caller's
  * @opset: version of ONNX's own operator set; 0: the model imports none
  * @dims_used: per size that the caller gave, whether a dimension has that name
- * @names: tree of values by name
- * @values: all of them, @value_count
+ * @scope: the graph that is being read
+ * @values: those of all graphs, @value_count
  * @graph: in the making
  * @references: inputs and outputs of nodes
  * @numbers: values that are followed, of all constants
- * @views, @listed: for struct npuimport_info; @listed is the next number, too
+ * @views, @listed, @graphs, @instances: for struct npuimport_info; @listed is the next number, too
+ * @node_count: nodes of the graphs that have been read, or are being read
+ * @flow: blocks in the making
  */
 struct onnx_reader {
 	struct npuplan_error *error;
@@ -186,7 +208,7 @@ struct onnx_reader {
 	bool *dims_used;
 	const Onnx__ModelProto *model;
 	int64_t opset;
-	void *names;
+	struct onnx_scope *scope;
 	struct onnx_value **values;
 	uint32_t value_count;
 	struct npuplan_graph *graph;
@@ -194,6 +216,10 @@ struct onnx_reader {
 	uint64_t numbers;
 	uint32_t views;
 	uint32_t listed;
+	uint32_t graphs;
+	uint32_t instances;
+	uint32_t node_count;
+	struct import_flow flow;
 };
 
 /** onnx_fail() - keep the first failure: errno and a sentence */
@@ -205,7 +231,7 @@ struct onnx_name {
 	char s[ONNX_MAX_NAME + 1];
 };
 struct onnx_name onnx_text(const char *name);
-/** onnx_node_text() - "node 3 'conv1' (Conv)" */
+/** onnx_node_text() - "node 3 'conv1' (Conv)", and where it is if that is not the model's graph */
 struct import_text onnx_node_text(const struct onnx_node *n);
 /** onnx_value_text() - "tensor 'x'" */
 struct import_text onnx_value_text(const struct onnx_value *value);
@@ -225,13 +251,21 @@ static inline bool onnx_is_float(uint32_t type)
 
 /* --------------------------------------------------------------- values.c */
 
-/** onnx_value() - by its name, which may be new; NULL for "" and after an error */
+/* onnx_value() - by its name, of the graph that is being read, where it may be new; NULL for "" and
+ * after an error
+ */
 struct onnx_value *onnx_value(struct onnx_reader *r, const char *name);
+/** onnx_find() - likewise, or of the nearest graph around it that has one; NULL: there is none */
+struct onnx_value *onnx_find(const struct onnx_scope *scope, const char *name);
 /** onnx_list_value() - the value gets its number, unless it has one */
 void onnx_list_value(struct onnx_reader *r, struct onnx_value *value);
-/** onnx_values() - inputs, initializers, declarations and outputs of the model's graph */
+/* onnx_values() - inputs, initializers, declarations and outputs of the graph; inputs of one that a
+ * node runs have no value yet
+ */
 void onnx_values(struct onnx_reader *r);
-/** onnx_values_free() - all values, and the tree of them */
+/** onnx_scope_free() - the tree of its values, which stay */
+void onnx_scope_free(struct onnx_scope *scope);
+/** onnx_values_free() - all values */
 void onnx_values_free(struct onnx_reader *r);
 /* onnx_declared() - type and shape as the file declares them, sizes that the caller gave put in
  * @type: out: 0 if it is not declared
@@ -242,6 +276,10 @@ void onnx_declared(struct onnx_reader *r, const struct onnx_value *value, uint32
 		   struct onnx_shape *shape);
 /** onnx_tensor() - the value's tensor in the graph; NPUMEM_NONE if it has no bytes */
 uint32_t onnx_tensor(struct onnx_reader *r, struct onnx_value *value);
+/* onnx_resize() - a tensor of the graph gets the value's type and shape, which has come to be known
+ * since; a value without elements fails
+ */
+void onnx_resize(struct onnx_reader *r, const struct onnx_value *value, uint32_t tensor);
 /* onnx_elements() - product of the dimensions from @first on, before @end; above
  * NPUIMPORT_MAX_BYTES if it is larger than that
  */
@@ -281,8 +319,27 @@ const Onnx__AttributeProto *onnx_attr(const struct onnx_node *n, const char *nam
 
 /* ---------------------------------------------------------------- nodes.c */
 
-/** onnx_nodes() - all nodes of the model's graph go into the graph */
+/** onnx_names() - what the nodes of the graph that is being read write, and who reads it */
+void onnx_names(struct onnx_reader *r);
+/** onnx_nodes() - all nodes of the graph that is being read go into the graph */
 void onnx_nodes(struct onnx_reader *r);
+/* onnx_finish_output() - what a node makes, or hands to a graph that it runs, agrees with what the
+ * file declares, which is taken where the node does not tell; the value has a value now
+ */
+void onnx_finish_output(struct onnx_reader *r, const struct onnx_node *n, struct onnx_value *value);
+/** onnx_is_complete() - whether all dimensions are known */
+bool onnx_is_complete(const struct onnx_shape *shape);
+/** onnx_is_same() - whether a shape is as declared, where that says something */
+bool onnx_is_same(const struct onnx_shape *declared, const struct onnx_shape *made);
+
+/* ------------------------------------------------------------- control.c */
+
+/** onnx_flow_ops - the reader's part of what all readers do for control flow */
+extern const struct import_flow_ops onnx_flow_ops;
+/** onnx_is_control() - If, Loop and Scan, which run graphs of their own */
+bool onnx_is_control(const struct onnx_node *n);
+/** onnx_control() - such a node, its inputs and outputs found */
+void onnx_control(struct onnx_reader *r, struct onnx_node *n);
 
 /* ------------------------------------------------------------ operators.c */
 

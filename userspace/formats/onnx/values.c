@@ -99,23 +99,40 @@ static int compare(const void *a, const void *b)
 	return strcmp(first->name, second->name);
 }
 
+static struct onnx_value *find_in(const struct onnx_scope *scope, const char *name)
+{
+	struct onnx_value key = { .name = name };
+	void *node = tfind(&key, &scope->names, compare);
+
+	return node ? *(struct onnx_value **)node : NULL;
+}
+
+struct onnx_value *onnx_find(const struct onnx_scope *scope, const char *name)
+{
+	struct onnx_value *value = NULL;
+
+	/* What a graph only declares has a value elsewhere, or nowhere. */
+	for (; scope && name && *name && (!value || !value->is_listed); scope = scope->outer)
+		value = find_in(scope, name);
+	return value && value->is_listed ? value : NULL;
+}
+
 struct onnx_value *onnx_value(struct onnx_reader *r, const char *name)
 {
-	struct onnx_value key = { .name = name }, *value, **values;
-	void *node;
+	struct onnx_value *value, **values;
 
 	if (r->err || !name || !*name)
 		return NULL;
-	node = tfind(&key, &r->names, compare);
-	if (node)
-		return *(struct onnx_value **)node;
+	value = find_in(r->scope, name);
+	if (value)
+		return value;
 	value = calloc(1, sizeof(*value));
 	values = value ? grow_by_one(r->values, r->value_count, sizeof(*values)) : NULL;
 	if (values)
 		r->values = values;
 	if (value)
 		*value = (struct onnx_value){ .name = name, .id = -1, .tensor = NPUMEM_NONE };
-	if (!values || !tsearch(value, &r->names, compare)) {
+	if (!values || !tsearch(value, &r->scope->names, compare)) {
 		free(value);
 		onnx_fail(r, -ENOMEM, "out of memory");
 		return NULL;
@@ -130,10 +147,14 @@ static void keep(void *value)
 	(void)value;
 }
 
+void onnx_scope_free(struct onnx_scope *scope)
+{
+	tdestroy(scope->names, keep);
+	scope->names = NULL;
+}
+
 void onnx_values_free(struct onnx_reader *r)
 {
-	tdestroy(r->names, keep);
-	r->names = NULL;
 	for (uint32_t i = 0; i < r->value_count; i++) {
 		free(r->values[i]->numbers);
 		free(r->values[i]);
@@ -312,12 +333,12 @@ static void read_initializers(struct onnx_reader *r, const Onnx__GraphProto *gra
 		struct onnx_value *value = onnx_value(r, graph->initializer[i]->name);
 
 		if (!value) {
-			onnx_fail(r, -EINVAL, "initializer %zu has no name", i);
+			onnx_fail(r, -EINVAL, "initializer %zu has no name%s", i, r->scope->where);
 			return;
 		}
 		if (value->data) {
-			onnx_fail(r, -EINVAL, "%s is an initializer twice",
-				  onnx_value_text(value).s);
+			onnx_fail(r, -EINVAL, "%s is an initializer twice%s",
+				  onnx_value_text(value).s, r->scope->where);
 			return;
 		}
 		onnx_list_value(r, value);
@@ -329,16 +350,32 @@ static void read_initializers(struct onnx_reader *r, const Onnx__GraphProto *gra
 			  graph->n_sparse_initializer);
 }
 
+/* What the node that runs the graph hands to it. */
+static void bind_input(struct onnx_reader *r, struct onnx_value *value)
+{
+	if (value->is_bound)
+		onnx_fail(r, -EINVAL, "%s is an input twice%s", onnx_value_text(value).s,
+			  r->scope->where);
+	else if (value->data)
+		onnx_fail(r, -EOPNOTSUPP, "%s is an input and an initializer%s",
+			  onnx_value_text(value).s, r->scope->where);
+	value->is_bound = true;
+}
+
 static void read_inputs(struct onnx_reader *r, const Onnx__GraphProto *graph)
 {
 	for (size_t i = 0; i < graph->n_input && !r->err; i++) {
 		struct onnx_value *value = onnx_value(r, graph->input[i]->name);
 
 		if (!value) {
-			onnx_fail(r, -EINVAL, "input %zu has no name", i);
+			onnx_fail(r, -EINVAL, "input %zu has no name%s", i, r->scope->where);
 			return;
 		}
 		onnx_list_value(r, value);
+		if (r->scope->outer) {
+			bind_input(r, value);
+			continue;
+		}
 		/*
 		 * Until IR version 4 initializers were listed among the inputs. Since then such an
 		 * input has a default; that is taken.
@@ -354,7 +391,7 @@ static void read_inputs(struct onnx_reader *r, const Onnx__GraphProto *graph)
 
 void onnx_values(struct onnx_reader *r)
 {
-	const Onnx__GraphProto *graph = r->model->graph;
+	const Onnx__GraphProto *graph = r->scope->graph;
 
 	/* What stands first counts. */
 	for (size_t i = 0; i < graph->n_input; i++)
@@ -365,6 +402,9 @@ void onnx_values(struct onnx_reader *r)
 		declare(r, graph->value_info[i]);
 	read_initializers(r, graph);
 	read_inputs(r, graph);
+	/* Whoever runs the graph takes its outputs. */
+	if (r->scope->outer)
+		return;
 	for (size_t i = 0; i < graph->n_output && !r->err; i++) {
 		struct onnx_value *value = onnx_value(r, graph->output[i]->name);
 
@@ -407,29 +447,36 @@ static void unsupported_type(struct onnx_reader *r, const struct onnx_value *val
 			  onnx_value_text(value).s, value->type);
 }
 
-uint32_t onnx_tensor(struct onnx_reader *r, struct onnx_value *value)
+/* Size, shape and elements of a tensor: those of the value. */
+static void describe(const struct onnx_value *value, struct npuplan_tensor *tensor)
 {
 	unsigned int bits = onnx_type_bits(value->type);
+
+	tensor->elem_size = bits % 8 ? 0 : bits / 8;
+	tensor->align = tensor->elem_size ? tensor->elem_size : 1;
+	tensor->dim_count = value->shape.rank;
+	tensor->size = (onnx_elements(&value->shape, 0, value->shape.rank) * bits + 7) / 8;
+	memcpy(tensor->shape, value->shape.dims, value->shape.rank * sizeof(*tensor->shape));
+}
+
+uint32_t onnx_tensor(struct onnx_reader *r, struct onnx_value *value)
+{
 	struct onnx_name name = onnx_text(value->name);
 	struct npuplan_tensor tensor = {
 		.id = value->id,
 		.name = name.s,
 		.alias_of = NPUMEM_NONE,
 		.kind = kind_of(value),
-		.elem_size = bits % 8 ? 0 : bits / 8,
-		.dim_count = value->shape.rank,
 	};
 	int64_t index;
 
 	if (value->tensor != NPUMEM_NONE || r->err)
 		return value->tensor;
-	if (!bits) {
+	if (!onnx_type_bits(value->type)) {
 		unsupported_type(r, value);
 		return NPUMEM_NONE;
 	}
-	tensor.align = tensor.elem_size ? tensor.elem_size : 1;
-	tensor.size = (onnx_elements(&value->shape, 0, value->shape.rank) * bits + 7) / 8;
-	memcpy(tensor.shape, value->shape.dims, value->shape.rank * sizeof(*tensor.shape));
+	describe(value, &tensor);
 	if (!tensor.size)
 		return NPUMEM_NONE;
 	index = npuplan_graph_add_tensor(r->graph, &tensor);
@@ -438,4 +485,16 @@ uint32_t onnx_tensor(struct onnx_reader *r, struct onnx_value *value)
 	else
 		value->tensor = (uint32_t)index;
 	return value->tensor;
+}
+
+void onnx_resize(struct onnx_reader *r, const struct onnx_value *value, uint32_t tensor)
+{
+	if (r->err || tensor == NPUMEM_NONE)
+		return;
+	if (!onnx_type_bits(value->type))
+		unsupported_type(r, value);
+	describe(value, &r->graph->tensors[tensor]);
+	if (!r->err && !r->graph->tensors[tensor].size)
+		onnx_fail(r, -EOPNOTSUPP, "%s has no elements, and is written by a loop",
+			  onnx_value_text(value).s);
 }

@@ -44,10 +44,7 @@ static void read_type(struct tflite_reader *r, struct tflite_node *node)
 		*type = tflite_name_of(&r->fb, &code, CODE_CUSTOM);
 		if (!type->s[0])
 			flatbuf_fail(&r->fb, -EINVAL, "%s is a custom one without a name", place.s);
-		for (char *c = type->s; *c; c++) {
-			if (*c >= 'A' && *c <= 'Z')
-				*c = (char)(*c - 'A' + 'a');
-		}
+		import_type_name(type->s, sizeof(type->s));
 	} else if (node->builtin < 0) {
 		flatbuf_fail(&r->fb, -EINVAL, "%s has builtin code %" PRId32, place.s,
 			     node->builtin);

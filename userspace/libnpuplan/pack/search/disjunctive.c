@@ -125,8 +125,8 @@ static int propagate(struct disjunctive *search)
 			search->call->work++;
 		}
 		/*
-		 * Constraints in a circle raise each other step by step up to the limit, which may take
-		 * long.
+		 * Constraints in a circle raise each other step by step up to the limit, which may
+		 * take long.
 		 */
 		if (search->call->work - search->asked >= ASK_EVERY) {
 			search->asked = search->call->work;

@@ -474,7 +474,7 @@ void npuplan_state_undo(struct npuplan_state *state, size_t moved, size_t floors
 		state->total[s] += state->size[placed];
 }
 
-/* Count, for each section of a stripe, the items at its floor, as find_stripe() finds the floors. */
+/* Count, for each section of a stripe, the items at its floor, as find_stripe() finds those. */
 static void count_stripe(const struct npuplan_state *state, uint32_t column, int32_t *count)
 {
 	const npuplan_lanes *row = state->lows + column / NPUPLAN_LANES;

@@ -255,7 +255,7 @@ static int learn(struct exact *exact, struct cosma_stays *stays, bool proved)
 		interval.infeasible = true;
 	}
 	if (err || !interval.infeasible) {
-		/* What is neither found nor refuted keeps this threshold from being proved empty. */
+		/* What is neither found nor refuted keeps the threshold from being proved empty. */
 		exact->complete = false;
 		return err;
 	}
