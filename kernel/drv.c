@@ -106,6 +106,9 @@ static void npumem_postclose(struct drm_device *drm, struct drm_file *drm_file)
 	xa_destroy(&file->graphs);
 	npumem_client_put(file->client);
 	npumem_engines_release(file->dev);
+	/* Mappings, which hold the file, are gone, too. */
+	if (file->gone)
+		__free_page(file->gone);
 	kfree(file);
 }
 

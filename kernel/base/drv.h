@@ -126,6 +126,7 @@ static inline struct npu_device *to_npumem(struct drm_device *drm)
  * @runs: of struct npu_run
  * @bo_handles: number of GEM handles
  * @requester: the file's share of plan requests
+ * @gone: page that its mappings of carveout BOs have once the device is gone, or NULL (bo.c)
  */
 struct npu_file {
 	struct npu_device *dev;
@@ -135,6 +136,7 @@ struct npu_file {
 	struct xarray runs;
 	atomic_t bo_handles;
 	struct npu_requester *requester;
+	struct page *gone;
 };
 
 /*

@@ -7,9 +7,13 @@
  * in system memory are those of the shmem helper, as are imported dma-bufs.
  *
  * Mappings. User space maps BOs through the device file only, so that unplug
- * can find and zap every mapping there is; a fault after that is a SIGBUS.
- * A mapping holds a reference on its BO, hence bytes never go to another owner
- * while somebody still sees them.
+ * can find and zap every mapping there is. A mapping holds a reference on its BO, hence bytes
+ * never go to another owner while somebody still sees them.
+ *
+ * Unplug. Programs go on, as "Device Hot-Unplug" in Documentation/gpu/drm-uapi.rst asks, and learn
+ * of it by their next ioctl (ENODEV). System memory is still there. The carveout is not: reads and
+ * writes of its mappings go to one page, zeroes at first, that each open file has for itself, so
+ * that clients see nothing of each other.
  *
  * PRIME supports:
  *  - system BO: export, import elsewhere and mmap of the dma-buf work.
@@ -128,17 +132,44 @@ static vm_fault_t shared_fault(struct npu_bo *bo, u64 offset, struct vm_fault *v
 	return npumem_bank_fault(bo->bank, offset, vmf);
 }
 
+/* The device is gone. The page is memory of the system, whatever the carveout's type was. */
+static vm_fault_t gone_fault(struct vm_fault *vmf)
+{
+	const struct drm_file *drm_file = vmf->vma->vm_file->private_data;
+	struct npu_file *file = drm_file->driver_priv;
+	struct page *page = READ_ONCE(file->gone), *other;
+
+	if (!page) {
+		page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!page)
+			return VM_FAULT_OOM;
+		other = cmpxchg(&file->gone, NULL, page);
+		if (other) {
+			__free_page(page);
+			page = other;
+		}
+	}
+	return vmf_insert_pfn_prot(vmf->vma, vmf->address, page_to_pfn(page),
+				   vm_get_page_prot(vmf->vma->vm_flags));
+}
+
 static vm_fault_t carveout_fault(struct vm_fault *vmf)
 {
 	struct npu_bo *bo = to_npumem_bo(vmf->vma->vm_private_data);
 	pgoff_t page = fault_page(vmf, &bo->shmem.base);
 	u64 offset = bo->range.node.start + ((u64)page << PAGE_SHIFT);
+	vm_fault_t ret;
 
 	if (page >= bo->shmem.base.size >> PAGE_SHIFT)
 		return VM_FAULT_SIGBUS;
 	if (bo->shared)
-		return shared_fault(bo, offset, vmf);
-	return npumem_bank_fault(bo->bank, offset, vmf);
+		ret = shared_fault(bo, offset, vmf);
+	else
+		ret = npumem_bank_fault(bo->bank, offset, vmf);
+	/* It may have gone at any time, and ended the turn of a shared arena. */
+	if (ret == VM_FAULT_SIGBUS && drm_dev_is_unplugged(bo->shmem.base.dev))
+		ret = gone_fault(vmf);
+	return ret;
 }
 
 static const struct vm_operations_struct carveout_vm_ops = {
@@ -234,8 +265,8 @@ void *npumem_bo_vaddr(struct npu_bo *bo, u64 offset)
 /* ---------------------------------------------------------- system memory */
 
 /*
- * The operations of the shmem helper, but with our own fault handlers: the helper's neither
- * know of unplug nor find the right page in a mapping that was cut in pieces.
+ * The operations of the shmem helper, but with our own fault handlers: the helper's do not find
+ * the right page in a mapping that was cut in pieces.
  */
 static struct vm_operations_struct system_vm_ops __ro_after_init;
 
@@ -245,19 +276,15 @@ static vm_fault_t system_fault(struct vm_fault *vmf)
 	struct drm_gem_shmem_object *shmem = to_drm_gem_shmem_obj(obj);
 	pgoff_t page = fault_page(vmf, obj);
 	vm_fault_t ret = VM_FAULT_SIGBUS;
-	int idx;
 
-	if (!drm_dev_enter(obj->dev, &idx))
-		return VM_FAULT_SIGBUS;
 	dma_resv_lock(obj->resv, NULL);
-	/* The mapping itself keeps the pages. */
+	/* The mapping itself keeps the pages, also when the device is gone. */
 	if (page < obj->size >> PAGE_SHIFT && shmem->pages) {
 		/* User space may write to the pages from now on, and nobody will tell. */
 		shmem->pages_mark_dirty_on_put = true;
 		ret = vmf_insert_pfn(vmf->vma, vmf->address, page_to_pfn(shmem->pages[page]));
 	}
 	dma_resv_unlock(obj->resv);
-	drm_dev_exit(idx);
 	return ret;
 }
 

@@ -10,7 +10,8 @@
  *
  *  - Engines touch the arena for jobs only, jobs are submitted by the run that has the turn
  *    only, and it cannot end the turn while jobs are in flight (job/run.c).
- *  - A page fault is a SIGBUS unless a run of the mapping's file has the turn. At its end all
+ *  - A page fault is a SIGBUS unless a run of the mapping's file has the turn, or the device is
+ *    gone (bo.c). At its end all
  *    mappings are zapped, before the next one has the turn. There are no struct pages
  *    (VM_PFNMAP), so nobody can have pinned one.
  *  - Before the turn of another client than the last one the arena is filled with zeroes.
