@@ -802,8 +802,12 @@ TEST(cache)
 	damaged(empty);
 	damaged(spoil);
 	each_file(remove_file);
-	rmdir(folder);
+	assert_int_equal(rmdir(folder), 0);
+	/* Something else stands in its place. */
+	assert_int_equal(symlink("/dev/null", folder), 0);
 	assert_int_equal(cached(&text), 0);
 	assert_non_null(strstr(text, "npumem: the plan is not cached: /tmp/npumem-cache-"));
+	assert_non_null(strstr(text, ": Not a directory\n"));
 	free(text);
+	assert_int_equal(unlink(folder), 0);
 }

@@ -12,6 +12,7 @@
 #include "delegate.h"
 #include "fake_runtime.h"
 #include "npuplan.h"
+#include "plancache.h"
 #include "plugin.h"
 #include "said.h"
 #include "unit.h"
@@ -285,7 +286,42 @@ TEST_WITH(cache_cut_short, make_folder, remove_folder)
 	free(blobs.plan);
 }
 
-/* Whatever is in it, the outputs are right. */
+/* The only entry of the folder, and its key. */
+static struct plancache *take_entry(struct plancache_key *key, struct plancache_entry *entry)
+{
+	struct plancache_file *files;
+	struct plancache *cache;
+	size_t count;
+
+	assert_int_equal(plancache_open_existing(folder, &cache), 0);
+	assert_int_equal(plancache_list(cache, &files, &count), 0);
+	assert_int_equal(count, 1);
+	*key = files[0].key;
+	free(files);
+	assert_int_equal(plancache_peek(cache, key, entry), 0);
+	return cache;
+}
+
+/* Whatever plan is in it, the outputs are right: a file may be sound, and its plan not. */
+TEST_WITH(cache_of_wrong_plans, make_folder, remove_folder)
+{
+	struct plancache_entry entry;
+	struct plancache_key key;
+	struct plancache *cache = take_entry(&key, &entry);
+
+	for (size_t i = 0; i < entry.size; i += 3) {
+		uint8_t *byte = (uint8_t *)entry.data + i, before = *byte;
+
+		*byte ^= (uint8_t)(1u << (i % 8));
+		assert_int_equal(plancache_put(cache, &key, &entry), 0);
+		cached_quietly();
+		*byte = before;
+	}
+	plancache_close(cache);
+	free(entry.data);
+}
+
+/* Whatever is in the file, the outputs are right. */
 TEST_WITH(cache_damaged, make_folder, remove_folder)
 {
 	char path[600] = "";
@@ -319,24 +355,26 @@ TEST_WITH(cache_is_a_pipe, make_folder, remove_folder)
 
 TEST_WITH(cache_of_another_order, make_folder, remove_folder)
 {
+	struct plancache_entry entry;
+	struct plancache_key key;
 	struct npuplan_error error;
 	struct npuplan_plan *plan;
+	struct plancache *cache;
 	char path[600] = "", *text;
-	struct blobs blobs;
 
 	only_file(path, sizeof(path));
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(cached(true, &text), 0);
 	free(text);
-	only_file(path, sizeof(path));
-	blobs = take_file(path);
-	assert_int_equal(npuplan_plan_read(blobs.plan, blobs.plan_size, &plan, &error), 0);
-	free(blobs.plan);
+	cache = take_entry(&key, &entry);
+	assert_int_equal(npuplan_plan_read(entry.data, entry.size, &plan, &error), 0);
+	free(entry.data);
 	swap_steps(plan);
-	assert_int_equal(npuplan_plan_write(plan, &blobs.plan, &blobs.plan_size, &error), 0);
+	assert_int_equal(npuplan_plan_write(plan, &entry.data, &entry.size, &error), 0);
 	npuplan_plan_free(plan);
-	put_file(path, &blobs, blobs.plan_size);
-	free(blobs.plan);
+	assert_int_equal(plancache_put(cache, &key, &entry), 0);
+	plancache_close(cache);
+	free(entry.data);
 	assert_int_equal(cached(true, &text), 0);
 	assert_string_equal(text,
 			    "npumem: the cached plan is no good, so it is made anew: the plan has "

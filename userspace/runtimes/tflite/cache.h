@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Plans kept in a folder, a file each. The name has the graph's digest, planner, budget and
- * version, so another of these is another file. What a file says is believed by nobody: its plan
- * is verified as any other.
- */
+/* Plans kept in a folder, which npumemd and npumemctl keep theirs in, too (plancache.h). */
 #pragma once
 
 #include "enforcer.h"
@@ -12,7 +8,8 @@
  * cache_read() - the plan of a graph, if there is one
  * @blobs: @blobs->plan is set; free() it
  *
- * -ENOENT: there is none. Others: the file cannot be read, or the graph is not one.
+ * -ENOENT: there is none; -EBADMSG: there was one, which was damaged. Others: the folder or the
+ * file cannot be read.
  */
 int cache_read(const struct options *options, struct blobs *blobs, struct why *why);
 /* Keep the plan. Other programs see all of the file or nothing. */

@@ -149,19 +149,20 @@ static int take_cached(struct memory *m, const struct program *program)
 {
 	const struct options *options = m->enforcer->options;
 	struct why why;
+	int err;
 
 	if (!options->cache)
 		return -ENOENT;
-	if (cache_read(options, &m->blobs, &why))
-		return -ENOENT;
-	if (take_plan(m, program, &why)) {
+	err = cache_read(options, &m->blobs, &why);
+	if (!err && take_plan(m, program, &why))
+		err = -EBADMSG;
+	if (err == -EBADMSG) {
 		say("the cached plan is no good, so it is made anew: %s", why.text);
 		free(m->blobs.plan);
 		m->blobs.plan = NULL;
-		return -ENOENT;
 	}
-	m->cached = true;
-	return 0;
+	m->cached = !err;
+	return err ? -ENOENT : 0;
 }
 
 static int make_plan(struct memory *m, const struct program *program, struct why *why)
