@@ -276,6 +276,8 @@ check 'show without graph' usage_says \
 check 'run with plan and planner' usage_says \
 	'npumemctl run: --plan loads a plan; --planner asks for one' \
 	"$ctl" run --plan plan.json --planner greedy "$net"
+check 'run with a planner without a name' usage_says 'npumemctl run: --planner: "" is no planner' \
+	"$ctl" run --planner '' "$net"
 check 'run with a path that is none' usage_says \
 	'npumemctl run: --path 1*x: not of the form EDGE[*COUNT],...' "$ctl" run --path '1*x' "$net"
 check 'run with two ways to choose a path' usage_says \

@@ -116,6 +116,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		parse_banks(asking, state, arg);
 		return 0;
 	case ARGP_KEY_END:
+		if (asking->request.planner && !*asking->request.planner)
+			usage_error(state, "--planner: \"\" is no planner");
 		if (asking->objective)
 			asking->request.objective = asking->objective - 1;
 		if (asking->cuts && asking->request.recompute)
