@@ -220,7 +220,8 @@ NPUMEM_EXPORT int npumem_device_query(struct npumem_device *device, uint32_t typ
 		int err = npumem_device_query(device, TYPE, sizeof(**NAME),                        \
 					      NAME ? &records : NULL, count, error);               \
                                                                                                    \
-		if (!err)                                                                          \
+		/* NULL on failure: so no compiler thinks that it may be unset. */                 \
+		if (NAME)                                                                          \
 			*NAME = (struct drm_npumem_##RECORD *)records;                             \
 		return err;                                                                        \
 	}
