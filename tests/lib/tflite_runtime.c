@@ -37,6 +37,7 @@ void tfl_load(const char *path)
 	tfl_find(r, "TfLiteInterpreterAllocateTensors", &tfl.allocate);
 	tfl_find(r, "TfLiteInterpreterResizeInputTensor", &tfl.resize);
 	tfl_find(r, "TfLiteInterpreterInvoke", &tfl.invoke);
+	tfl_find(r, "TfLiteInterpreterResetVariableTensors", &tfl.reset);
 	tfl_find(r, "TfLiteInterpreterGetInputTensorCount", &tfl.input_count);
 	tfl_find(r, "TfLiteInterpreterGetOutputTensorCount", &tfl.output_count);
 	tfl_find(r, "TfLiteInterpreterGetInputTensor", &tfl.input);

@@ -29,6 +29,7 @@ struct tfl_runtime {
 	int (*allocate)(void *interpreter);
 	int (*resize)(void *interpreter, int32_t index, const int *dims, int32_t count);
 	int (*invoke)(void *interpreter);
+	int (*reset)(void *interpreter);
 	int32_t (*input_count)(const void *interpreter);
 	int32_t (*output_count)(const void *interpreter);
 	struct tfl_tensor *(*input)(const void *interpreter, int32_t index);

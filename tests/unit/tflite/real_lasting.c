@@ -13,6 +13,9 @@
  *               inference is compared with the plain runtime's
  *   fork        a child goes on with what its parent has made, and so does the parent
  *   first       the delegate is destroyed before its interpreter, which is then used
+ *   reset       COUNT times some inferences, after which variables are reset, or tensors allocated
+ *               again; each is compared with the plain runtime's, and the first one after a reset
+ *               with the first one of all
  */
 #include <dirent.h>
 #include <err.h>
@@ -257,12 +260,75 @@ static void destroyed_first(uint64_t count)
 	pair_free(&plain);
 }
 
+/* ---------------------------------------------------------------------- variables */
+
+static uint64_t hash_outputs(const void *interpreter)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (int32_t i = 0; i < tfl.output_count(interpreter); i++) {
+		const struct tfl_tensor *t = tfl.output(interpreter, i);
+
+		for (size_t j = 0; j < t->bytes; j++)
+			hash = (hash ^ ((const unsigned char *)t->data.raw)[j]) * 0x100000001b3;
+	}
+	return hash;
+}
+
+static void begin_anew(void *interpreter, bool allocate)
+{
+	if ((allocate ? tfl.allocate(interpreter) : tfl.reset(interpreter)) != TFL_OK)
+		errx(1, "%s fails", allocate ? "allocating tensors" : "resetting variables");
+}
+
+/* Returns how many outputs of the same input differed, as the state did. */
+static uint64_t resets(size_t model, uint64_t count)
+{
+	struct pair plain = pair_new(model, false), ours = pair_new(model, true);
+	uint64_t first = 0, differ = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		for (uint64_t k = 0; k < 3; k++) {
+			infer(plain.interpreter, 1);
+			infer(ours.interpreter, 1);
+			same(plain.interpreter, ours.interpreter, 1);
+			if (!first)
+				first = hash_outputs(ours.interpreter);
+			differ += hash_outputs(ours.interpreter) != first;
+			if (!k && i % 3 != 2 && hash_outputs(ours.interpreter) != first)
+				errx(1, "round %llu: a reset leaves something of the state",
+				     (unsigned long long)i);
+		}
+		/* Tensors that are allocated again are not reset, by neither. */
+		if (i % 3 == 1)
+			begin_anew(plain.interpreter, true), begin_anew(ours.interpreter, true);
+		else
+			begin_anew(plain.interpreter, false), begin_anew(ours.interpreter, false);
+	}
+	pair_free(&ours);
+	pair_free(&plain);
+	return differ;
+}
+
+static void reset(uint64_t count)
+{
+	uint64_t differ = 0;
+
+	for (size_t i = 0; i < given.count; i++)
+		differ += resets(i, count);
+	printf("%llu outputs of %zu models were others for their state\n",
+	       (unsigned long long)differ, given.count);
+	if (!differ)
+		errx(1, "none of these models has a state");
+}
+
 static const struct {
 	const char *name;
 	void (*run)(uint64_t count);
 } all[] = {
 	{ "inferences", inferences }, { "rounds", rounds },   { "many", many },
 	{ "threads", threads },	      { "fork", both_sides }, { "first", destroyed_first },
+	{ "reset", reset },
 };
 
 int main(int argc, char **argv)

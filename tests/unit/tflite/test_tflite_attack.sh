@@ -94,5 +94,12 @@ else
 	attack "no memory, on the engine" without "$stride" engine=engine bands=2 cache="$tmp"
 fi
 check "a child goes on, and so does its parent" lasts fork 3 "$small"
+lstm=$folder/trained_lstm_int8.tflite
+if [ -e "$lstm" ]; then
+	check "variables are reset" lasts reset 12 "$lstm"
+	check "variables are reset, on the engine" on_engine lasts reset 12 "$lstm"
+else
+	skipped "variables are reset" "${lstm##*/} is not among the models"
+fi
 check "the delegate is destroyed first" lasts first 3 "$small"
 check_plan

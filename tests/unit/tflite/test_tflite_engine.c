@@ -170,7 +170,7 @@ TEST(other_operators)
 	said_begin(&said);
 	allocate(fake, d);
 	text = said_end(&said);
-	assert_string_equal(text, LEFT "node 1 (operator): the engine has no such operator\n");
+	assert_string_equal(text, LEFT "node 1 (ABS): the engine has no such operator\n");
 	free(text);
 	assert_int_equal(stats_of(d).claimed, 4);
 	assert_int_equal(stats_of(d).partitions, 2);
@@ -191,7 +191,7 @@ TEST(strict)
 	assert_int_equal(fake_delegate(fake, d), TFL_DELEGATE_ERROR);
 	assert_string_equal(fake->error,
 			    "npumem: option \"strict\": 1 of 5 operators cannot be "
-			    "claimed: node 1 (operator): the engine has no such operator");
+			    "claimed: node 1 (ABS): the engine has no such operator");
 	fake_free(fake);
 	delegate_free(d);
 }

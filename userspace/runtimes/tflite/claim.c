@@ -243,9 +243,9 @@ static void leave(struct walk *w, int index, const struct tfl_registration *r,
 {
 	if (w->delegate->options.verbose >= 2)
 		say("node %d (%s) is left to TensorFlow Lite: %s", index,
-		    operator_name(r->builtin_code), why->text);
+		    operator_name(r->builtin_code).s, why->text);
 	if (!w->left)
-		why_fail(&w->first, 0, "node %d (%s): %s", index, operator_name(r->builtin_code),
+		why_fail(&w->first, 0, "node %d (%s): %s", index, operator_name(r->builtin_code).s,
 			 why->text);
 	w->left++;
 }

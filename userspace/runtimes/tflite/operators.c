@@ -1,77 +1,57 @@
 // SPDX-License-Identifier: MIT
 #include "operators.h"
 
+#include <ctype.h>
 #include <stddef.h>
+#include <stdio.h>
 
+#include "tflite/reader.h"
 #include "tflite_abi.h"
 
-/* struct known - @inplace: see operator_is_inplace() */
-struct known {
+/* Names of the schema that graph JSON has other names for. */
+static const struct {
 	int32_t code;
-	bool inplace;
 	const char *name;
+} names[] = {
+	{ 1, "AVERAGE_POOL_2D" },
+	{ 2, "CONCATENATION" },
+	{ 3, "CONV_2D" },
+	{ 4, "DEPTHWISE_CONV_2D" },
+	{ 9, "FULLY_CONNECTED" },
+	{ 14, "LOGISTIC" },
+	{ 17, "MAX_POOL_2D" },
+	{ 32, "CUSTOM" },
+	{ 60, "PADV2" },
+	{ 67, "TRANSPOSE_CONV" },
+	{ 97, "RESIZE_NEAREST_NEIGHBOR" },
+	{ 117, "HARD_SWISH" },
+	{ 126, "BATCH_MATMUL" },
+	{ 132, "CONV_3D" },
+	{ 141, "CONV_3D_TRANSPOSE" },
 };
 
-static const struct known all[] = {
-	{ 0, true, "ADD" },
-	{ 1, false, "AVERAGE_POOL_2D" },
-	{ 2, false, "CONCATENATION" },
-	{ 3, false, "CONV_2D" },
-	{ 4, false, "DEPTHWISE_CONV_2D" },
-	{ 6, false, "DEQUANTIZE" },
-	{ 9, false, "FULLY_CONNECTED" },
-	{ 14, true, "LOGISTIC" },
-	{ 16, false, "LSTM" },
-	{ 17, false, "MAX_POOL_2D" },
-	{ 18, true, "MUL" },
-	{ 19, true, "RELU" },
-	{ 21, true, "RELU6" },
-	{ 22, true, "RESHAPE" },
-	{ 23, false, "RESIZE_BILINEAR" },
-	{ 25, false, "SOFTMAX" },
-	{ 28, true, "TANH" },
-	{ 32, false, "CUSTOM" },
-	{ 34, false, "PAD" },
-	{ 36, false, "GATHER" },
-	{ 39, false, "TRANSPOSE" },
-	{ 40, false, "MEAN" },
-	{ 41, true, "SUB" },
-	{ 43, true, "SQUEEZE" },
-	{ 44, false, "UNIDIRECTIONAL_SEQUENCE_LSTM" },
-	{ 45, false, "STRIDED_SLICE" },
-	{ 49, false, "SPLIT" },
-	{ 54, false, "PRELU" },
-	{ 65, false, "SLICE" },
-	{ 67, false, "TRANSPOSE_CONV" },
-	{ 70, true, "EXPAND_DIMS" },
-	{ 77, false, "SHAPE" },
-	{ 83, false, "PACK" },
-	{ 88, false, "UNPACK" },
-	{ 97, false, "RESIZE_NEAREST_NEIGHBOR" },
-	{ 98, true, "LEAKY_RELU" },
-	{ 102, false, "SPLIT_V" },
-	{ 114, false, "QUANTIZE" },
-	{ 117, true, "HARD_SWISH" },
-	{ TFL_OP_CALL, false, "CALL" },
-	{ TFL_OP_CALL_ONCE, false, "CALL_ONCE" },
-	{ TFL_OP_DELEGATE, false, "DELEGATE" },
-	{ TFL_OP_IF, false, "IF" },
-	{ TFL_OP_WHILE, false, "WHILE" },
+/* Those of operator_is_inplace(), of kernels that compute element by element. */
+static const int32_t inplace[] = {
+	0 /* ADD */,	  14 /* LOGISTIC */,	18 /* MUL */,	     19 /* RELU */,
+	21 /* RELU6 */,	  22 /* RESHAPE */,	28 /* TANH */,	     41 /* SUB */,
+	43 /* SQUEEZE */, 70 /* EXPAND_DIMS */, 98 /* LEAKY_RELU */, 117 /* HARD_SWISH */,
 };
 
-static const struct known *find(int32_t code)
+struct operator_text operator_name(int32_t code)
 {
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (all[i].code == code)
-			return &all[i];
-	return NULL;
-}
+	const char *own = tflite_builtin_name(code);
+	struct operator_text text;
 
-const char *operator_name(int32_t code)
-{
-	const struct known *known = find(code);
-
-	return known ? known->name : "operator";
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i].code == code)
+			own = names[i].name;
+	if (own)
+		snprintf(text.s, sizeof(text.s), "%s", own);
+	else
+		snprintf(text.s, sizeof(text.s), "operator %d", (int)code);
+	for (char *c = text.s; *c && own; c++)
+		*c = (char)toupper((unsigned char)*c);
+	return text;
 }
 
 bool operator_runs_graphs(int32_t code)
@@ -82,7 +62,8 @@ bool operator_runs_graphs(int32_t code)
 
 bool operator_is_inplace(int32_t code)
 {
-	const struct known *known = find(code);
-
-	return known && known->inplace;
+	for (size_t i = 0; i < sizeof(inplace) / sizeof(inplace[0]); i++)
+		if (inplace[i] == code)
+			return true;
+	return false;
 }

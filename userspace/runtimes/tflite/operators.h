@@ -5,8 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Name as the schema has it; "operator" if it is not known here. */
-const char *operator_name(int32_t code);
+/* Name as the schema has it; "operator 300" if it is not known here. */
+struct operator_text {
+	char s[40];
+};
+struct operator_text operator_name(int32_t code);
 /* It runs other graphs, whose memory no plan of this one has. */
 bool operator_runs_graphs(int32_t code);
 /* Its kernels write byte i of the output after they have read byte i of inputs of equal size. */

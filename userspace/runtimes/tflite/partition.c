@@ -50,7 +50,7 @@ static int borrow(struct tfl_context *context, struct op *op, int index, struct 
 	op->invoke = registration->invoke;
 	op->code = registration->builtin_code;
 	op->index = index;
-	snprintf(op->name, sizeof(op->name), "%s, node %d", operator_name(op->code), index);
+	snprintf(op->name, sizeof(op->name), "%s, node %d", operator_name(op->code).s, index);
 	return op->node.temporaries ? 0 : why_fail(why, -ENOMEM, "out of memory");
 }
 
