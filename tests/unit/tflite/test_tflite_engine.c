@@ -189,9 +189,8 @@ TEST(strict)
 
 	fake->registrations[1].known.builtin_code = ABS;
 	assert_int_equal(fake_delegate(fake, d), TFL_DELEGATE_ERROR);
-	assert_string_equal(fake->error,
-			    "npumem: option \"strict\": 1 of 5 operators cannot be "
-			    "claimed: node 1 (ABS): the engine has no such operator");
+	assert_string_equal(fake->error, "npumem: option \"strict\": 1 of 5 operators cannot be "
+					 "claimed: node 1 (ABS): the engine has no such operator");
 	fake_free(fake);
 	delegate_free(d);
 }
