@@ -237,7 +237,7 @@ TEST(loop)
 TEST(loop_states)
 {
 	static const char text[] =
-		"graph body; in i int64; in more bool; in a float 4; in b float 4; in e float 2;"
+		"graph body; in i int64 ?; in more bool N; in a float 4; in b float 4; in e float 2;"
 		"out more2 bool; out b2 float 4; out a2 float 4; out e2 float 2;"
 		"node Not more -> more2; node Cast i -> f to=1; node Add a,f -> a2;"
 		"node Identity b -> b2; node Neg e -> e2; end;"

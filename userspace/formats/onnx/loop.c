@@ -96,8 +96,10 @@ static void bind_single(struct onnx_reader *r, const struct loop *loop, struct o
 	if (!value)
 		return;
 	onnx_declared(r, value, &declared_type, &declared);
-	if (!r->err && onnx_is_complete(&declared) &&
-	    onnx_elements(&declared, 0, declared.rank) == 1)
+	/* Of what is one element, a dimension that is not known has one. */
+	for (uint32_t d = 0; d < declared.rank; d++)
+		declared.dims[d] = declared.dims[d] < 0 ? 1 : declared.dims[d];
+	if (!r->err && declared.known && onnx_elements(&declared, 0, declared.rank) == 1)
 		shape = declared;
 	bind(r, loop, value, type, &shape);
 }
