@@ -11,7 +11,7 @@
 
 INFERENCE=npumem-tflite PLANNED='-o fallback=error' RUNS=5 SEED=1
 # Inputs of each model on the engine: `make inference SEEDS=N` says how many, here as there.
-ENGINE_RUNS=2
+ENGINE_RUNS=2 LONG_RUNS=300
 if [ -s /opt/npumem/inference/seeds ]; then
 	ENGINE_RUNS=$(cat /opt/npumem/inference/seeds) RUNS=$ENGINE_RUNS
 fi
@@ -73,6 +73,14 @@ engine_computes() {
 		hello_world_int8.tflite | mlptiny_kws_ref_model.tflite) ways "$model" ;;
 		*) [ ! -e /opt/npumem/inference/engine ] || ways "$model" ;;
 		esac
+	done
+	# One interpreter for long: a model without a state, and one with.
+	for model in hello_world_int8 trained_lstm_int8; do
+		model=/opt/npumem/inference/$model.tflite
+		[ -e "$model" ] && runs "$model" || continue
+		few=$ENGINE_RUNS ENGINE_RUNS=$LONG_RUNS
+		row 'on the engine' "$model"
+		ENGINE_RUNS=$few
 	done
 	check 'npumem-engine ends' stop_engine
 }
