@@ -96,6 +96,8 @@ TEST(loops)
 	onnx_refuse(BODY MODEL("m,m,x -> y body=@body"), -EINVAL,
 		    "node 0 'n' (Loop): its condition, tensor 'm', is not one bool");
 	onnx_refuse(BODY MODEL(",,x -> y body=@body"), -EINVAL, "node 0 'n' (Loop) never ends");
+	onnx_refuse(BODY "init no bool -; node Not no -> yes;" MODEL(",yes,x -> y body=@body"),
+		    -EINVAL, "node 1 'n' (Loop) never ends");
 	onnx_refuse(BODY MODEL("m,c, -> y body=@body"), -EINVAL, "node 0 'n' (Loop) lacks input 2");
 	onnx_refuse(BODY MODEL("m,c,x,x -> y body=@body"), -EINVAL,
 		    "node 0 'n' (Loop) has 2 states and 1 outputs, its body 2 outputs");
@@ -167,6 +169,36 @@ TEST(stacks)
 		    "in x float 4; int m 3; out y; out z float 4; node n:Loop m, -> y body=@body;"
 		    "node Neg x -> z",
 		    -EOPNOTSUPP, "tensor 'y' has no elements, and is written by a loop");
+}
+
+#define STACK(attributes)                                                                   \
+	"graph body; in i int64 -; in more bool -; out go bool -; out s; node Relu x -> s;" \
+	"node Not more0 -> go; end;"                                                        \
+	"in x float 3; in n int64 -; in more0 bool -; int five 5; out z;"                   \
+	"info o float " attributes "node Neg o -> z"
+
+/* The file's word is taken for the number of slices alone. */
+TEST(declared_stacks)
+{
+	onnx_plan(STACK("4x3; node k:Loop n,more0 -> o body=@body;"), 1, NULL);
+	onnx_refuse(STACK("1; node k:Loop n,more0 -> o body=@body;"), -EINVAL,
+		    "node 0 'k' (Loop) stacks slices of shape 3 in tensor 'o', but the file "
+		    "declares 1");
+	onnx_refuse(STACK("4x2; node k:Loop n,more0 -> o body=@body;"), -EINVAL,
+		    "node 0 'k' (Loop) makes tensor 'o' of shape 4x3, but the file declares 4x2");
+	onnx_plan(STACK("5x3; node k:Loop five,more0 -> o body=@body;"), 1, NULL);
+	onnx_refuse(STACK("6x3; node k:Loop five,more0 -> o body=@body;"), -EINVAL,
+		    "node 0 'k' (Loop) has at most 5 iterations, but the file declares tensor 'o' "
+		    "of shape 6x3");
+}
+
+/* A stack is the node's: the body does not have it. */
+TEST(names_of_stacks)
+{
+	onnx_refuse("graph b; in i int64 -; in c bool -; out c2; out z; out A;"
+		    "node Identity c -> c2; node Neg x -> z; end;"
+		    "in x float 4; int t 3; out A; out B; node n:Loop t, -> A,B body=@b",
+		    -EINVAL, "tensor 'A' is an output, but nothing writes it in body of node 0");
 }
 
 /* --------------------------------------------------------------------------- scans */

@@ -44,6 +44,7 @@ struct variable {
  * @stack_count: outputs of the node, and of the body, that are appended to, behind the states
  * @axes: along which, one a stack
  * @trips: iterations, or UNKNOWN
+ * @limit: there are no more than that, or UNKNOWN
  * @most, @condition: inputs of Loop, or NULL
  * @variables: of states, of stacks, and of the condition
  */
@@ -57,6 +58,7 @@ struct loop {
 	uint32_t stack_count;
 	int64_t *axes;
 	int64_t trips;
+	int64_t limit;
 	struct onnx_value *most;
 	struct onnx_value *condition;
 	struct variable *variables;
@@ -116,6 +118,11 @@ static void check_single(struct onnx_reader *r, const struct loop *loop,
 static bool is_true(const struct onnx_value *value)
 {
 	return value->numbers && value->count == 1 && value->numbers[0].i;
+}
+
+static bool is_false(const struct onnx_value *value)
+{
+	return value && value->numbers && value->count == 1 && !value->numbers[0].i;
 }
 
 /* ------------------------------------------------------------------------- states */
@@ -216,14 +223,42 @@ static void begin_stacks(struct onnx_reader *r, const struct loop *loop)
 	}
 }
 
+/* How many slices the file says that a stack has, where the number of iterations is not known. */
+static int64_t declared_trips(struct onnx_reader *r, const struct loop *loop,
+			      const struct onnx_value *stack, const struct onnx_value *slice,
+			      int64_t axis)
+{
+	struct onnx_shape declared;
+	int64_t trips;
+	uint32_t type;
+
+	onnx_declared(r, stack, &type, &declared);
+	if (r->err || !declared.known)
+		return UNKNOWN;
+	if (declared.rank != slice->shape.rank + 1) {
+		onnx_fail(r, -EINVAL,
+			  "%s stacks slices of shape %s in %s, but the file declares %s",
+			  onnx_node_text(loop->n).s, onnx_shape_text(&slice->shape).s,
+			  onnx_value_text(stack).s, onnx_shape_text(&declared).s);
+		return UNKNOWN;
+	}
+	trips = declared.dims[axis];
+	if (loop->limit != UNKNOWN && trips > loop->limit)
+		onnx_fail(r, -EINVAL,
+			  "%s has at most %" PRId64
+			  " iterations, but the file declares %s of shape "
+			  "%s",
+			  onnx_node_text(loop->n).s, loop->limit, onnx_value_text(stack).s,
+			  onnx_shape_text(&declared).s);
+	return trips;
+}
+
 /* As many slices as there are iterations; if that is not known the file's word is taken. */
 static void shape_stack(struct onnx_reader *r, const struct loop *loop, struct onnx_value *stack,
 			const struct onnx_value *slice, int64_t axis)
 {
 	struct onnx_shape shape = { .known = true, .rank = slice->shape.rank + 1 };
-	struct onnx_shape declared;
 	int64_t trips = loop->trips;
-	uint32_t type;
 
 	stack->type = slice->type;
 	stack->shape = (struct onnx_shape){ 0 };
@@ -234,12 +269,9 @@ static void shape_stack(struct onnx_reader *r, const struct loop *loop, struct o
 	else if (axis < 0 || axis >= shape.rank)
 		onnx_fail(r, -EINVAL, "%s stacks %s along dimension %" PRId64 " of %" PRIu32,
 			  onnx_node_text(loop->n).s, onnx_value_text(stack).s, axis, shape.rank);
-	onnx_declared(r, stack, &type, &declared);
-	if (r->err)
-		return;
-	if (trips == UNKNOWN && declared.known && declared.rank == shape.rank)
-		trips = declared.dims[axis];
-	if (trips == UNKNOWN)
+	if (!r->err && trips == UNKNOWN)
+		trips = declared_trips(r, loop, stack, slice, axis);
+	if (r->err || trips == UNKNOWN)
 		return;
 	for (uint32_t d = 0, from = 0; d < shape.rank; d++)
 		shape.dims[d] = d == axis ? trips : slice->shape.dims[from++];
@@ -260,6 +292,8 @@ static void store_slices(struct onnx_reader *r, const struct loop *loop)
 		shape_stack(r, loop, stack, slice, loop->axes[k]);
 		if (!r->err)
 			onnx_finish_output(r, loop->n, stack);
+		/* Not within the body, whose further outputs may have the name for their own. */
+		stack->is_defined = false;
 		if (r->err || variable->tensor == NPUMEM_NONE)
 			continue;
 		onnx_resize(r, stack, variable->tensor);
@@ -348,9 +382,11 @@ static void next_loop(struct onnx_reader *r, struct loop *loop)
 	if (!loop->condition || r->err)
 		return;
 	condition_of(loop)->next = onnx_tensor(r, condition);
-	/* It may end before all iterations. */
-	if (!is_true(loop->condition) || !is_true(condition))
-		loop->trips = loop->trips ? UNKNOWN : 0;
+	/* It may end before all iterations, or before the first one. */
+	if (!is_true(loop->condition) || (!is_true(condition) && loop->limit != 1))
+		loop->trips = loop->limit ? UNKNOWN : 0;
+	else if (loop->limit == UNKNOWN && !loop->most && is_true(condition))
+		onnx_fail(r, -EINVAL, "%s never ends", onnx_node_text(loop->n).s);
 }
 
 /* Scan's body begins with slices of what is scanned: along an axis, which is gone then. */
@@ -453,7 +489,7 @@ void onnx_loop(struct onnx_reader *r, struct onnx_node *n)
 		.state_count = n->input_count > 2 ? n->input_count - 2 : 0,
 		.first_input = 2,
 		.first_output = 1,
-		.trips = UNKNOWN,
+		.limit = UNKNOWN,
 		.most = n->input_count > 0 ? n->inputs[0] : NULL,
 		.condition = n->input_count > 1 ? n->inputs[1] : NULL,
 	};
@@ -464,7 +500,10 @@ void onnx_loop(struct onnx_reader *r, struct onnx_node *n)
 	if (!loop.most && !loop.condition)
 		onnx_fail(r, -EINVAL, "%s never ends", onnx_node_text(n).s);
 	if (!r->err && loop.most && loop.most->numbers)
-		loop.trips = loop.most->numbers[0].i > 0 ? loop.most->numbers[0].i : 0;
+		loop.limit = loop.most->numbers[0].i > 0 ? loop.most->numbers[0].i : 0;
+	if (!r->err && is_false(loop.condition))
+		loop.limit = 0;
+	loop.trips = loop.limit;
 	if (!r->err && make_room(r, &loop, 0))
 		read_loop(r, &loop);
 	free_room(&loop);
