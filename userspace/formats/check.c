@@ -66,14 +66,22 @@ void import_clean_name(char *name, size_t room, const char *text, size_t length)
 
 void import_type_name(char *name, size_t room)
 {
-	char own[8];
+	/* Of graph JSON, of its operators whose sizes are checked, and of what the runtime does. */
+	static const char *const taken[] = {
+		"loop",	     "if",	   "switch",	 "cat",	       "concat",     "copy",
+		"loop_test", "loop_index", "scan_slice", "scan_begin", "scan_store",
+	};
+	char own[16];
 
 	for (char *c = name; *c; c++)
 		if (*c >= 'A' && *c <= 'Z')
 			*c = (char)(*c - 'A' + 'a');
-	if (!strcmp(name, "loop") || !strcmp(name, "if") || !strcmp(name, "switch")) {
+	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++) {
+		if (strcmp(name, taken[i]))
+			continue;
 		snprintf(own, sizeof(own), "%s", name);
 		snprintf(name, room, "custom_%s", own);
+		return;
 	}
 }
 

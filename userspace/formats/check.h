@@ -17,8 +17,8 @@ void import_clean_name(char *name, size_t room, const char *text, size_t length)
 /* import_type_name() - a file's own name of an operator becomes the graph's: in small letters
  * @name: changed; @room bytes
  *
- * Graph JSON takes "loop", "if" and "switch" for its own, which such operators are not: "custom_"
- * is put before these.
+ * Names that mean something here ("loop", "cat", "scan_store") such operators do not have:
+ * "custom_" is put before these.
  */
 void import_type_name(char *name, size_t room);
 

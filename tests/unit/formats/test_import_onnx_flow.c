@@ -367,6 +367,34 @@ TEST(no_iterations)
 	onnx_plan(text, 1, NULL);
 }
 
+/* What constants alone say of the number of iterations: at most one, or none. */
+TEST(known_iterations)
+{
+	static const char body[] =
+		"graph body; in i int64; in more bool; out go bool; out s float 4;"
+		"node Relu x -> s; node ReduceSum s -> t keepdims=0; node Less t,limit -> go; end;"
+		"in x float 4; in limit float -; int one 1; init no bool -; node Not no -> yes;"
+		"out all; out z float 4; node Neg x -> z;";
+	static const struct {
+		const char *loop;
+		const char *shape;
+	} cases[] = {
+		{ "node Loop one,yes -> all body=@body", "1x4" },
+		{ "node Loop ,no -> all body=@body", "" },
+		{ "node Loop one,no -> all body=@body", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		AUTO_GRAPH struct npuplan_graph *graph = NULL;
+		AUTO_TEXT char *text = NULL;
+
+		assert_true(asprintf(&text, "%s%s", body, cases[i].loop) > 0);
+		graph = onnx_accept(text);
+		assert_string_equal(onnx_shape_in(graph, "all"), cases[i].shape);
+		onnx_plan(text, 1, NULL);
+	}
+}
+
 /* Stacks, an If and a Scan in a loop, which reads tensors of all graphs around it. */
 TEST(nested)
 {
@@ -426,9 +454,12 @@ TEST(scan)
 TEST(names_of_others)
 {
 	static const char text[] = "opset 1 com.example; in x float 4; out y float 4;"
-				   "info a float 4; info b float 4;"
+				   "info a float 4; info b float 4; info c float 4;"
+				   "info d float 4;"
 				   "node Loop@com.example x -> a; node If@com.example a -> b;"
-				   "node switch@com.example b -> y";
+				   "node switch@com.example b -> c;"
+				   "node Concat@com.example c,x -> d;"
+				   "node scan_begin@com.example d -> y";
 	AUTO_ONNX struct onnx_model *model = onnx_model_new(text);
 	const struct npuimport_options options = { 0 };
 	AUTO_GRAPH struct npuplan_graph *graph = onnx_accept_model(model, &options, NULL);
@@ -439,8 +470,11 @@ TEST(names_of_others)
 	assert_string_equal(graph->ops[0].type, "custom_loop");
 	assert_string_equal(graph->ops[1].type, "custom_if");
 	assert_string_equal(graph->ops[2].type, "custom_switch");
+	/* Its inputs need not add up. */
+	assert_string_equal(graph->ops[3].type, "custom_concat");
+	assert_string_equal(graph->ops[4].type, "custom_scan_begin");
 	assert_int_equal(npuimport_graph_json_write(graph, &json, &error), 0);
 	assert_int_equal(npuimport_graph_json(json, strlen(json), &options, &again, NULL, &error),
 			 0);
-	assert_int_equal(again->op_count, 3);
+	assert_int_equal(again->op_count, 5);
 }
