@@ -302,6 +302,24 @@ TEST(too_many)
 		"positions, or 262144 tensors of all instances, can tell apart");
 }
 
+/* Each block is an instance at least. */
+TEST(too_many_blocks)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("row");
+	struct program p = { .graph = graph };
+
+	p.in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
+	p.y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 4);
+	build_step(graph, 0, p.in, NPUMEM_NONE, p.y);
+	for (uint32_t block = 1; block <= 4096; block++) {
+		assert_int_equal(npuplan_graph_add_block(graph), block);
+		assert_true(npuplan_graph_add_edge(graph, block - 1, block, NULL, 0) >= 0);
+	}
+	assert_true(npuplan_graph_add_edge(graph, 4096, NPUMEM_NONE, NULL, 0) >= 0);
+	refused(&p, -E2BIG,
+		"the graph has 4097 blocks: a plan has at most 4096 instances of blocks");
+}
+
 /* A deadline ends that search, too; few instances have time even so. */
 TEST(deadline)
 {

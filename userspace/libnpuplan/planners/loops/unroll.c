@@ -278,7 +278,7 @@ static int check_states(const struct colouring *s)
 	return 0;
 }
 
-/* Fail because there are too many instances, naming the tensors that carries join. */
+/* Fail because there are too many instances: of blocks alone, or of places of carried tensors. */
 static int fail_instances(struct colouring *s, uint32_t block)
 {
 	const struct npuplan_flow *flow = s->flow;
@@ -286,6 +286,11 @@ static int fail_instances(struct colouring *s, uint32_t block)
 	uint32_t named = 0;
 	size_t used = 0;
 
+	if (flow->graph->block_count > NPUPLAN_MAX_INSTANCES)
+		return npuplan_fail(
+			s->error, -E2BIG,
+			"the graph has %u blocks: a plan has at most %u instances of blocks",
+			flow->graph->block_count, NPUPLAN_MAX_INSTANCES);
 	for (uint32_t i = flow->first_name[block]; i < flow->first_name[block + 1] && named < 4;
 	     i++) {
 		uint32_t tensor = flow->names[i].tensor;
