@@ -122,19 +122,38 @@ TEST_CASE(bands, check_steps, NULL, NULL, struct way, &bands, "auto")
 TEST_CASE(rows, check_steps, NULL, NULL, struct way, &rows, "auto")
 TEST_CASE(tile_scheduled, check_steps, NULL, NULL, struct way, &rows, "tile-scheduled")
 
-/* No planner that moves tensors plans state: it is said. */
-TEST(spilled)
+/* Tensors move to host memory and back; the state does not, and lasts. */
+static void check_moving(void **state)
 {
-	const struct npuplan_options options = { .planner = "cosma" };
-	struct world w = open_world(
-		&(struct npuplan_tiling){ .with_parameters = true, .inputs = NPUPLAN_INPUTS_HOST });
-	struct npuplan_plan *plan;
+	const struct npuplan_tiling *const *cut = *state;
+	struct npuplan_options options = { .planner = "cosma", .work_limit = 200000 };
+	struct world w = open_world(*cut);
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 	struct npuplan_error error;
+	uint64_t moved;
 
-	assert_int_equal(npuplan_plan(w.graph, &options, &plan, &error), -EOPNOTSUPP);
-	assert_non_null(strstr(error.text, "cosma plans no state"));
+	if (npuplan_needed_find(w.graph, &options, &options.arena_budget, &(uint32_t){ 0 },
+				&error) ||
+	    npuplan_plan(w.graph, &options, &plan, &error))
+		fail_msg("%s", error.text);
+	moved = plan->info.load_bytes + plan->info.spill_bytes + plan->info.fill_bytes;
+	print_message("# arena %u bytes, %u move\n", (unsigned int)plan->info.arena_size,
+		      (unsigned int)moved);
+	assert_true(moved > 0);
+	assert_true(plan->info.arena_size <= options.arena_budget);
+	assert_int_equal(right_steps(&w, plan), STEPS);
 	close_world(&w);
 }
+
+static const struct npuplan_tiling moving = { .bands = 1,
+					      .with_parameters = true,
+					      .inputs = NPUPLAN_INPUTS_HOST },
+				   moving_bands = { .bands = 4,
+						    .with_parameters = true,
+						    .inputs = NPUPLAN_INPUTS_HOST };
+
+TEST_CASE(moving_whole, check_moving, NULL, NULL, const struct npuplan_tiling *, &moving)
+TEST_CASE(moving_in_bands, check_moving, NULL, NULL, const struct npuplan_tiling *, &moving_bands)
 
 /* -------------------------------------------------------------------- a planner's fault */
 

@@ -444,6 +444,170 @@ TEST(ended)
 	npuplan_plan_free(plan);
 }
 
+/* Adds a step that updates all of a tensor. */
+static void build_update(struct npuplan_graph *graph, uint32_t tensor)
+{
+	const struct npuplan_step step = { .op = NPUMEM_NONE };
+	const struct npumem_region all = { .length = graph->tensors[tensor].size,
+					   .count = { 1, 1, 1 } };
+	const struct npumem_access update = {
+		.tile = npuplan_graph_add_tile(graph, tensor, &all),
+		.mode = NPUMEM_ACCESS_UPDATE,
+		.inplace = NPUMEM_NONE,
+	};
+
+	assert_true(npuplan_graph_add_step(graph, &step, &update, 1) >= 0);
+}
+
+/*
+ * The diamond, beside a state of @size bytes: a step that reads it, and writes "old", and one that
+ * updates it.
+ */
+static struct npuplan_graph *diamond_with_state(uint64_t size)
+{
+	struct npuplan_graph *graph = tiled_diamond();
+	uint32_t state = build_tensor(graph, "kept", NPUMEM_TENSOR_STATE, size);
+	uint32_t old = build_tensor(graph, "old", NPUMEM_TENSOR_OUTPUT, 1);
+
+	graph->tensors[old].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
+	build_step(graph, 0, state, NPUMEM_NONE, old);
+	build_update(graph, state);
+	return graph;
+}
+
+/* State stays where it is; what moves is what moves without it in a budget smaller by it. */
+TEST(state)
+{
+	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 + 5 };
+	AUTO_GRAPH struct npuplan_graph *graph = diamond_with_state(5);
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph, &options);
+	struct npuplan_budgets budgets;
+	uint32_t states = 0;
+
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_OPTIMAL);
+	assert_int_equal(traffic(plan), 8);
+	assert_int_equal(plan->cosma->traffic_bound, 8);
+	assert_int_equal(plan->info.lower_bound, 12 + 5);
+	for (uint32_t i = 0; i < plan->placement_count; i++) {
+		const struct npumem_placement *placement = &plan->placements[i];
+
+		if (graph->tensors[placement->tensor].kind != NPUMEM_TENSOR_STATE) {
+			assert_true(placement->offset >= 5);
+			continue;
+		}
+		states++;
+		assert_int_equal(placement->offset, 0);
+		assert_int_equal(placement->from, 0);
+		assert_int_equal(placement->to, plan->position_count - 1);
+	}
+	assert_int_equal(states, 1);
+	assert_int_equal(npuplan_budgets_find(graph, NULL, &budgets, NULL), 0);
+	assert_int_equal(budgets.needed, 12 + 5);
+	assert_int_equal(budgets.middle, 13 + 5);
+	assert_int_equal(budgets.peak, 14 + 5);
+	assert_true(budgets.proved);
+	assert_int_equal(npuplan_needed_find(graph, NULL, &budgets.middle, &budgets.step, NULL), 0);
+	assert_int_equal(budgets.middle, 12 + 5);
+}
+
+TEST(state_peak)
+{
+	struct npuplan_options options = { .planner = "cosma",
+					   .objective = NPUPLAN_OBJECTIVE_PEAK };
+	AUTO_GRAPH struct npuplan_graph *graph = diamond_with_state(5);
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph, &options);
+
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_OPTIMAL);
+	assert_int_equal(plan->info.arena_size, 14 + 5);
+	assert_int_equal(plan->info.lower_bound, 14 + 5);
+}
+
+TEST(state_infeasible)
+{
+	struct npuplan_options options = { .planner = "cosma", .arena_budget = 16 };
+	AUTO_GRAPH struct npuplan_graph *graph = diamond_with_state(5);
+	AUTO_GRAPH struct npuplan_graph *alone = npuplan_graph_new("alone");
+	struct npuplan_error error;
+	struct npuplan_plan *plan;
+
+	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ENOSPC);
+	assert_string_equal(error.text, "infeasible: make_b needs 17 bytes (17 B), the budget is "
+					"16 (16 B)");
+	assert_int_equal(error.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
+	assert_int_equal(error.needed, 17);
+	/* So it is where the state alone is more than the budget. */
+	options.arena_budget = 4;
+	refuse_planning(graph, &options, -ENOSPC,
+			"infeasible: make_b needs 17 bytes (17 B), the budget is 4 (4 B)");
+	build_tensor(alone, "kept", NPUMEM_TENSOR_STATE, 5);
+	build_tensor(alone, "out", NPUMEM_TENSOR_OUTPUT, 1);
+	alone->tensors[1].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
+	build_step(alone, 0, 0, NPUMEM_NONE, 1);
+	refuse_planning(
+		alone, &options, -ENOSPC,
+		"infeasible: what is on chip from the start needs 5 bytes (5 B), the budget "
+		"is 4 (4 B)");
+	options.arena_budget = 5;
+	npuplan_plan_free(planned(alone, &options));
+}
+
+/* A state might lie in a gap that alignments leave elsewhere: nothing is proved. */
+TEST(state_apart)
+{
+	struct npuplan_options options = { .planner = "cosma", .arena_budget = 19, .alignment = 4 };
+	AUTO_GRAPH struct npuplan_graph *graph = diamond_with_state(5);
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
+
+	refuse_planning(graph, &options, -ETIMEDOUT,
+			"unknown: join needs 21 bytes (21 B) in a plan that has all state before "
+			"all else, and others are not searched; the budget is 19 (19 B)");
+	options.arena_budget = 21;
+	plan = planned(graph, &options);
+	assert_int_equal(plan->cosma->traffic_bound, 0);
+}
+
+TEST(bad_states)
+{
+	const struct npuplan_bank banks[NPUPLAN_BANKS] = { { 10, 1 }, { 10, 1 } };
+	const struct npuplan_cosma_options cosma = { .size = sizeof(cosma), .banks = banks };
+	struct npuplan_options options = { .planner = "cosma", .arena_budget = 100 };
+	AUTO_GRAPH struct npuplan_graph *graph = diamond_with_state(5);
+	AUTO_GRAPH struct npuplan_graph *updated = npuplan_graph_new("updated");
+	AUTO_GRAPH struct npuplan_graph *parts = npuplan_graph_new("parts");
+	struct npuplan_tensor part = {
+		.name = (char[]){ "kept" },
+		.size = 4,
+		.align = 1,
+		.kind = NPUMEM_TENSOR_STATE,
+		.flags = NPUMEM_TENSOR_FLAG_ALIAS,
+	};
+	AUTO_GRAPH struct npuplan_graph *huge = diamond_with_state(1ull << 59);
+
+	build_tensor(huge, "more", NPUMEM_TENSOR_STATE, 1ull << 59);
+	build_tensor(huge, "one too many", NPUMEM_TENSOR_STATE, 1);
+	refuse_planning(huge, &options, -E2BIG,
+			"graph diamond: cosma plans at most 2^60 bytes of state");
+	options.cosma = &cosma;
+	options.arena_budget = 0;
+	refuse_planning(graph, &options, -EOPNOTSUPP,
+			"two banks are planned for graphs without state");
+	options.cosma = NULL;
+	/* What is updated and no state could go and come back. */
+	options.arena_budget = 100;
+	build_tensor(updated, "in", NPUMEM_TENSOR_INPUT, 4);
+	build_tensor(updated, "x", NPUMEM_TENSOR_OUTPUT, 4);
+	build_step(updated, 0, 0, NPUMEM_NONE, 1);
+	build_update(updated, 1);
+	refuse_planning(updated, &options, -EOPNOTSUPP,
+			"step 1: cosma plans no updates in place but of state");
+	/* Bytes of a tensor that is none would be half kept, half moved. */
+	part.alias_of = build_tensor(parts, "x", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	assert_int_equal(npuplan_graph_add_tensor(parts, &part), 1);
+	build_step(parts, 0, 1, NPUMEM_NONE, build_tensor(parts, "out", NPUMEM_TENSOR_OUTPUT, 4));
+	refuse_planning(parts, &options, -EOPNOTSUPP,
+			"kept: cosma plans no state that is a part of another tensor");
+}
+
 TEST(bad_options)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
@@ -490,8 +654,6 @@ TEST(bad_graphs)
 	graph->tensors[0].flags = 0;
 	refuse_planning(graph, &options, -EOPNOTSUPP,
 			"in: cosma loads parameters from host memory, and this one is not there");
-	graph->tensors[0].kind = NPUMEM_TENSOR_STATE;
-	refuse_planning(graph, &options, -EOPNOTSUPP, "in: cosma plans no state");
 	npuplan_graph_free(graph);
 
 	graph = npuplan_graph_new("reader");

@@ -74,12 +74,86 @@ static void ask_of_units(struct planner_call *call)
 	call->asked.common.schedule = NPUPLAN_SCHEDULE_FREE;
 	for (uint32_t s = 0; s < call->graph->step_count; s++)
 		staged |= units->staged[s];
-	call->loose = units->mixed || units->unaligned ||
+	call->loose = units->mixed || units->unaligned || units->state_apart ||
 		      (call->banks && (units->takeover_count || staged)) ||
 		      (call->planner == NPUPLAN_COSMA_BY_ILP && staged);
 	/* Integer programs do not know halves of steps either. */
 	if (call->banks || call->planner == NPUPLAN_COSMA_BY_ILP)
 		call->asked.staged = NULL;
+}
+
+/* Names what is not searched, so that nothing is proved. */
+static const char *loose_text(const struct cosma_units *units)
+{
+	if (units->state_apart)
+		return "has all state before all else";
+	if (units->unaligned)
+		return "aligns each part of a tensor which steps use apart";
+	return "gives each output bytes of its own where operators in place, or cut into tiles, "
+	       "may share them in parts";
+}
+
+/* Says why there is no plan within @budget bytes; @needed bytes are needed by @op in any case. */
+static int fail_infeasible(const struct planner_call *call, uint64_t budget, uint64_t needed,
+			   uint32_t op)
+{
+	struct npuplan_error *error = call->error;
+	char label[96], text[32], given[32];
+	int err;
+
+	npuplan_format_bytes(needed, text);
+	npuplan_format_bytes(budget, given);
+	if (op != NPUMEM_NONE)
+		npuplan_step_label(call->graph, op, label);
+	if (call->loose && call->units.state_apart && needed > budget)
+		return npuplan_fail(
+			error, -ETIMEDOUT,
+			"unknown: %s needs %llu bytes (%s) in a plan that %s, and others "
+			"are not searched; the budget is %llu (%s)",
+			op == NPUMEM_NONE ? "what is on chip from the start" : label,
+			(unsigned long long)needed, text, loose_text(&call->units),
+			(unsigned long long)budget, given);
+	if (call->loose)
+		return npuplan_fail(error, -ETIMEDOUT,
+				    "unknown: there is no plan within %llu bytes (%s) that %s; "
+				    "others are not searched",
+				    (unsigned long long)budget, given, loose_text(&call->units));
+	if (call->banks && needed <= budget)
+		err = npuplan_fail(
+			error, -ENOSPC,
+			"infeasible: %s has a tensor of %llu bytes (%s), and no bank has "
+			"room for it",
+			label, (unsigned long long)needed, text);
+	else if (needed <= budget)
+		err = npuplan_fail(error, -ENOSPC,
+				   "infeasible: no order of the steps has addresses within %llu "
+				   "bytes (%s) for tensors in one piece; a single step needs at "
+				   "most %llu",
+				   (unsigned long long)budget, given, (unsigned long long)needed);
+	else
+		err = npuplan_fail(error, -ENOSPC,
+				   "infeasible: %s needs %llu bytes (%s), the budget is %llu (%s)",
+				   op == NPUMEM_NONE ? "what is on chip from the start" : label,
+				   (unsigned long long)needed, text, (unsigned long long)budget,
+				   given);
+	if (error) {
+		error->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
+		error->step = op;
+		error->needed = needed;
+	}
+	return err;
+}
+
+/* The state alone, which is always on chip, is more than the budget. */
+static int fail_for_state(const struct planner_call *call)
+{
+	uint64_t needed;
+	uint32_t op;
+	int err = npuplan_cosma_needed(call->units.graph, &call->asked, &needed, &op, call->error);
+
+	return err ? err :
+		     fail_infeasible(call, call->options->arena_budget,
+				     call->units.state_end + needed, op);
 }
 
 /* Finds the order of least peak footprint, which the plan then keeps to. */
@@ -121,9 +195,14 @@ static int ask(struct planner_call *call)
 	if (call->banks && (peak || call->planner != NPUPLAN_COSMA_BY_SEARCH))
 		return npuplan_fail(call->error, -EOPNOTSUPP,
 				    "two banks are planned for least traffic, by planner cosma");
+	if (call->banks && call->units.state_count)
+		return npuplan_fail(call->error, -EOPNOTSUPP,
+				    "two banks are planned for graphs without state");
 	ask_of_units(call);
-	call->asked.common.arena_budget = options->arena_budget ? options->arena_budget :
-								  ANY_BUDGET;
+	if (options->arena_budget && options->arena_budget < call->units.state_end)
+		return fail_for_state(call);
+	call->asked.common.arena_budget =
+		options->arena_budget ? options->arena_budget - call->units.state_end : ANY_BUDGET;
 	/* With any budget nothing need move: then the least arena is asked for. */
 	if (peak || (!options->arena_budget && !call->banks))
 		call->asked.common.objective = NPUPLAN_OBJECTIVE_PEAK;
@@ -167,72 +246,13 @@ static int run(struct planner_call *call)
 	}
 }
 
-/* Says why there is no plan. */
-static int fail_without(struct planner_call *call)
-{
-	const struct npuplan_cosma_plan *found = &call->found;
-	struct npuplan_error *error = call->error;
-	uint64_t budget = call->asked.common.arena_budget;
-	char label[96], needed[32], given[32];
-	int err;
-
-	if (found->status != NPUMEM_PLAN_STATUS_INFEASIBLE)
-		return npuplan_fail(error, -ETIMEDOUT,
-				    "unknown: no plan within %llu bytes was found before the "
-				    "limits of work, memory or time",
-				    (unsigned long long)budget);
-	npuplan_format_bytes(found->needed, needed);
-	npuplan_format_bytes(budget, given);
-	if (call->loose)
-		return npuplan_fail(error, -ETIMEDOUT,
-				    "unknown: there is no plan within %llu bytes (%s) that %s; "
-				    "others are not searched",
-				    (unsigned long long)budget, given,
-				    call->units.unaligned ?
-					    "aligns each part of a tensor which steps use apart" :
-					    "gives each output bytes of its own where operators in "
-					    "place, or cut into tiles, may share them in parts");
-	if (call->banks && found->needed <= budget)
-		err = npuplan_fail(
-			error, -ENOSPC,
-			"infeasible: %s has a tensor of %llu bytes (%s), and no bank has "
-			"room for it",
-			npuplan_step_label(call->graph, found->needed_op, label),
-			(unsigned long long)found->needed, needed);
-	else if (found->needed <= budget)
-		err = npuplan_fail(error, -ENOSPC,
-				   "infeasible: no order of the steps has addresses within %llu "
-				   "bytes (%s) for tensors in one piece; a single step needs at "
-				   "most %llu",
-				   (unsigned long long)budget, given,
-				   (unsigned long long)found->needed);
-	else if (found->needed_op == NPUMEM_NONE)
-		err = npuplan_fail(error, -ENOSPC,
-				   "infeasible: the inputs that are on chip from the start need "
-				   "%llu bytes (%s), the budget is %llu (%s)",
-				   (unsigned long long)found->needed, needed,
-				   (unsigned long long)budget, given);
-	else
-		err = npuplan_fail(error, -ENOSPC,
-				   "infeasible: %s needs %llu bytes (%s), the budget is %llu (%s)",
-				   npuplan_step_label(call->graph, found->needed_op, label),
-				   (unsigned long long)found->needed, needed,
-				   (unsigned long long)budget, given);
-	if (error) {
-		error->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
-		error->step = found->needed_op;
-		error->needed = found->needed;
-	}
-	return err;
-}
-
 /* A plan without traffic is judged by its arena. */
 static int judge_peak(const struct planner_call *call, struct npuplan_plan *plan)
 {
 	struct npumem_plan_info *info = &plan->info;
 	uint64_t budget = call->options->arena_budget;
 
-	info->lower_bound = call->loose ? 0 : call->found.lower_bound;
+	info->lower_bound = call->loose ? 0 : call->units.state_bytes + call->found.lower_bound;
 	if (info->arena_size > info->lower_bound)
 		info->status = NPUMEM_PLAN_STATUS_FEASIBLE;
 	if (!budget || info->arena_size <= budget)
@@ -265,12 +285,18 @@ static void judge_traffic(const struct planner_call *call, struct npuplan_plan *
 static int make_plan(struct planner_call *call, struct npuplan_plan **out)
 {
 	uint32_t alignment = call->options->alignment;
+	uint64_t state = call->units.state_end;
 	struct npuplan_plan *plan;
 	int err;
 
-	if (call->found.status == NPUMEM_PLAN_STATUS_INFEASIBLE ||
-	    call->found.status == NPUMEM_PLAN_STATUS_UNKNOWN)
-		return fail_without(call);
+	if (call->found.status == NPUMEM_PLAN_STATUS_UNKNOWN)
+		return npuplan_fail(call->error, -ETIMEDOUT,
+				    "unknown: no plan within %llu bytes was found before the "
+				    "limits of work, memory or time",
+				    (unsigned long long)(call->asked.common.arena_budget + state));
+	if (call->found.status == NPUMEM_PLAN_STATUS_INFEASIBLE)
+		return fail_infeasible(call, call->asked.common.arena_budget + state,
+				       call->found.needed + state, call->found.needed_op);
 	err = cosma_transfers(&call->units, &call->found, &plan, call->error);
 	if (err)
 		return err;
@@ -367,6 +393,9 @@ int npuplan_budgets_find_sized(const struct npuplan_graph *graph,
 	if (err)
 		return err;
 	err = npuplan_cosma_budgets(call.units.graph, &call.asked, &found, error);
+	found.needed += call.units.state_end;
+	found.middle += call.units.state_end;
+	found.peak += call.units.state_end;
 	call_fini(&call);
 	if (err)
 		return err;
@@ -385,6 +414,8 @@ int npuplan_needed_find_sized(const struct npuplan_graph *graph,
 	if (err)
 		return err;
 	err = npuplan_cosma_needed(call.units.graph, &call.asked, needed, step, error);
+	if (!err)
+		*needed += call.units.state_end;
 	call_fini(&call);
 	return err;
 }

@@ -9,11 +9,26 @@
 
 /* Limit of steps: relations of steps are matrices of bits, which need too much memory beyond it. */
 #define MAX_STEPS (1u << 16)
+/* Limit of bytes of all states, so that sums of bytes fit. */
+#define MAX_STATE (1ull << 60)
+
+/*
+ * struct unit_order - a step reads bytes of a state, which another step updates
+ * @unit: of no bytes, which the first step writes and the second one reads
+ * @before: index of another one of the same cell; NPUMEM_NONE: none
+ */
+struct unit_order {
+	uint32_t unit;
+	uint32_t before;
+};
 
 /*
  * struct unit_reading - units in the making
  * @align: per tensor, its alignment, its aliases' included
  * @unit_of: per cell, its unit; NPUMEM_NONE: it has none
+ * @updater: per cell, the step that updates it; NPUMEM_NONE: none does
+ * @orders: @order_count of them
+ * @last_order: per cell, the last one; NPUMEM_NONE: there is none
  */
 struct unit_reading {
 	const struct npuplan_graph *graph;
@@ -22,7 +37,25 @@ struct unit_reading {
 	struct npuplan_error *error;
 	uint32_t *align;
 	uint32_t *unit_of;
+	uint32_t *updater;
+	struct unit_order *orders;
+	uint32_t order_count;
+	uint32_t *last_order;
 };
+
+static bool is_state(const struct npuplan_graph *graph, uint32_t tensor)
+{
+	uint32_t base = graph->tensors[tensor].alias_of;
+
+	return graph->tensors[base == NPUMEM_NONE ? tensor : base].kind == NPUMEM_TENSOR_STATE;
+}
+
+/* Returns whether a tensor's bytes are not COSMA's to place or to move. */
+static bool is_kept(const struct npuplan_graph *graph, uint32_t tensor)
+{
+	return is_state(graph, tensor) ||
+	       graph->tensors[tensor].flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
+}
 
 static int check_tensors(const struct unit_reading *reading)
 {
@@ -40,19 +73,26 @@ static int check_tensors(const struct unit_reading *reading)
 		const struct npuplan_tensor *tensor = &graph->tensors[t];
 		bool fixed = tensor->flags & NPUMEM_TENSOR_FLAG_FIXED;
 
-		if (fixed || tensor->kind == NPUMEM_TENSOR_STATE)
+		if (fixed || (tensor->kind == NPUMEM_TENSOR_STATE && !is_state(graph, t)))
 			return npuplan_fail(reading->error, -EOPNOTSUPP, "%s: cosma plans no %s",
 					    npuplan_tensor_label(graph, t, label),
-					    fixed ? "fixed offsets" : "state");
+					    fixed ? "fixed offsets" :
+						    "state that is a part of another tensor");
 	}
 	for (uint32_t s = 0; s < graph->step_count; s++) {
 		const struct npuplan_step *step = &graph->steps[s];
 
-		for (uint32_t a = 0; a < step->access_count; a++)
-			if (graph->accesses[step->first_access + a].mode == NPUMEM_ACCESS_UPDATE)
-				return npuplan_fail(reading->error, -EOPNOTSUPP,
-						    "%s: cosma plans no updates in place",
-						    npuplan_step_label(graph, s, label));
+		for (uint32_t a = 0; a < step->access_count; a++) {
+			const struct npumem_access *access =
+				&graph->accesses[step->first_access + a];
+
+			if (access->mode == NPUMEM_ACCESS_UPDATE &&
+			    !is_state(graph, graph->tiles[access->tile].tensor))
+				return npuplan_fail(
+					reading->error, -EOPNOTSUPP,
+					"%s: cosma plans no updates in place but of state",
+					npuplan_step_label(graph, s, label));
+		}
 	}
 	return 0;
 }
@@ -70,6 +110,51 @@ static void find_alignments(struct unit_reading *reading, uint32_t alignment)
 		if (base != NPUMEM_NONE && reading->align[base] < align)
 			reading->align[base] = align;
 	}
+}
+
+/* Returns the largest alignment of what lies in the arena and is no state. */
+static uint64_t largest_alignment(const struct unit_reading *reading)
+{
+	uint64_t most = 1;
+
+	for (uint32_t c = 0; c < reading->cells->cell_count; c++) {
+		uint32_t tensor = reading->cells->cells[c].tensor;
+
+		if (!is_kept(reading->graph, tensor) && reading->align[tensor] > most)
+			most = reading->align[tensor];
+	}
+	return most;
+}
+
+/* Gives each state a place; what comes behind them may be aligned to anything. */
+static int place_states(struct unit_reading *reading)
+{
+	const struct npuplan_graph *graph = reading->graph;
+	struct cosma_units *units = reading->units;
+	uint64_t most = largest_alignment(reading);
+	int err = 0;
+
+	for (uint32_t t = 0; t < graph->tensor_count && !err; t++) {
+		const struct npuplan_tensor *tensor = &graph->tensors[t];
+		uint64_t align = reading->align[t];
+		struct cosma_state state = { .tensor = t, .size = tensor->size };
+
+		if (tensor->kind != NPUMEM_TENSOR_STATE ||
+		    tensor->flags & (NPUMEM_TENSOR_FLAG_EXTERNAL | NPUMEM_TENSOR_FLAG_ALIAS))
+			continue;
+		state.offset = (units->state_end + align - 1) / align * align;
+		if (state.size > MAX_STATE || state.offset > MAX_STATE - state.size)
+			return npuplan_fail(reading->error, -E2BIG,
+					    "graph %s: cosma plans at most 2^60 bytes of state",
+					    graph->name);
+		units->state_end = state.offset + state.size;
+		units->state_bytes += state.size;
+		units->state_apart |= state.size % (align > most ? align : most);
+		err = npuplan_append(&units->state, &units->state_count, &state, 1);
+	}
+	units->state_apart |= units->state_end > units->state_bytes;
+	units->state_end = (units->state_end + most - 1) / most * most;
+	return err;
 }
 
 /* Refuses bytes that are on chip at entry and cannot be planned. */
@@ -97,7 +182,7 @@ static int check_entry(const struct unit_reading *reading, const struct npuv_cel
 /* Adds the fragments of a cell one after another, each aligned. @size: out: where they end. */
 static int add_fragments(struct unit_reading *reading, const struct npuv_cell *cell, uint64_t *size)
 {
-	bool external = reading->graph->tensors[cell->tensor].flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
+	bool kept = is_kept(reading->graph, cell->tensor);
 	uint64_t align = reading->align[cell->tensor];
 	struct cosma_units *units = reading->units;
 	int err = 0;
@@ -109,7 +194,7 @@ static int add_fragments(struct unit_reading *reading, const struct npuv_cell *c
 		struct cosma_fragment fragment;
 
 		/* Within its whole tensor such a fragment needs no place that is aligned. */
-		units->unaligned |= !external && (segment->first % align || *size % align);
+		units->unaligned |= !kept && (segment->first % align || *size % align);
 		*size = (*size + align - 1) / align * align;
 		fragment = (struct cosma_fragment){
 			.first = segment->first,
@@ -126,7 +211,7 @@ static int add_unit(struct unit_reading *reading, uint32_t c)
 {
 	const struct npuv_cell *cell = &reading->cells->cells[c];
 	const struct npuplan_tensor *tensor = &reading->graph->tensors[cell->tensor];
-	bool external = tensor->flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
+	bool kept = is_kept(reading->graph, cell->tensor);
 	struct cosma_units *units = reading->units;
 	struct npuplan_tensor unit = {
 		.name = tensor->name,
@@ -144,7 +229,7 @@ static int add_unit(struct unit_reading *reading, uint32_t c)
 	int err = 0;
 
 	/* Bytes that nobody writes order no steps; bytes that nobody needs have no unit. */
-	if (cell->writer == NPUMEM_NONE && (external || !cell->reads))
+	if (cell->writer == NPUMEM_NONE && (kept || !cell->reads))
 		return 0;
 	if (cell->writer == NPUMEM_NONE) {
 		unit.kind = tensor->kind;
@@ -152,7 +237,7 @@ static int add_unit(struct unit_reading *reading, uint32_t c)
 		units->with_parameters |= unit.kind == NPUMEM_TENSOR_PARAMETER;
 		units->resident |= !unit.flags;
 		err = check_entry(reading, cell);
-	} else if (external) {
+	} else if (kept) {
 		unit.flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	} else if (cell->survives) {
 		unit.kind = NPUMEM_TENSOR_OUTPUT;
@@ -274,7 +359,78 @@ static int add_takeovers(struct unit_reading *reading, uint32_t s)
 	return err;
 }
 
-static int add_op(const struct unit_reading *reading, uint32_t s)
+/* Notes which step updates which cells. */
+static void find_updaters(struct unit_reading *reading)
+{
+	const struct npuv_graph *g = reading->cells;
+	struct npuv_cells it;
+
+	for (uint32_t a = 0; a < g->accesses.count; a++)
+		if (npuv_access(g, a)->mode == NPUMEM_ACCESS_UPDATE)
+			npuv_for_each_read(it, g, a) reading->updater[it.cell] = g->access_step[a];
+}
+
+/* Adds the unit of no bytes that a step writes which has to run before another one. */
+static int add_token(struct unit_reading *reading, uint32_t *token)
+{
+	struct cosma_units *units = reading->units;
+	struct npuplan_tensor unit = {
+		.name = (char[]){ "" },
+		.size = 1,
+		.align = 1,
+		.flags = NPUMEM_TENSOR_FLAG_EXTERNAL,
+		.alias_of = NPUMEM_NONE,
+		.id = units->count,
+	};
+	const struct cosma_unit made = { .tensor = NPUMEM_NONE };
+	int64_t added = npuplan_graph_add_tensor(units->graph, &unit);
+
+	*token = units->count;
+	return added < 0 ? (int)added : npuplan_append(&units->unit, &units->count, &made, 1);
+}
+
+/*
+ * A step that reads bytes of a state runs before the one that updates them: in the graph's order it
+ * does. The step that updates them finds here who reads them before.
+ */
+static int order_updates(struct unit_reading *reading, uint32_t s, struct npuplan_op *op)
+{
+	const struct npuv_graph *g = reading->cells;
+	const struct npuplan_step *step = &reading->graph->steps[s];
+	uint32_t token = NPUMEM_NONE;
+	struct npuv_cells it;
+	int err = 0;
+
+	for (uint32_t a = step->first_access; a < step->first_access + step->access_count; a++)
+		npuv_for_each_read(it, g, a)
+		{
+			uint32_t updater = reading->updater[it.cell];
+			struct unit_order order = { .before = reading->last_order[it.cell] };
+
+			if (updater == NPUMEM_NONE || err)
+				continue;
+			for (uint32_t k = order.before; updater == s && k != NPUMEM_NONE && !err;
+			     k = reading->orders[k].before)
+				err = npuplan_append(&op->inputs, &op->input_count,
+						     &reading->orders[k].unit, 1);
+			if (updater == s || err)
+				continue;
+			if (token == NPUMEM_NONE) {
+				err = add_token(reading, &token);
+				if (!err)
+					err = npuplan_append(&op->outputs, &op->output_count,
+							     &token, 1);
+			}
+			order.unit = token;
+			reading->last_order[it.cell] = reading->order_count;
+			if (!err)
+				err = npuplan_append(&reading->orders, &reading->order_count,
+						     &order, 1);
+		}
+	return err;
+}
+
+static int add_op(struct unit_reading *reading, uint32_t s)
 {
 	const struct npuv_graph *cells = reading->cells;
 	const struct npuplan_step *step = &reading->graph->steps[s];
@@ -292,6 +448,8 @@ static int add_op(const struct unit_reading *reading, uint32_t s)
 					 npuv_cells_begin(cells->write_start, cells->write_runs, a),
 					 &op.outputs, &op.output_count);
 	}
+	if (!err)
+		err = order_updates(reading, s, &op);
 	/* Tiles of a step may overlap; each unit is listed once. */
 	op.input_count = npuplan_sort_once32(op.inputs, op.input_count);
 	op.output_count = npuplan_sort_once32(op.outputs, op.output_count);
@@ -314,6 +472,9 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 		.error = error,
 		.align = npuplan_pool_take(&pool, graph->tensor_count, sizeof(*reading.align)),
 		.unit_of = npuplan_pool_take(&pool, cells->cell_count, sizeof(*reading.unit_of)),
+		.updater = npuplan_pool_take(&pool, cells->cell_count, sizeof(*reading.updater)),
+		.last_order =
+			npuplan_pool_take(&pool, cells->cell_count, sizeof(*reading.last_order)),
 	};
 	int err;
 
@@ -325,17 +486,24 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 	err = -ENOMEM;
 	if (units->graph && units->staged && units->takeovers && !pool.failed)
 		err = check_tensors(&reading);
-	if (!err)
+	if (!err) {
 		find_alignments(&reading, alignment);
+		err = place_states(&reading);
+	}
 	for (uint32_t c = 0; c < cells->cell_count && !err; c++) {
 		reading.unit_of[c] = NPUMEM_NONE;
+		reading.updater[c] = NPUMEM_NONE;
+		reading.last_order[c] = NPUMEM_NONE;
 		err = add_unit(&reading, c);
 	}
+	if (!err)
+		find_updaters(&reading);
 	for (uint32_t s = 0; s < graph->step_count && !err; s++) {
 		err = add_op(&reading, s);
 		err = err ? err : add_takeovers(&reading, s);
 	}
 	npuplan_pool_free(&pool);
+	npuplan_free(reading.orders);
 	if (!err)
 		return 0;
 	cosma_units_fini(units);
@@ -347,6 +515,7 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 void cosma_units_fini(struct cosma_units *units)
 {
 	npuplan_graph_free(units->graph);
-	npuplan_free_all(units->unit, units->fragment, units->takeovers, units->staged);
+	npuplan_free_all(units->unit, units->fragment, units->takeovers, units->staged,
+			 units->state);
 	memset(units, 0, sizeof(*units));
 }

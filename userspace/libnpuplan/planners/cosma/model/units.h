@@ -33,6 +33,17 @@ struct cosma_unit {
 };
 
 /*
+ * struct cosma_state - a state, which stays where it is
+ * @tensor: of the graph; never an alias
+ * @offset, @size: in the arena
+ */
+struct cosma_state {
+	uint32_t tensor;
+	uint64_t offset;
+	uint64_t size;
+};
+
+/*
  * struct cosma_units - a graph as COSMA sees it
  * @graph: its tensor i is unit i, its operator i is step i
  * @unit: @count of them
@@ -45,6 +56,12 @@ struct cosma_unit {
  *	at a multiple, but as part of a whole tensor it need not be
  * @resident: an input is on chip from the start
  * @with_parameters: a parameter has a unit
+ * @state: @state_count of them, one after another from the arena's beginning on
+ * @state_bytes: of all of them
+ * @state_end: first byte of the arena that units may have
+ * @state_apart: elsewhere a state might lie in gaps that alignments leave. If all are as large as a
+ *	multiple of the largest alignment none could: what lies above a state would move down by its
+ *	size, and would be aligned there, too
  */
 struct cosma_units {
 	struct npuplan_graph *graph;
@@ -59,16 +76,22 @@ struct cosma_units {
 	bool unaligned;
 	bool resident;
 	bool with_parameters;
+	struct cosma_state *state;
+	uint32_t state_count;
+	uint64_t state_bytes;
+	uint64_t state_end;
+	bool state_apart;
 };
 
 /* cosma_units_init() - find the units of a tiled graph
  * @cells: checked form of the graph
  * @alignment: of every address
  *
- * EXTERNAL tensors take no room and are not moved, but keep the steps in order. -EOPNOTSUPP, naming
- * the tensor or step: loops and branches, fixed offsets, state, updates in place, parameters on
- * chip without a copy in host memory, an input on chip that is an output, too. -E2BIG: more than
- * 2^16 steps.
+ * EXTERNAL tensors take no room and are not moved, but keep the steps in order. So does state,
+ * which the verifier lets nobody move, but it has its place in the arena. -EOPNOTSUPP, naming the
+ * tensor or step: loops and branches, fixed offsets, updates in place of other tensors, state that
+ * is a part of such a one, parameters on chip without a copy in host memory, an input on chip that
+ * is an output, too. -E2BIG: more than 2^16 steps, or 2^60 bytes of state.
  */
 int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *graph,
 		     const struct npuv_graph *cells, uint32_t alignment,

@@ -71,7 +71,8 @@ static int write_placements(struct transfer_writing *writing)
 				.tensor = unit->tensor,
 				.from = writing->first[placement->from],
 				.to = writing->first[placement->to + 1] - 1,
-				.offset = placement->offset + fragment->at,
+				.offset = writing->units->state_end + placement->offset +
+					  fragment->at,
 				.region = { .offset = fragment->first,
 					    .length = fragment->length,
 					    .count = { 1, 1, 1 } },
@@ -79,6 +80,27 @@ static int write_placements(struct transfer_writing *writing)
 
 			err = npuplan_append(&plan->placements, &plan->placement_count, &part, 1);
 		}
+	}
+	return err;
+}
+
+/* States lie where they lie from the first position to the last one. */
+static int write_states(struct transfer_writing *writing)
+{
+	const struct cosma_units *units = writing->units;
+	struct npuplan_plan *plan = writing->plan;
+	int err = 0;
+
+	for (uint32_t i = 0; i < units->state_count && !err; i++) {
+		const struct cosma_state *state = &units->state[i];
+		struct npumem_placement whole = {
+			.tensor = state->tensor,
+			.to = plan->position_count - 1,
+			.offset = state->offset,
+			.region = { .length = state->size, .count = { 1, 1, 1 } },
+		};
+
+		err = npuplan_append(&plan->placements, &plan->placement_count, &whole, 1);
 	}
 	return err;
 }
@@ -220,6 +242,7 @@ static int write_plan(struct transfer_writing *writing, struct npuplan_error *er
 	int err = number_positions(writing);
 
 	err = err ? err : write_placements(writing);
+	err = err ? err : write_states(writing);
 	if (!err)
 		find_copies(writing);
 	err = err ? err : place_copies(writing, error);
@@ -231,8 +254,8 @@ static int write_plan(struct transfer_writing *writing, struct npuplan_error *er
 	write_positions(writing);
 	plan->blocks[0].position_count = plan->position_count;
 	plan->block_count = 1;
-	plan->info.arena_size = found->top;
-	plan->info.lower_bound = found->peak;
+	plan->info.arena_size = writing->units->state_end + found->top;
+	plan->info.lower_bound = writing->units->state_bytes + found->peak;
 	plan->info.spill_bytes = found->spill;
 	plan->info.fill_bytes = found->fill;
 	plan->info.load_bytes = found->compulsory;
