@@ -131,12 +131,43 @@ static void memory_print(struct drm_printer *p, const struct drm_memory_stats *s
 	drm_print_memory_stats(p, stats, DRM_GEM_OBJECT_RESIDENT, region);
 }
 
+/* Engines of one name, as the slots of engines in a process are, count together. */
+static void engine_print(struct drm_printer *p, struct npu_device *dev,
+			 const struct npu_client *client, u32 first)
+{
+	const char *name = dev->engines[first]->name;
+	struct npu_use use, all = {};
+	u32 i, capacity = 0;
+
+	for (i = 0; i < dev->engine_count; i++) {
+		if (strcmp(dev->engines[i]->name, name))
+			continue;
+		/* That line was printed for the first of them. */
+		if (i < first)
+			return;
+		use = npumem_client_use(dev, client, i);
+		all.ns += use.ns;
+		all.jobs += use.jobs;
+		capacity++;
+	}
+	drm_printf(p, "drm-engine-%s:\t%llu ns\n", name, all.ns);
+	if (capacity > 1)
+		drm_printf(p, "drm-engine-capacity-%s:\t%u\n", name, capacity);
+	drm_printf(p, "npumem-jobs-%s:\t%llu\n", name, all.jobs);
+}
+
+/*
+ * Documentation/gpu/drm-usage-stats.rst has the keys that begin with "drm-". NPUMEM_QUERY_HOLDERS
+ * gives the client the same number.
+ */
 static void npumem_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 {
 	struct drm_memory_stats carveout = {}, system = {};
 	const struct npu_file *priv = file->driver_priv;
+	struct npu_client *client = priv->client;
 	struct drm_gem_object *obj;
 	int id;
+	u32 i;
 
 	spin_lock(&file->table_lock);
 	idr_for_each_entry(&file->object_idr, obj, id)
@@ -145,7 +176,15 @@ static void npumem_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 	memory_print(p, &carveout, "carveout");
 	memory_print(p, &system, "system");
 	drm_printf(p, "npumem-kernel-memory:\t%lld KiB\n",
-		   atomic64_read(&priv->client->used[NPUMEM_RESOURCE_MEMORY]) >> 10);
+		   atomic64_read(&client->used[NPUMEM_RESOURCE_MEMORY]) >> 10);
+	drm_printf(p, "npumem-client:\t%u\n", client->number);
+	/* Runs have arenas that no handle is of. */
+	for (i = 0; i < priv->dev->bank_count; i++)
+		drm_printf(p, "npumem-carveout-%u:\t%lld bytes\n", i,
+			   atomic64_read(&client->used[NPUMEM_RESOURCE_CARVEOUT + i]));
+	for (i = 0; i < priv->dev->engine_count; i++)
+		engine_print(p, priv->dev, client, i);
+	drm_printf(p, "npumem-moved:\t%lld bytes\n", atomic64_read(&client->moved));
 }
 
 /* ------------------------------------------------------------------ driver */

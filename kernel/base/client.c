@@ -391,6 +391,18 @@ static void users_fini(struct drm_device *drm, void *unused)
 	xa_destroy(&to_npumem(drm)->clients);
 }
 
+struct npu_use npumem_client_use(struct npu_device *dev, const struct npu_client *client, u32 index)
+{
+	struct npu_fairq *q = &dev->engines[index]->queue;
+	struct npu_use use;
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->lock, flags);
+	use = client->use[index];
+	spin_unlock_irqrestore(&q->lock, flags);
+	return use;
+}
+
 int npumem_clients_init(struct npu_device *dev)
 {
 	INIT_LIST_HEAD(&dev->users);

@@ -40,6 +40,16 @@ enum npu_resource {
 };
 
 /**
+ * struct npu_use - what a client has had of an engine since it was opened
+ * @ns: time of its jobs that have ended; of several at a time none counts twice
+ * @jobs: number of them
+ */
+struct npu_use {
+	u64 ns;
+	u64 jobs;
+};
+
+/**
  * struct npu_client - one open file, as its objects know it
  * @ref: the file and everything charged to it hold one each: a plan that a run
  *	keeps is charged to the file that made it, long after that is closed
@@ -51,6 +61,8 @@ enum npu_resource {
  * @since_ns: CLOCK_MONOTONIC nanoseconds since when it has held some of each bank without
  *	a break
  * @engines: its share of each engine's time, at each level
+ * @use: of each engine; guarded by the lock of the engine's queue
+ * @moved: bytes that transfers of its runs have moved
  */
 struct npu_client {
 	struct kref ref;
@@ -61,6 +73,8 @@ struct npu_client {
 	atomic64_t used[NPUMEM_RESOURCES];
 	s64 since_ns[NPUMEM_MAX_BANKS];
 	struct npu_fair_client engines[NPUMEM_MAX_ENGINES][NPU_LEVELS];
+	struct npu_use use[NPUMEM_MAX_ENGINES];
+	atomic64_t moved;
 };
 
 /* Make the client of a file that the current process opens, with a reference. ERR_PTR: -ENOMEM. */
@@ -108,6 +122,10 @@ kuid_t npumem_client_uid(const struct npu_client *client);
  * told. NULL: there is none.
  */
 struct npu_client *npumem_client_next(struct npu_device *dev, unsigned long *number);
+
+/* What a client has had of engine @index so far. Any context. */
+struct npu_use npumem_client_use(struct npu_device *dev, const struct npu_client *client,
+				 u32 index);
 
 int npumem_clients_init(struct npu_device *dev); /* at probe; -ENOMEM */
 /* For debugfs: print what each user holds, and the most that it may hold. */

@@ -203,6 +203,7 @@ void npumem_fairq_end(struct npu_fairq *q, struct npu_job *job, struct npu_fairq
 {
 	ktime_t now = ktime_get();
 	unsigned long flags;
+	struct npu_use *use;
 	ktime_t since;
 	u64 ns;
 
@@ -216,6 +217,9 @@ void npumem_fairq_end(struct npu_fairq *q, struct npu_job *job, struct npu_fairq
 		 */
 		ns = max_t(s64, ktime_to_ns(ktime_sub(now, since)), 0) + 1;
 		charge(q, job, ns - job->charged_ns);
+		use = &job->run->client->use[q->index];
+		use->ns += ns;
+		use->jobs++;
 		q->average_ns = q->average_ns - q->average_ns / 8 + ns / 8;
 		q->ended_at = now;
 		q->running--;

@@ -25,6 +25,7 @@
 #include <drm/drm_print.h>
 
 #include "base/compat.h"
+#include "base/client.h"
 #include "base/engine.h"
 #include "job.h"
 #include "memory/dma.h"
@@ -153,6 +154,7 @@ void npumem_job_transferred(struct npu_job *job, u32 position)
 	const struct npumem_position *p = npuv_position(job->run->plan->v, position);
 
 	atomic64_add(p->length, &job->run->transfers.bytes[p->kind]);
+	atomic64_add(p->length, &job->run->client->moved);
 	trace_npumem_transfer(job->run->id, position, p);
 }
 EXPORT_SYMBOL_GPL(npumem_job_transferred);
