@@ -8,7 +8,9 @@
 #include "cli.h"
 
 /* A terminal that does not know its width has this one, in characters. */
-#define USUAL_WIDTH 80
+#define USUAL_WIDTH  80
+/* And so many lines. */
+#define USUAL_HEIGHT 24
 
 unsigned int terminal_width(int fd)
 {
@@ -27,6 +29,13 @@ unsigned int terminal_width(int fd)
 	if (ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col)
 		return USUAL_WIDTH;
 	return size.ws_col;
+}
+
+unsigned int terminal_height(int fd)
+{
+	struct winsize size = { 0 };
+
+	return ioctl(fd, TIOCGWINSZ, &size) || size.ws_row < 2 ? USUAL_HEIGHT : size.ws_row;
 }
 
 bool terminal_rewrites(int fd)

@@ -8,6 +8,7 @@
 
 #define COMMANDS(COMMAND)                                                               \
 	COMMAND(devices, "list npumem devices, their carveouts and engines")            \
+	COMMAND(top, "show who holds a carveout, and what runs, again and again")       \
 	COMMAND(import, "read a model (TFLite, graph JSON, blob), write graph JSON")    \
 	COMMAND(plan, "plan a model's memory; no device is needed")                     \
 	COMMAND(verify, "check a plan with the kernel's verifier; no device is needed") \
@@ -21,5 +22,9 @@
 COMMANDS(DECLARE)
 #undef DECLARE
 
+struct npumem_error;
+
+/* no_device() - say that npumem_device_list() has failed or found none; EXIT_FAILED */
+int no_device(const struct npumem_error *error);
 /* Print those actions of the command cache that begin so. */
 void cache_complete(const char *typed);

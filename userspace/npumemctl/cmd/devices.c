@@ -252,6 +252,15 @@ static int show(const char *path, json_t *list)
 	return status;
 }
 
+int no_device(const struct npumem_error *error)
+{
+	if (*error->text)
+		return failure("devices", "%s", error->text);
+	return failure("devices", "no npumem device that may be opened: is the module npumem "
+				  "loaded, and may this user open /dev/accel/accel* or "
+				  "/dev/dri/renderD*?");
+}
+
 int cmd_devices(int argc, char **argv)
 {
 	struct npumem_error error = { 0 };
@@ -266,12 +275,8 @@ int cmd_devices(int argc, char **argv)
 	if (args.device) {
 		status = show(args.device, list);
 	} else {
-		if (npumem_device_list(&paths, &count, &error))
-			status = failure("devices", "%s", error.text);
-		else if (!count)
-			status = failure("devices", "no npumem device that may be opened: is the "
-						    "module npumem loaded, and may this user open "
-						    "/dev/accel/accel* or /dev/dri/renderD*?");
+		if (npumem_device_list(&paths, &count, &error) || !count)
+			status = no_device(&error);
 		/* One that fails does not hide the others. */
 		for (uint32_t i = 0; i < count; i++) {
 			if (show(paths[i], list) != EXIT_OK)

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* The clients of a device that live, and what each of them does. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "fdinfo.h"
+#include "npumem.h"
+
+/*
+ * struct live_client - a client
+ * @file: what the kernel says of its open file; of one that is not to be seen, or closed while its
+ *	jobs still run, nothing but what it holds
+ * @pid: a process that has the file open; 0: none that is to be seen
+ * @uid: the user
+ * @command: name of the process
+ * @is_seen: @file has more than what it holds
+ */
+struct live_client {
+	struct live_file file;
+	pid_t pid;
+	uid_t uid;
+	char command[17];
+	bool is_seen;
+};
+
+/*
+ * struct live_list - clients, ascending by what they hold of the carveout, the largest first
+ * @clients: @count of them; owned
+ * @hidden: processes whose open files this user may not see
+ */
+struct live_list {
+	struct live_client *clients;
+	uint32_t count;
+	uint32_t hidden;
+};
+
+/*
+ * live_find() - find who has a device open
+ * @proc: folder of the processes, "/proc"
+ * @device: path of the device node
+ * @list: out: live_free() it, also after an error
+ *
+ * A process that comes or goes meanwhile may be missing. Negative errno: @proc cannot be read, or
+ * -ENOMEM.
+ */
+int live_find(const char *proc, const char *device, struct live_list *list);
+
+/*
+ * live_add_holders() - add those that hold some of the carveout and were not found, and sort
+ * @holders: @count of NPUMEM_QUERY_HOLDERS, of all banks
+ */
+int live_add_holders(struct live_list *list, const struct drm_npumem_holder *holders,
+		     uint32_t count);
+void live_free(struct live_list *list);
