@@ -71,7 +71,8 @@ static int plan_verify(struct npu_file *file, struct npu_plan *plan, void *blob,
 		return 0;
 	*verdict = plan->verdict;
 	if (verdict->rule && npumem_client_may_tell(file->client))
-		npumem_upcall_event_verdict(file->dev, task_tgid_nr(current), verdict);
+		npumem_upcall_event_verdict(file->dev, task_tgid_nr(current), plan->message,
+					    plan->graph->v, verdict);
 	return err;
 }
 

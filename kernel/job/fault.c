@@ -165,7 +165,7 @@ static void fault_work(struct work_struct *work)
 	struct fault fault;
 
 	while (fault_next(faults, &fault))
-		npumem_upcall_event_fault(faults->dev, fault.run, fault.pid, &fault.verdict);
+		npumem_upcall_event_fault(faults->dev, fault.run, fault.pid, NULL, &fault.verdict);
 }
 
 int npumem_faults_init(struct npu_device *dev)
@@ -197,7 +197,8 @@ void npumem_fault_refused(const struct npu_run *run, int error,
 		verdict->rule, verdict->step, verdict->tile, error);
 	fault_record(run, pid, false, error, verdict);
 	if (npumem_client_may_tell(run->client))
-		npumem_upcall_event_fault(dev, run->id, pid, verdict);
+		npumem_upcall_event_fault(dev, run->id, pid, npumem_plan_graph(run->plan)->v,
+					  verdict);
 }
 
 void npumem_fault_failed(const struct npu_run *run, int error, const struct npumem_verdict *verdict)

@@ -105,45 +105,97 @@ static int nl_put_verdict(struct sk_buff *msg, const struct npumem_verdict *v)
 	return 0;
 }
 
-static void upcall_nl_event(u8 command, struct npu_device *dev, u64 run, pid_t pid,
-			    const struct npumem_verdict *verdict)
+/* Longest message of an event without its NUL, in bytes. */
+#define NL_MAX_MESSAGE 447
+
+/**
+ * struct nl_event - what is told to listeners of "events"
+ * @command: NPUMEM_CMD_VERDICT or NPUMEM_CMD_FAULT
+ * @dev: device that it is of
+ * @run: number of the run, of a fault
+ * @pid: process, or zero
+ * @message: for people, or NULL
+ * @g: where that is NULL: graph whose steps and tensors have names; or NULL
+ * @verdict: what was refused
+ */
+struct nl_event {
+	u8 command;
+	struct npu_device *dev;
+	u64 run;
+	pid_t pid;
+	const char *message;
+	const struct npuv_graph *g;
+	const struct npumem_verdict *verdict;
+};
+
+static int nl_put_event(struct sk_buff *msg, const struct nl_event *event, const char *message)
 {
+	void *header = genlmsg_put(msg, 0, 0, &npumem_nl_family, 0, event->command);
+
+	if (!header || nla_put_u32(msg, NPUMEM_A_EVENT_DEVICE, minor(event->dev)) ||
+	    nla_put_u32(msg, NPUMEM_A_EVENT_PID, event->pid) || nl_put_verdict(msg, event->verdict))
+		return -EMSGSIZE;
+	if (event->command == NPUMEM_CMD_FAULT &&
+	    nla_put_u64_64bit(msg, NPUMEM_A_EVENT_RUN, event->run, NPUMEM_A_EVENT_PAD))
+		return -EMSGSIZE;
+	if (*message && nla_put_string(msg, NPUMEM_A_EVENT_MESSAGE, message))
+		return -EMSGSIZE;
+	genlmsg_end(msg, header);
+	return 0;
+}
+
+static void upcall_nl_event(const struct nl_event *event)
+{
+	char message[NL_MAX_MESSAGE + 1] = "";
 	struct sk_buff *msg;
-	void *header;
 
 	if (!genl_has_listeners(&npumem_nl_family, &init_net, NPUMEM_NLGRP_EVENTS))
 		return;
+	if (event->message)
+		strscpy(message, event->message, sizeof(message));
+	else if (event->g)
+		npuv_verdict_text(event->g, event->verdict, message, sizeof(message));
+	/* A log's lines end. */
+	message[strcspn(message, "\n")] = '\0';
 	msg = genlmsg_new(2 * nla_total_size(sizeof(u32)) + nla_total_size_64bit(sizeof(u64)) +
-				  nl_verdict_size(),
+				  nl_verdict_size() + nla_total_size(strlen(message) + 1),
 			  GFP_KERNEL);
 	if (!msg)
 		return;
-	header = genlmsg_put(msg, 0, 0, &npumem_nl_family, 0, command);
-	if (!header)
-		goto free;
-	if (nla_put_u32(msg, NPUMEM_A_EVENT_DEVICE, minor(dev)) ||
-	    nla_put_u32(msg, NPUMEM_A_EVENT_PID, pid) || nl_put_verdict(msg, verdict))
-		goto free;
-	if (command == NPUMEM_CMD_FAULT &&
-	    nla_put_u64_64bit(msg, NPUMEM_A_EVENT_RUN, run, NPUMEM_A_EVENT_PAD))
-		goto free;
-	genlmsg_end(msg, header);
-	genlmsg_multicast(&npumem_nl_family, msg, 0, NPUMEM_NLGRP_EVENTS, GFP_KERNEL);
-	return;
-free:
-	nlmsg_free(msg);
+	if (nl_put_event(msg, event, message))
+		nlmsg_free(msg);
+	else
+		genlmsg_multicast(&npumem_nl_family, msg, 0, NPUMEM_NLGRP_EVENTS, GFP_KERNEL);
 }
 
-void npumem_upcall_event_verdict(struct npu_device *dev, pid_t pid,
-				 const struct npumem_verdict *verdict)
+void npumem_upcall_event_verdict(struct npu_device *dev, pid_t pid, const char *message,
+				 const struct npuv_graph *g, const struct npumem_verdict *verdict)
 {
-	upcall_nl_event(NPUMEM_CMD_VERDICT, dev, 0, pid, verdict);
+	const struct nl_event event = {
+		.command = NPUMEM_CMD_VERDICT,
+		.dev = dev,
+		.pid = pid,
+		.message = message,
+		.g = g,
+		.verdict = verdict,
+	};
+
+	upcall_nl_event(&event);
 }
 
 void npumem_upcall_event_fault(struct npu_device *dev, u64 run, pid_t pid,
-			       const struct npumem_verdict *verdict)
+			       const struct npuv_graph *g, const struct npumem_verdict *verdict)
 {
-	upcall_nl_event(NPUMEM_CMD_FAULT, dev, run, pid, verdict);
+	const struct nl_event event = {
+		.command = NPUMEM_CMD_FAULT,
+		.dev = dev,
+		.run = run,
+		.pid = pid,
+		.g = g,
+		.verdict = verdict,
+	};
+
+	upcall_nl_event(&event);
 }
 
 /* ---------------------------------------------------------------- commands */

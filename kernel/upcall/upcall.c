@@ -638,7 +638,8 @@ static void request_settle(struct npu_request *req)
 	strscpy(req->text, plan->message ?: "", NPUMEM_MAX_MESSAGE + 1);
 	req->verdict = plan->verdict;
 	if (plan->verdict.rule && npumem_client_may_tell(plan->client))
-		npumem_upcall_event_verdict(req->dev, req->daemon_pid, &plan->verdict);
+		npumem_upcall_event_verdict(req->dev, req->daemon_pid, req->text, NULL,
+					    &plan->verdict);
 	request_finish(req);
 }
 

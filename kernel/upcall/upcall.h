@@ -53,12 +53,13 @@ void npumem_upcall_cancel(struct npu_plan *plan);
 void npumem_upcall_unplug(struct npu_device *dev);
 
 /*
- * Multicast to group "events" that a plan of a process was refused, or a job of a run. Both
- * may sleep. An event that cannot be sent is lost.
+ * Multicast to group "events" that a plan of a process was refused, or a job of a run. @message, or
+ * the graph @g that the verdict is of, say it for people; each may be NULL. Both may sleep. An
+ * event that cannot be sent is lost.
  */
-void npumem_upcall_event_verdict(struct npu_device *dev, pid_t pid,
-				 const struct npumem_verdict *verdict);
+void npumem_upcall_event_verdict(struct npu_device *dev, pid_t pid, const char *message,
+				 const struct npuv_graph *g, const struct npumem_verdict *verdict);
 void npumem_upcall_event_fault(struct npu_device *dev, u64 run, pid_t pid,
-			       const struct npumem_verdict *verdict);
+			       const struct npuv_graph *g, const struct npumem_verdict *verdict);
 
 #endif /* NPUMEM_UPCALL_H */

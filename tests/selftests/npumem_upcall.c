@@ -554,6 +554,9 @@ TEST_F(upcall, events)
 	EXPECT_EQ(CHAIN_X, event.verdict.other_tensor);
 	EXPECT_EQ(self->model.placements[CHAIN_X].offset, event.verdict.first);
 	EXPECT_LT(0, event.verdict.length);
+	EXPECT_STREQ("V4 write: step 0 writes tensor 1 to bytes [0, 256) of the arena, where it "
+		     "reads tile 0 of tensor 0 itself and is not staged",
+		     event.message);
 
 	ASSERT_EQ(0, world_open(&world, self->fd, &self->model));
 	EXPECT_EQ(-EPERM, world_step(&world, CHAIN_LAST, NPUMEM_SIM_NOP, 0));
@@ -565,6 +568,7 @@ TEST_F(upcall, events)
 	EXPECT_EQ(CHAIN_LAST, event.verdict.step);
 	EXPECT_EQ(CHAIN_MIX, event.verdict.other_step);
 	EXPECT_EQ(CHAIN_B, event.verdict.other_tensor);
+	EXPECT_STREQ("step 2, tensor 2; step 1, tensor 2", event.message);
 
 	/* Left out is what is none: nobody writes X, which is gone after its last use. */
 	EXPECT_EQ(0, world_step(&world, CHAIN_COPY, NPUMEM_SIM_NOP, 0));

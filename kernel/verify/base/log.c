@@ -192,6 +192,35 @@ const char *npuv_text_tensor(const struct npuv_graph *g, u32 tensor, struct npuv
 	return text(g, "tensor", tensor, npuv_tensor(g, tensor)->name, out);
 }
 
+/* Append a part of a text, behind what separates it from the one before. */
+static void join(char *text, u32 size, const char *separator, const char *part)
+{
+	size_t used = strlen(text);
+
+	snprintf(text + used, size - used, "%s%s", used ? separator : "", part);
+}
+
+void npuv_verdict_text(const struct npuv_graph *g, const struct npumem_verdict *v, char *text,
+		       u32 size)
+{
+	const u32 steps[] = { v->step, v->other_step };
+	const u32 tensors[] = { v->tensor, v->other_tensor };
+	struct npuv_text part;
+	const char *separator;
+	u32 i;
+
+	text[0] = '\0';
+	for (i = 0; i < 2; i++) {
+		separator = "; ";
+		if (steps[i] < g->steps.count) {
+			join(text, size, separator, npuv_text_step(g, steps[i], &part));
+			separator = ", ";
+		}
+		if (tensors[i] < g->tensors.count)
+			join(text, size, separator, npuv_text_tensor(g, tensors[i], &part));
+	}
+}
+
 const char *npuv_text_block(const struct npuv_graph *g, u32 block, struct npuv_text *out)
 {
 	return text(g, "block", block, npuv_block(g, block)->name, out);

@@ -411,6 +411,9 @@ int fake_wait_event(struct fake_daemon *daemon, struct fake_event *event)
 		event->pid = nla_get_u32(attrs[NPUMEM_A_EVENT_PID]);
 		if (attrs[NPUMEM_A_EVENT_RUN])
 			event->run = nla_get_u64(attrs[NPUMEM_A_EVENT_RUN]);
+		if (attrs[NPUMEM_A_EVENT_MESSAGE])
+			snprintf(event->message, sizeof(event->message), "%s",
+				 nla_get_string(attrs[NPUMEM_A_EVENT_MESSAGE]));
 		free(data);
 	}
 	return 0;

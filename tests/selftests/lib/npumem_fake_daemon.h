@@ -72,6 +72,7 @@ struct fake_event {
 	uint32_t pid;
 	uint64_t run;
 	struct npumem_verdict verdict;
+	char message[512];
 };
 
 /* All: 0 or a negative errno, the kernel's own where it answered. */

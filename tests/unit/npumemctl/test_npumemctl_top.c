@@ -152,7 +152,7 @@ TEST(processes)
 	assert_int_equal(list.count, 2);
 	/* The largest first. */
 	assert_int_equal(list.clients[0].file.carveout, 1000000);
-	assert_string_equal(list.clients[0].command, "closed");
+	assert_string_equal(list.clients[0].command.s, "closed");
 	assert_false(list.clients[0].is_seen);
 	assert_int_equal(list.clients[0].uid, 9);
 	assert_int_equal(list.clients[0].file.kernel, 7);
@@ -210,8 +210,8 @@ TEST(rates)
 	AUTO_TEXT char *others = NULL;
 	json_t *object, *client;
 
-	strcpy(was.command, "a\033[2J");
-	strcpy(is.command, "a\033[2J");
+	strcpy(was.command.s, "a\033[2J");
+	strcpy(is.command.s, "a\033[2J");
 	assert_true(live_parse(text_of(15 << 20, 500000000, 100, 0), &was.file));
 	assert_true(live_parse(text_of(15 << 20, 2000000000, 150, 4 << 20), &is.file));
 	first = printed(&before, NULL, 80, 24);
@@ -255,7 +255,7 @@ TEST(small_terminals)
 
 	for (int i = 0; i < 50; i++) {
 		clients[i] = (struct live_client){ .pid = 1000000 + i, .uid = 4000000000u };
-		strcpy(clients[i].command, "sixteen letters.");
+		strcpy(clients[i].command.s, "sixteen letters.");
 	}
 	now.clients.hidden = 3;
 	for (unsigned int lines = 1; lines < 60; lines++) {

@@ -54,6 +54,37 @@ TEST(chain)
 	assert_int_equal(features_of(&b), 0);
 }
 
+/* What a verdict speaks of has names; what the graph lacks is left out, and what is too long. */
+TEST(verdict_text)
+{
+	struct build b;
+	struct build_blob blob;
+	struct npuv_graph *graph;
+	struct npumem_verdict v;
+	char text[100], shorter[16];
+
+	chain(&b);
+	graph = accept(&b, &blob);
+	npuv_verdict_clear(&v);
+	npuv_verdict_text(graph, &v, text, sizeof(text));
+	assert_string_equal(text, "");
+	v.step = MIX;
+	v.tensor = Y;
+	v.other_step = COPY;
+	v.other_tensor = A;
+	npuv_verdict_text(graph, &v, text, sizeof(text));
+	assert_string_equal(text, "step 1 'mix', tensor 2 'y'; step 0 'copy', tensor 1 'a'");
+	npuv_verdict_text(graph, &v, shorter, sizeof(shorter));
+	assert_string_equal(shorter, "step 1 'mix', t");
+	v.step = 2;
+	v.tensor = NPUMEM_NONE;
+	v.other_step = NPUMEM_NONE;
+	npuv_verdict_text(graph, &v, text, sizeof(text));
+	assert_string_equal(text, "tensor 1 'a'");
+	npuv_graph_destroy(graph);
+	free(blob.data);
+}
+
 TEST(tensors)
 {
 	struct build b;

@@ -229,8 +229,9 @@ static int watch(struct npumem_device *device, const char *path, const struct ar
 		err = show(&screen, args->json, &now, &before);
 		sample_free(&before);
 		before = now;
-		if (left && !--left)
+		if (left == 1)
 			break;
+		left -= left != 0;
 	}
 	sample_free(&before);
 	screen_end(&screen);

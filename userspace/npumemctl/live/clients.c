@@ -78,18 +78,40 @@ static int add_client(struct live_list *list, const struct live_client *client)
 	return 0;
 }
 
+static struct live_name name_in(int folder)
+{
+	struct live_name name = { 0 };
+	char text[MAX_TEXT];
+
+	if (!read_text(folder, "comm", text))
+		snprintf(name.s, sizeof(name.s), "%.*s", (int)strcspn(text, "\n"), text);
+	return name;
+}
+
+struct live_name live_process_name(const char *proc, pid_t pid)
+{
+	struct live_name name = { 0 };
+	char path[256];
+	int folder;
+
+	snprintf(path, sizeof(path), "%s/%d", proc, (int)pid);
+	folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return name;
+	name = name_in(folder);
+	close(folder);
+	return name;
+}
+
 /* Who the process is. */
 static void name_client(int folder, const char *process, struct live_client *client)
 {
-	char text[MAX_TEXT];
 	struct stat status;
 
-	client->pid = (pid_t)atoi(process);
+	client->pid = (pid_t)strtol(process, NULL, 10);
 	if (!fstat(folder, &status))
 		client->uid = status.st_uid;
-	if (!read_text(folder, "comm", text))
-		snprintf(client->command, sizeof(client->command), "%.*s", (int)strcspn(text, "\n"),
-			 text);
+	client->command = name_in(folder);
 }
 
 static int add_file(struct live_list *list, int folder, const char *process, const char *name)
@@ -180,7 +202,7 @@ int live_add_holders(struct live_list *list, const struct drm_npumem_holder *hol
 		for (uint32_t k = 0; k < list->count && !found; k++)
 			if (list->clients[k].file.client == holder->client)
 				found = &list->clients[k];
-		memcpy(client.command, holder->comm, sizeof(holder->comm));
+		memcpy(client.command.s, holder->comm, sizeof(holder->comm));
 		if (!found) {
 			err = add_client(list, &client);
 			found = &list->clients[list->count - 1];

@@ -7,6 +7,14 @@
 #include "fdinfo.h"
 #include "npumem.h"
 
+/** struct live_name - a name that a process has chosen itself */
+struct live_name {
+	char s[17];
+};
+
+/** live_process_name() - of a process, in the folder of the processes; "" if it is not to be had */
+struct live_name live_process_name(const char *proc, pid_t pid);
+
 /*
  * struct live_client - a client
  * @file: what the kernel says of its open file; of one that is not to be seen, or closed while its
@@ -20,7 +28,7 @@ struct live_client {
 	struct live_file file;
 	pid_t pid;
 	uid_t uid;
-	char command[17];
+	struct live_name command;
 	bool is_seen;
 };
 

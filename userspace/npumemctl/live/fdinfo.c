@@ -16,7 +16,7 @@ struct live_engine *live_engine(struct live_file *file, const char *name)
 	if (file->engine_count == LIVE_ENGINES || !*name || strlen(name) >= sizeof(engine->name))
 		return NULL;
 	file->engine_count++;
-	strcpy(engine->name, name);
+	snprintf(engine->name, sizeof(engine->name), "%s", name);
 	return engine;
 }
 

@@ -159,7 +159,7 @@ static void print_client(FILE *out, const struct live_client *client, const stru
 			 const struct top_sample *before)
 {
 	struct rates rates = rates_of(client, now, before);
-	char *user = user_text(client->uid), *command = plain_text(client->command, false);
+	char *user = user_text(client->uid), *command = plain_text(client->command.s, false);
 
 	if (client->pid)
 		fprintf(out, "%7d", (int)client->pid);
@@ -264,7 +264,7 @@ static json_t *client_json(const struct live_client *client, const struct top_sa
 			   const struct top_sample *before)
 {
 	struct rates rates = rates_of(client, now, before);
-	char *command = plain_text(client->command, false);
+	char *command = plain_text(client->command.s, false);
 	json_t *engines = json_array(), *object;
 
 	for (uint32_t i = 0; i < client->file.engine_count; i++) {

@@ -171,6 +171,13 @@ __printf(2, 3) void npuv_log(struct npuv_log *log, const char *fmt, ...);
 
 /* Set all fields of a verdict to NPUMEM_NONE or zero. */
 void npuv_verdict_clear(struct npumem_verdict *verdict);
+struct npuv_graph;
+/*
+ * Name what a verdict speaks of: "step 2 'mix', tensor 5 'b'; step 1 'copy', tensor 4 'a'". What it
+ * has no index of, or one that the graph lacks, is left out; a text that is too long is cut short.
+ */
+void npuv_verdict_text(const struct npuv_graph *g, const struct npumem_verdict *verdict, char *text,
+		       u32 size);
 
 #define NPUV_EMPTY   0xffffffffu /* value of a cell's state */
 #define NPUV_RETIRED 0u		 /* values between these are LIVE: the number of uses left */

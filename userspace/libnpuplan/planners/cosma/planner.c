@@ -285,7 +285,7 @@ static void judge_traffic(const struct planner_call *call, struct npuplan_plan *
 static int make_plan(struct planner_call *call, struct npuplan_plan **out)
 {
 	uint32_t alignment = call->options->alignment;
-	uint64_t state = call->units.state_end;
+	uint64_t state = call->units.state_end, budget = call->asked.common.arena_budget + state;
 	struct npuplan_plan *plan;
 	int err;
 
@@ -293,10 +293,10 @@ static int make_plan(struct planner_call *call, struct npuplan_plan **out)
 		return npuplan_fail(call->error, -ETIMEDOUT,
 				    "unknown: no plan within %llu bytes was found before the "
 				    "limits of work, memory or time",
-				    (unsigned long long)(call->asked.common.arena_budget + state));
+				    (unsigned long long)budget);
 	if (call->found.status == NPUMEM_PLAN_STATUS_INFEASIBLE)
-		return fail_infeasible(call, call->asked.common.arena_budget + state,
-				       call->found.needed + state, call->found.needed_op);
+		return fail_infeasible(call, budget, call->found.needed + state,
+				       call->found.needed_op);
 	err = cosma_transfers(&call->units, &call->found, &plan, call->error);
 	if (err)
 		return err;
