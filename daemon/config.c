@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <ini.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -277,9 +279,10 @@ static int handle(void *user, const char *section, const char *name, const char 
 	return 0;
 }
 
-int config_read(const char *path, struct config *config, char *reason, size_t reason_size)
+/* Reads a file over what @config says. */
+static int read_file(const char *path, struct config *config, char *reason, size_t reason_size)
 {
-	struct reading reading = { 0 };
+	struct reading reading = { .config = *config };
 	int line, err;
 
 	reading.file = fopen(path, "re");
@@ -288,7 +291,6 @@ int config_read(const char *path, struct config *config, char *reason, size_t re
 		snprintf(reason, reason_size, "%s: %s", path, strerror(-err));
 		return err;
 	}
-	config_defaults(&reading.config);
 	line = ini_parse_stream(read_line, &reading, handle, &reading);
 	err = ferror(reading.file) ? -EIO : 0;
 	fclose(reading.file);
@@ -308,4 +310,61 @@ int config_read(const char *path, struct config *config, char *reason, size_t re
 	}
 	*config = reading.config;
 	return 0;
+}
+
+static int is_drop_in(const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name);
+
+	return entry->d_name[0] != '.' && length > 5 &&
+	       !strcmp(entry->d_name + length - 5, ".conf");
+}
+
+/* By name, whatever the locale. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Reads the files of the folder beside the configuration file, if there is one. */
+static int read_drop_ins(const char *path, struct config *config, char *reason, size_t reason_size)
+{
+	struct dirent **entries;
+	char folder[PATH_MAX], file[PATH_MAX];
+	int count, err = 0;
+
+	if (snprintf(folder, sizeof(folder), "%s.d", path) >= (int)sizeof(folder))
+		return 0;
+	count = scandir(folder, &entries, is_drop_in, by_name);
+	if (count < 0) {
+		err = errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+		if (err)
+			snprintf(reason, reason_size, "%s: %s", folder, strerror(-err));
+		return err;
+	}
+	for (int i = 0; i < count; i++) {
+		if (!err && snprintf(file, sizeof(file), "%s/%s", folder, entries[i]->d_name) <
+				    (int)sizeof(file))
+			err = read_file(file, config, reason, reason_size);
+		free(entries[i]);
+	}
+	free(entries);
+	return err;
+}
+
+int config_read(const char *path, bool optional, struct config *config, char *reason,
+		size_t reason_size)
+{
+	struct config all;
+	int err;
+
+	config_defaults(&all);
+	err = read_file(path, &all, reason, reason_size);
+	if (err == -ENOENT && optional)
+		err = 0;
+	if (!err)
+		err = read_drop_ins(path, &all, reason, reason_size);
+	if (!err)
+		*config = all;
+	return err;
 }

@@ -47,12 +47,15 @@ struct config {
 void config_defaults(struct config *config);
 
 /*
- * config_read() - read a file over the defaults
+ * config_read() - read a file over the defaults, and then, in the order of their names, the files
+ * of the folder "@path.d" that end in ".conf"
+ * @optional: the file may be missing; the folder always may
  * @config: unchanged if that fails
  * @reason: on failure "FILE:LINE: what is wrong", no newline
  *
  * -EINVAL for anything that is not documented in npumemd.conf(5): unknown
- * sections and keys, keys given twice, values out of range. Else the errno of
- * opening or reading the file.
+ * sections and keys, keys given twice in a file, values out of range. Else the errno of
+ * opening or reading a file.
  */
-int config_read(const char *path, struct config *config, char *reason, size_t reason_size);
+int config_read(const char *path, bool optional, struct config *config, char *reason,
+		size_t reason_size);

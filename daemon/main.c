@@ -80,11 +80,9 @@ static int read_config(const struct command_line *line, struct server_args *args
 	const char *path = line->config ? line->config : NPUMEMD_CONF;
 	char reason[512];
 
-	config_defaults(&args->config);
-	if (!line->config && access(path, F_OK) && errno == ENOENT)
-		return 0;
 	args->config_path = path;
-	if (config_read(path, &args->config, reason, sizeof(reason))) {
+	args->config_optional = !line->config;
+	if (config_read(path, !line->config, &args->config, reason, sizeof(reason))) {
 		fprintf(stderr, "npumemd: %s\n", reason);
 		return EXIT_USAGE;
 	}

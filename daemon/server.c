@@ -175,11 +175,8 @@ static void reload(struct server *server)
 	struct config config;
 	char reason[512];
 
-	if (!server->args->config_path) {
-		log_notice("SIGHUP: there is no configuration file to read again");
-		return;
-	}
-	if (config_read(server->args->config_path, &config, reason, sizeof(reason))) {
+	if (config_read(server->args->config_path, server->args->config_optional, &config, reason,
+			sizeof(reason))) {
 		log_error("the configuration stays as it was: %s", reason);
 		return;
 	}

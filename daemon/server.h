@@ -25,12 +25,14 @@
 /**
  * struct server_args - arguments of server_run()
  * @config: configuration to begin with
- * @config_path: file that is read again at SIGHUP; NULL = there is none
+ * @config_path: file that is read again at SIGHUP
+ * @config_optional: it may be missing
  * @log_level: from the command line, stronger than the file's; negative = none
  */
 struct server_args {
 	struct config config;
 	const char *config_path;
+	bool config_optional;
 	int log_level;
 };
 

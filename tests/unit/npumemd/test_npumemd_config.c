@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -46,7 +47,7 @@ static struct config read_good(const char *text)
 	int err;
 
 	write_file(text);
-	err = config_read(path, &config, reason, sizeof(reason));
+	err = config_read(path, false, &config, reason, sizeof(reason));
 	if (err)
 		fail_msg("%s", reason);
 	return config;
@@ -61,7 +62,7 @@ static void refuse(const char *text, const char *reason)
 	memset(&config, 0x5a, sizeof(config));
 	before = config;
 	write_file(text);
-	assert_int_equal(config_read(path, &config, got, sizeof(got)), -EINVAL);
+	assert_int_equal(config_read(path, false, &config, got, sizeof(got)), -EINVAL);
 	assert_memory_equal(got, path, strlen(path));
 	assert_string_equal(got + strlen(path), reason);
 	/* A file with a mistake changes nothing. */
@@ -232,11 +233,87 @@ TEST_WITH(no_file, setup, teardown)
 	struct config config;
 	char reason[512];
 
-	assert_int_equal(config_read("/nowhere/npumemd.conf", &config, reason, sizeof(reason)),
+	assert_int_equal(config_read("/nowhere/npumemd.conf", false, &config, reason,
+				     sizeof(reason)),
 			 -ENOENT);
 	assert_string_equal(reason, "/nowhere/npumemd.conf: No such file or directory");
-	assert_int_equal(config_read("/", &config, reason, sizeof(reason)), -EIO);
+	assert_int_equal(config_read("/", false, &config, reason, sizeof(reason)), -EIO);
 	assert_string_equal(reason, "/: Input/output error");
+}
+
+/* ---------------------------------------------------------------------------- drop-ins */
+
+/* Writes a file of the folder beside the configuration file. */
+static void drop_in(const char *name, const char *text)
+{
+	char file[128];
+	FILE *out;
+
+	snprintf(file, sizeof(file), "%s.d/%s", path, name);
+	out = fopen(file, "w");
+	assert_non_null(out);
+	assert_true(fputs(text, out) >= 0);
+	assert_int_equal(fclose(out), 0);
+}
+
+static int setup_folder(void **state)
+{
+	char folder[80];
+
+	if (setup(state))
+		return -1;
+	snprintf(folder, sizeof(folder), "%s.d", path);
+	return mkdir(folder, 0755);
+}
+
+static int teardown_folder(void **state)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf '%s.d'", path);
+	return system(command) | teardown(state);
+}
+
+/* Later files say more than earlier ones, by their names; others are not read. */
+TEST_WITH(drop_ins, setup_folder, teardown_folder)
+{
+	struct config config;
+
+	drop_in("20-b.conf", "[daemon]\nworkers = 5\n");
+	drop_in("10-a.conf", "[daemon]\nworkers = 4\nlog-level = debug\n[worker]\ncpu-limit = 7\n");
+	drop_in("30-c.conf~", "[daemon]\nworkers = 6\n");
+	drop_in(".conf", "[daemon]\nworkers = 7\n");
+	drop_in(".hidden.conf", "[daemon]\nworkers = 8\n");
+	drop_in("README", "no configuration\n");
+	config = read_good("[daemon]\nworkers = 3\n[worker]\ncpu-limit = 6\ntime-limit = 8\n");
+	assert_int_equal(config.workers, 5);
+	assert_int_equal(config.log_level, LOG_DEBUG);
+	assert_int_equal(config.cpu_limit, 7);
+	assert_int_equal(config.time_limit, 8);
+}
+
+/* A mistake is told with its own file, and nothing is changed by any of them. */
+TEST_WITH(bad_drop_in, setup_folder, teardown_folder)
+{
+	drop_in("10-a.conf", "[daemon]\nworkers = 4\n");
+	drop_in("20-b.conf", "[daemon]\nworkers = 5\nworkers = 6\n");
+	refuse("", ".d/20-b.conf:3: workers is given twice");
+	drop_in("20-b.conf", "[nothing]\nx = 1\n");
+	refuse("", ".d/20-b.conf:2: unknown section [nothing]");
+}
+
+/* Without the file there may be others. */
+TEST_WITH(drop_ins_alone, setup_folder, teardown_folder)
+{
+	struct config config;
+	char reason[512];
+
+	drop_in("10-a.conf", "[daemon]\nworkers = 4\n");
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(config_read(path, true, &config, reason, sizeof(reason)), 0);
+	assert_int_equal(config.workers, 4);
+	assert_int_equal(config_read(path, false, &config, reason, sizeof(reason)), -ENOENT);
+	write_file("");
 }
 
 /* The example that is installed holds the defaults, commented out. */
@@ -249,7 +326,7 @@ TEST_WITH(example, setup, teardown)
 
 	assert_non_null(example);
 	config_defaults(&defaults);
-	if (config_read(example, &config, reason, sizeof(reason)))
+	if (config_read(example, false, &config, reason, sizeof(reason)))
 		fail_msg("%s", reason);
 	assert_memory_equal(&config, &defaults, sizeof(config));
 
