@@ -27,6 +27,9 @@ size_t utf8_character(const char *text, uint32_t *character)
 			return 0;
 		*character = *character << 6 | (byte[i] & 0x3f);
 	}
+	/* Halves of pairs of UTF-16 are none, nor is what is beyond the last: JSON has neither. */
+	if (*character > 0x10ffff || (*character >= 0xd800 && *character < 0xe000))
+		return 0;
 	return *character >= least[length] ? length : 0;
 }
 

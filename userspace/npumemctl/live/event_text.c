@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "event_text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static void add_index(json_t *object, const char *name, uint32_t index)
+{
+	if (index != NPUMEM_NONE)
+		json_object_set_new(object, name, json_integer(index));
+}
+
+int event_print_json(FILE *out, const struct live_event *event, const char *process, time_t now)
+{
+	const struct npumem_verdict *v = &event->verdict;
+	/* Both are a client's bytes, and the message may be cut within a character. */
+	char *message = plain_text(event->message, false), *command = plain_text(process, false);
+	json_t *object = json_pack("{sI ss sI sI ss ss ss}", "time", (json_int_t)now, "event",
+				   event->is_fault ? "job" : "plan", "device",
+				   (json_int_t)event->device, "pid", (json_int_t)event->pid,
+				   "command", command, "rule", npumem_rule_name(v->rule), "message",
+				   message);
+	char *line;
+
+	free(message);
+	free(command);
+	if (event->is_fault)
+		json_object_set_new(object, "run", json_integer((json_int_t)event->run));
+	add_index(object, "position", v->position);
+	add_index(object, "step", v->step);
+	add_index(object, "tile", v->tile);
+	add_index(object, "tensor", v->tensor);
+	add_index(object, "other_step", v->other_step);
+	add_index(object, "other_tile", v->other_tile);
+	add_index(object, "other_tensor", v->other_tensor);
+	if (v->length) {
+		json_object_set_new(object, "first", json_integer((json_int_t)v->first));
+		json_object_set_new(object, "length", json_integer((json_int_t)v->length));
+	}
+	line = object ? json_dumps(object, JSON_COMPACT) : NULL;
+	json_decref(object);
+	if (!line)
+		return -ENOMEM;
+	fprintf(out, "%s\n", line);
+	free(line);
+	return 0;
+}
+
+void event_print(FILE *out, const struct live_event *event, const char *process, time_t now)
+{
+	const struct npumem_verdict *v = &event->verdict;
+	const char *rule = npumem_rule_name(v->rule);
+	char *message = plain_text(event->message, false), *command = plain_text(process, false);
+	char clock[16] = "";
+	struct tm local;
+
+	if (localtime_r(&now, &local))
+		strftime(clock, sizeof(clock), "%H:%M:%S", &local);
+	fprintf(out, "%s device %" PRIu32, clock, event->device);
+	if (event->is_fault)
+		fprintf(out, ", run %" PRIu64, event->run);
+	if (event->pid)
+		fprintf(out, ", pid %" PRIu32 " (%s)", event->pid, command);
+	fprintf(out, ": %s",
+		!event->is_fault ? "plan refused" :
+		event->pid	 ? "job refused" :
+				   "job failed");
+	/* The sentence of a refused plan begins with its rule. */
+	if (strncmp(message, rule, strlen(rule)) != 0)
+		fprintf(out, ": %s", rule);
+	if (*message)
+		fprintf(out, ": %s", message);
+	if (event->is_fault && v->position != NPUMEM_NONE)
+		fprintf(out, ", position %" PRIu32, v->position);
+	if (event->is_fault && v->length)
+		fprintf(out, ", bytes [%" PRIu64 ", %" PRIu64 ") of the arena", (uint64_t)v->first,
+			(uint64_t)(v->first + v->length));
+	fputc('\n', out);
+	free(message);
+	free(command);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Events as npumemctl monitor prints them: a line each. */
+#pragma once
+
+#include <stdio.h>
+#include <time.h>
+
+#include "events.h"
+
+/*
+ * event_print() - for people
+ * @process: name of the process, as it has chosen it; "" if it is gone
+ * @now: when
+ */
+void event_print(FILE *out, const struct live_event *event, const char *process, time_t now);
+/** event_print_json() - as an object; -ENOMEM */
+int event_print_json(FILE *out, const struct live_event *event, const char *process, time_t now);
