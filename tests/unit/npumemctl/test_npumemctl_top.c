@@ -97,15 +97,19 @@ static void put(const char *folder, const char *name, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-/* A process that has @device open as descriptor 3. */
+/* A process of user 1234 that has @device open as descriptor 3. */
 static void process(const char *proc, const char *pid, const char *command, const char *device,
 		    const char *text)
 {
-	char folder[128], path[256];
+	char folder[128], path[256], status[128];
 
 	snprintf(folder, sizeof(folder), "%s/%s", proc, pid);
 	assert_int_equal(mkdir(folder, 0755), 0);
 	put(folder, "comm", command);
+	snprintf(status, sizeof(status),
+		 "Name:\t%.*s\nPid:\t%s\nUid:\t17\t1234\t17\t17\nGid:\t5\t5\t5\t5\n",
+		 (int)strcspn(command, "\n"), command, pid);
+	put(folder, "status", status);
 	snprintf(path, sizeof(path), "%s/fd", folder);
 	assert_int_equal(mkdir(path, 0755), 0);
 	snprintf(path, sizeof(path), "%s/fd/3", folder);
@@ -123,43 +127,108 @@ static void remove_all(const char *folder)
 	assert_int_equal(system(command), 0);
 }
 
+/* A text of another client. */
+static const char *text_of_other(unsigned int drm_client, unsigned int client)
+{
+	static char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "drm-driver:\tnpumem\ndrm-client-id:\t%u\nnpumem-client:\t%u\n"
+		 "npumem-carveout-0:\t1000 bytes\n",
+		 drm_client, client);
+	return text;
+}
+
+/* Here /dev/null is the device: a test has no other that is there and may be opened. */
 TEST(processes)
 {
 	char proc[] = "/tmp/npumem-proc-XXXXXX";
-	const struct drm_npumem_holder holders[] = {
+	struct drm_npumem_holder holders[] = {
 		/* Whose file was found, and one whose is not to be seen, in two banks. */
-		{ .client = 4, .bytes = 9, .pid = 100, .comm = "found" },
 		{ .client = 5, .bytes = 600000, .memory_bytes = 7, .uid = 9, .comm = "closed" },
+		{ .client = 4, .bytes = 9, .pid = 100, .uid = 77, .comm = "found" },
 		{ .client = 5, .bytes = 400000, .memory_bytes = 7, .uid = 9, .bank = 1 },
 	};
+	const struct live_client *client;
+	struct live_list list;
+	char node[64], file[64];
+
+	assert_non_null(mkdtemp(proc));
+	snprintf(node, sizeof(node), "%s/node", proc);
+	assert_int_equal(symlink("/dev/null", node), 0);
+	snprintf(file, sizeof(file), "%s/null", proc);
+	put(proc, "null", "no device\n");
+	process(proc, "100", "found\n", "/dev/null", text_of(64000, 2000, 3, 99));
+	/* It shares the file with its parent. */
+	process(proc, "101", "child\n", "/dev/null", text_of(64000, 2000, 3, 99));
+	/* It has another device, a file of the same name, no driver of ours; this is no process. */
+	process(proc, "102", "other\n", "/dev/zero", text_of_other(20, 20));
+	process(proc, "103", "file\n", file, text_of_other(21, 21));
+	process(proc, "104", "foreign\n", "/dev/null", "drm-driver:\tnpumem2\n");
+	process(proc, "irq", "none\n", "/dev/null", text_of_other(23, 23));
+	/* It has the device by another name. */
+	process(proc, "106", "alias\n", node, text_of_other(11, 9));
+	/* The device is asked for by that name, too. */
+	assert_int_equal(live_find(proc, node, &list), 0);
+	assert_int_equal(list.count, 2);
+	assert_int_equal(list.hidden, 0);
+	client = live_find_number(&list, 4);
+	assert_non_null(client);
+	assert_true(client->pid == 100 || client->pid == 101);
+	/* Not the owner of the folder, which is root's if a process says so. */
+	assert_int_equal(client->uid, 1234);
+	assert_true(client->is_seen);
+	assert_int_equal(client->file.carveout, 65000);
+	client = live_find_number(&list, 9);
+	assert_non_null(client);
+	assert_string_equal(client->command.s, "alias");
+	assert_null(live_find_number(&list, 5));
+	assert_int_equal(live_add_holders(&list, holders, 3), 0);
+	assert_int_equal(list.count, 3);
+	client = live_find_number(&list, 5);
+	assert_non_null(client);
+	assert_int_equal(client->file.carveout, 1000000);
+	assert_string_equal(client->command.s, "closed");
+	assert_false(client->is_seen);
+	assert_int_equal(client->uid, 9);
+	assert_int_equal(client->file.kernel, 7);
+	/* What it holds it says itself; whose it is the driver does. */
+	client = live_find_number(&list, 4);
+	assert_int_equal(client->file.carveout, 65000);
+	assert_int_equal(client->uid, 77);
+	live_free(&list);
+	assert_int_equal(live_find(proc, "/dev/null/none", &list), -ENOTDIR);
+	live_free(&list);
+	remove_all(proc);
+	assert_int_equal(live_find(proc, "/dev/null", &list), -ENOENT);
+}
+
+/* A process that does not say who it is, and one with more descriptors than are kept at a time. */
+TEST(many_descriptors)
+{
+	char proc[] = "/tmp/npumem-proc-XXXXXX", path[128];
 	struct live_list list;
 
 	assert_non_null(mkdtemp(proc));
-	process(proc, "100", "found\n", DEVICE, text_of(64000, 2000, 3, 99));
-	/* It shares the file with its parent; this one has another device; this is no process. */
-	process(proc, "101", "child\n", DEVICE, text_of(64000, 2000, 3, 99));
-	process(proc, "102", "other\n", "/dev/accel/accel70", text_of(1, 1, 1, 1));
-	process(proc, "103x", "none\n", "/dev/null", "");
-	process(proc, "irq", "none\n", DEVICE, text_of(1, 1, 1, 1));
-	assert_int_equal(live_find(proc, DEVICE, &list), 0);
-	assert_int_equal(list.count, 1);
-	assert_int_equal(list.hidden, 0);
-	assert_true(list.clients[0].pid == 100 || list.clients[0].pid == 101);
-	assert_int_equal(list.clients[0].uid, getuid());
-	assert_true(list.clients[0].is_seen);
-	assert_int_equal(list.clients[0].file.carveout, 65000);
-	assert_int_equal(live_add_holders(&list, holders, 3), 0);
-	assert_int_equal(list.count, 2);
-	/* The largest first. */
-	assert_int_equal(list.clients[0].file.carveout, 1000000);
-	assert_string_equal(list.clients[0].command.s, "closed");
-	assert_false(list.clients[0].is_seen);
-	assert_int_equal(list.clients[0].uid, 9);
-	assert_int_equal(list.clients[0].file.kernel, 7);
-	assert_int_equal(list.clients[1].file.carveout, 65000);
+	process(proc, "100", "many\n", "/dev/null", text_of(64000, 2000, 3, 99));
+	snprintf(path, sizeof(path), "%s/100/status", proc);
+	assert_int_equal(unlink(path), 0);
+	for (int i = 10; i < 2510; i++) {
+		snprintf(path, sizeof(path), "%s/100/fd/%d", proc, i);
+		assert_int_equal(symlink("/dev/null", path), 0);
+		snprintf(path, sizeof(path), "100/fdinfo/%d", i);
+		put(proc, path,
+		    i % 5 ? text_of(64000, 2000, 3, 99) : text_of_other(100 + i, 100 + i));
+	}
+	assert_int_equal(live_find(proc, "/dev/null", &list), 0);
+	assert_int_equal(list.count, 501);
+	for (uint32_t i = 0; i < list.count; i++) {
+		assert_true(list.clients[i].uid == (uid_t)-1);
+		assert_string_equal(list.clients[i].command.s, "many");
+		assert_true(!i || list.clients[i].file.client > list.clients[i - 1].file.client);
+	}
 	live_free(&list);
 	remove_all(proc);
-	assert_int_equal(live_find(proc, DEVICE, &list), -ENOENT);
 }
 
 /* ------------------------------------------------------------------------ pictures */
@@ -245,6 +314,103 @@ TEST(rates)
 	client = json_array_get(json_object_get(object, "clients"), 0);
 	assert_true(json_is_null(json_object_get(client, "jobs_per_second")));
 	json_decref(object);
+}
+
+/*
+ * A client that was out of sight until now has had its time before: its rates are not known, and
+ * those of engines are a least. One that has come since began with nothing.
+ */
+TEST(out_of_sight)
+{
+	struct live_client was = { .pid = 1, .is_seen = true, .file.client = 8 };
+	struct live_client are[] = {
+		{ .pid = 2, .is_seen = true, .file.client = 4, .file.moved = 7 },
+		{ .pid = 1, .is_seen = true, .file.client = 8 },
+		{ .pid = 3, .is_seen = true, .file.client = 9, .file.moved = 2000 },
+	};
+	struct top_sample before = sample(1000000000, &was, 1), now = sample(3000000000, are, 3);
+	AUTO_TEXT char *text = NULL;
+	AUTO_TEXT char *least = NULL;
+	json_t *object;
+
+	live_engine(&are[0].file, "sim")->ns = 3600000000000;
+	live_engine(&are[2].file, "sim")->ns = 1000000000;
+	least = printed(&now, &before, 80, 24);
+	assert_non_null(strstr(least, "engines  sim >=50 %  process >=0 % of 200"));
+	assert_non_null(strstr(least, "      2 root        0 bytes   0 bytes   0 bytes    -      -"
+				      "         -"));
+	assert_non_null(strstr(least, "      3 root        0 bytes   0 bytes   0 bytes   50      0"
+				      " 1000 bytes"));
+	object = top_json(&now, &before);
+	assert_true(json_is_false(json_object_get(object, "complete")));
+	json_decref(object);
+	/* From then on all is known. */
+	before = now;
+	before.time_ns -= 2000000000;
+	text = printed(&now, &before, 80, 24);
+	assert_non_null(strstr(text, "engines  sim 0 %  process 0 % of 200"));
+	object = top_json(&now, &before);
+	assert_true(json_is_true(json_object_get(object, "complete")));
+	json_decref(object);
+	/* Whom the driver does not tell who holds the carveout, there may be others. */
+	free(text);
+	now.clients.partial = true;
+	text = printed(&now, &before, 80, 24);
+	assert_non_null(strstr(text, "engines  sim >=0 %  process >=0 % of 200"));
+	assert_non_null(strstr(text, "others, who are not for this user to see, hold 16.0 MiB\n"));
+}
+
+/* An engine in a process is called as that process likes; its use is counted by another name. */
+TEST(attached_engine)
+{
+	struct drm_npumem_engine attached[] = {
+		{ .name = "sim" },
+		{ .name = "sim", .flags = NPUMEM_ENGINE_PROCESS | NPUMEM_ENGINE_ATTACHED },
+		{ .name = "\033\xff", .flags = NPUMEM_ENGINE_PROCESS | NPUMEM_ENGINE_ATTACHED },
+	};
+	struct live_client was = { .pid = 1, .is_seen = true, .file.client = 8 }, is = was;
+	struct top_sample before = sample(1000000000, &was, 1), now = sample(3000000000, &is, 1);
+	AUTO_TEXT char *text = NULL;
+	json_t *object, *list;
+
+	now.engines = attached;
+	strcpy(is.command.s, "\xed\xa0\x80\xff");
+	now.path = "/dev/\xff";
+	live_engine(&is.file, "sim");
+	live_engine(&is.file, "process")->ns = 1000000000;
+	text = printed(&now, &before, 80, 24);
+	assert_non_null(strstr(text, "engines  sim 0 %  process 50 % of 200  npumemd"));
+	object = top_json(&now, &before);
+	assert_non_null(object);
+	list = json_object_get(object, "engines");
+	assert_int_equal(json_array_size(list), 2);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 1), "name")),
+			    "process");
+	list = json_object_get(object, "clients");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "command")),
+			    "\\xed\\xa0\\x80\\xff");
+	json_decref(object);
+}
+
+/* Very many clients, as a single hostile one may open: all that is done takes little more. */
+TEST(many_clients)
+{
+	enum { MANY = 100000 };
+	struct live_client *clients = calloc(MANY, sizeof(*clients));
+	struct top_sample before, now;
+	AUTO_TEXT char *text = NULL;
+
+	assert_non_null(clients);
+	for (uint32_t i = 0; i < MANY; i++) {
+		clients[i].file.client = i;
+		clients[i].is_seen = true;
+		live_engine(&clients[i].file, "sim")->ns = i;
+	}
+	before = sample(1000000000, clients, MANY);
+	now = sample(3000000000, clients, MANY);
+	text = printed(&now, &before, 80, 24);
+	assert_non_null(strstr(text, "    ... 99981 more clients\n"));
+	free(clients);
 }
 
 /* As many lines as there is room for, none of them wider than the terminal. */

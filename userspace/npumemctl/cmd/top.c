@@ -143,6 +143,7 @@ static int add_holders(struct npumem_device *device, struct top_sample *sample,
 	int err = npumem_device_holders(device, &holders, &count, error);
 
 	/* Then only those are shown whose open files may be seen. */
+	sample->clients.partial = err == -EACCES;
 	if (err == -EACCES)
 		return 0;
 	err = err ? err : live_add_holders(&sample->clients, holders, count);
