@@ -53,12 +53,18 @@ static const struct command command = {
 	       "whose jobs, and what is moved between arenas and host memory. It ends with q.",
 };
 
-static volatile sig_atomic_t ended;
+static volatile sig_atomic_t ended, stopped;
 
 static void end(int signal)
 {
 	(void)signal;
 	ended = 1;
+}
+
+static void stop(int signal)
+{
+	(void)signal;
+	stopped = 1;
 }
 
 /* ------------------------------------------------------------------- terminal */
@@ -76,17 +82,14 @@ struct screen {
 
 static struct screen screen_begin(bool json)
 {
-	const struct sigaction action = { .sa_handler = end };
 	struct screen screen = { .draws = !json && terminal_rewrites(STDOUT_FILENO) };
-	struct termios raw;
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
 	if (!screen.draws)
 		return screen;
 	screen.keys = isatty(STDIN_FILENO) && !tcgetattr(STDIN_FILENO, &screen.saved);
 	if (screen.keys) {
-		raw = screen.saved;
+		struct termios raw = screen.saved;
+
 		raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 		tcsetattr(STDIN_FILENO, TCSANOW, &raw);
 	}
@@ -104,8 +107,44 @@ static void screen_end(const struct screen *screen)
 		tcsetattr(STDIN_FILENO, TCSANOW, &screen->saved);
 }
 
-/* Waits until a time; a key may end it all. */
-static void wait_until(const struct screen *screen, int64_t until)
+static void catch_signal(int signal, void (*handler)(int signal))
+{
+	const struct sigaction action = { .sa_handler = handler };
+	struct sigaction old;
+
+	if (!sigaction(signal, NULL, &old) && old.sa_handler != SIG_IGN)
+		sigaction(signal, &action, NULL);
+}
+
+/* Whatever ends or stops it leaves the terminal as it was. */
+static void catch_signals(void)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP };
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		catch_signal(ends[i], end);
+	catch_signal(SIGTSTP, stop);
+}
+
+/*
+ * Stops as ^Z asks for, and goes on with the other screen, if it had that. The signal does as it
+ * would have, which is nothing where no shell is there that could let it go on.
+ */
+static void screen_stop(struct screen *screen)
+{
+	const struct sigaction usual = { .sa_handler = SIG_DFL };
+	bool draws = screen->draws;
+
+	screen_end(screen);
+	stopped = 0;
+	sigaction(SIGTSTP, &usual, NULL);
+	raise(SIGTSTP);
+	catch_signal(SIGTSTP, stop);
+	*screen = screen_begin(!draws);
+}
+
+/* Waits until a time; a key may end it all. After a stop there is nothing to wait for. */
+static void wait_until(struct screen *screen, int64_t until)
 {
 	struct pollfd input = { .fd = screen->keys ? STDIN_FILENO : -1, .events = POLLIN };
 
@@ -113,6 +152,10 @@ static void wait_until(const struct screen *screen, int64_t until)
 		int64_t left = until - npumem_deadline(0);
 		char key;
 
+		if (stopped) {
+			screen_stop(screen);
+			return;
+		}
 		if (left <= 0)
 			return;
 		if (poll(&input, 1, (int)(left / 1000000 + 1 < 1000 ? left / 1000000 + 1 : 1000)) <=
@@ -215,6 +258,7 @@ static int watch(struct npumem_device *device, const char *path, const struct ar
 
 	if (err)
 		return failure(path, "%s", error.text);
+	catch_signals();
 	screen = screen_begin(args->json);
 	left = args->count ? args->count : screen.draws ? 0 : 1;
 	/* Something is there at once, as far as it is known. */
@@ -227,6 +271,11 @@ static int watch(struct npumem_device *device, const char *path, const struct ar
 		err = sample_take(device, path, &now, &error);
 		if (err)
 			break;
+		/* The last of those that were asked for stays to be read. */
+		if (left == 1) {
+			screen_end(&screen);
+			screen = (struct screen){ 0 };
+		}
 		err = show(&screen, args->json, &now, &before);
 		sample_free(&before);
 		before = now;
