@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What npumemctl top shows, of a made-up folder of processes and made-up times. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -411,6 +413,35 @@ TEST(many_clients)
 	text = printed(&now, &before, 80, 24);
 	assert_non_null(strstr(text, "    ... 99981 more clients\n"));
 	free(clients);
+}
+
+/* $COLUMNS says how wide lines are, but not how wide the terminal is that they are drawn on. */
+TEST(terminals)
+{
+	struct winsize size = { .ws_row = 24, .ws_col = 80 };
+	int pty = posix_openpt(O_RDWR | O_NOCTTY), terminal, none = open("/dev/null", O_RDONLY);
+
+	assert_true(pty >= 0 && none >= 0);
+	assert_int_equal(grantpt(pty), 0);
+	assert_int_equal(unlockpt(pty), 0);
+	terminal = open(ptsname(pty), O_RDWR | O_NOCTTY);
+	assert_true(terminal >= 0);
+	assert_int_equal(ioctl(terminal, TIOCSWINSZ, &size), 0);
+	assert_int_equal(setenv("COLUMNS", "200", 1), 0);
+	assert_int_equal(terminal_width(terminal), 200);
+	assert_int_equal(terminal_columns(terminal), 80);
+	assert_int_equal(terminal_height(terminal), 24);
+	assert_int_equal(terminal_width(none), 200);
+	assert_int_equal(unsetenv("COLUMNS"), 0);
+	assert_int_equal(terminal_width(terminal), 80);
+	assert_int_equal(terminal_width(none), 0);
+	size.ws_col = size.ws_row = 0;
+	assert_int_equal(ioctl(terminal, TIOCSWINSZ, &size), 0);
+	assert_int_equal(terminal_columns(terminal), 80);
+	assert_int_equal(terminal_height(terminal), 24);
+	close(none);
+	close(terminal);
+	close(pty);
 }
 
 /* As many lines as there is room for, none of them wider than the terminal. */

@@ -209,6 +209,8 @@ size_t utf8_character(const char *text, uint32_t *character);
  * not know. 0: @fd is no terminal, and $COLUMNS is not set.
  */
 unsigned int terminal_width(int fd);
+/** terminal_columns() - what the terminal @fd says itself; 80 if it does not know */
+unsigned int terminal_columns(int fd);
 /** terminal_height() - how many lines the terminal @fd has, 2 at least; 24 if it does not know */
 unsigned int terminal_height(int fd);
 /** terminal_rewrites() - whether @fd is a terminal that can draw a line anew: not $TERM dumb */

@@ -15,7 +15,6 @@
 unsigned int terminal_width(int fd)
 {
 	const char *columns = getenv("COLUMNS");
-	struct winsize size = { 0 };
 	unsigned long said;
 	char *end;
 
@@ -24,11 +23,14 @@ unsigned int terminal_width(int fd)
 		if (*columns && !*end && said && said <= 10000)
 			return (unsigned int)said;
 	}
-	if (!isatty(fd))
-		return 0;
-	if (ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col)
-		return USUAL_WIDTH;
-	return size.ws_col;
+	return isatty(fd) ? terminal_columns(fd) : 0;
+}
+
+unsigned int terminal_columns(int fd)
+{
+	struct winsize size = { 0 };
+
+	return ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col ? USUAL_WIDTH : size.ws_col;
 }
 
 unsigned int terminal_height(int fd)

@@ -224,7 +224,7 @@ static int sample_take(struct npumem_device *device, const char *path, struct to
 static int show(const struct screen *screen, bool json, const struct top_sample *now,
 		const struct top_sample *before)
 {
-	unsigned int lines = MANY_LINES;
+	unsigned int width = terminal_width(STDOUT_FILENO), lines = MANY_LINES;
 	json_t *object;
 	char *line;
 
@@ -237,12 +237,17 @@ static int show(const struct screen *screen, bool json, const struct top_sample 
 		puts(line);
 		free(line);
 	} else {
-		/* The last line stays free, so that nothing scrolls. */
+		/*
+		 * The last line stays free, and none is continued on the next whatever $COLUMNS
+		 * says, so that nothing scrolls.
+		 */
 		if (screen->draws) {
 			lines = terminal_height(STDOUT_FILENO) - 1;
+			if (width > terminal_columns(STDOUT_FILENO))
+				width = terminal_columns(STDOUT_FILENO);
 			fputs("\033[H\033[J", stdout);
 		}
-		top_print(stdout, now, before, terminal_width(STDOUT_FILENO), lines);
+		top_print(stdout, now, before, width, lines);
 	}
 	return fflush(stdout) ? -errno : 0;
 }
