@@ -32,6 +32,7 @@ void config_defaults(struct config *config)
 		.cache_folder = "/var/cache/npumemd",
 		.improve_time = 0,
 		.first_answer = 100,
+		.metrics_mode = 0660,
 		.planner = "auto",
 		.traffic_planner = "cosma",
 	};
@@ -123,12 +124,40 @@ static const char *set_traffic_planner(struct config *config, const char *value)
 	return wrong;
 }
 
-static const char *set_cache_folder(struct config *config, const char *value)
+static const char *parse_path(const char *value, char path[CONFIG_PATH_SIZE])
 {
 	if (*value != '/')
 		return "is not an absolute path";
-	/* A line of the file is shorter than this. */
-	snprintf(config->cache_folder, sizeof(config->cache_folder), "%s", value);
+	snprintf(path, CONFIG_PATH_SIZE, "%s", value);
+	return NULL;
+}
+
+static const char *set_cache_folder(struct config *config, const char *value)
+{
+	return parse_path(value, config->cache_folder);
+}
+
+/* Nothing: there is none. */
+static const char *set_metrics_socket(struct config *config, const char *value)
+{
+	*config->metrics_socket = '\0';
+	return *value ? parse_path(value, config->metrics_socket) : NULL;
+}
+
+static const char *set_metrics_textfile(struct config *config, const char *value)
+{
+	*config->metrics_textfile = '\0';
+	return *value ? parse_path(value, config->metrics_textfile) : NULL;
+}
+
+static const char *set_metrics_mode(struct config *config, const char *value)
+{
+	size_t length = strlen(value);
+
+	if (length < 3 || length > 4 || strspn(value, "01234567") != length ||
+	    (length == 4 && *value != '0'))
+		return "is not three octal digits, such as 660";
+	config->metrics_mode = strtoul(value, NULL, 8);
 	return NULL;
 }
 
@@ -178,6 +207,9 @@ static const struct key {
 	{ "improve", "first-answer", .number = offsetof(struct config, first_answer), .least = 1,
 	  .most = 3600000, .range = "is not between 1 and 3600000" },
 	{ "improve", "on-battery", set_on_battery },
+	{ "metrics", "socket", set_metrics_socket },
+	{ "metrics", "mode", set_metrics_mode },
+	{ "metrics", "textfile", set_metrics_textfile },
 	{ "planner", "default", set_planner },
 	{ "planner", "traffic", set_traffic_planner },
 };

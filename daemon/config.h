@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Bytes of a path with its NUL: a line of the file is shorter. */
+#define CONFIG_PATH_SIZE 192
+
 /**
  * struct config - what npumemd.conf says
  * @log_level: LOG_ERR .. LOG_DEBUG
@@ -23,6 +26,9 @@
  * @improve_time: seconds that a search for a better plan may take; 0 = none
  * @first_answer: milliseconds that planning may take where such a search follows
  * @improve_on_battery: also where a battery is emptied by it
+ * @metrics_socket: path of the socket that tells them; "" = none
+ * @metrics_mode: permissions of the socket
+ * @metrics_textfile: path of the file that they are written to; "" = none
  * @planner: planner for requests for the smallest arena that name none
  * @traffic_planner: planner for requests for the least traffic that name none
  */
@@ -35,10 +41,13 @@ struct config {
 	uint64_t plan_limit;
 	bool seccomp;
 	uint64_t cache_limit;
-	char cache_folder[192];
+	char cache_folder[CONFIG_PATH_SIZE];
 	uint64_t improve_time;
 	uint64_t first_answer;
 	bool improve_on_battery;
+	char metrics_socket[CONFIG_PATH_SIZE];
+	uint64_t metrics_mode;
+	char metrics_textfile[CONFIG_PATH_SIZE];
 	char planner[32];
 	char traffic_planner[32];
 };

@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "metrics.h"
 #include "planner.h"
 #include "power.h"
 #include "worker.h"
@@ -51,6 +52,7 @@ struct improver {
 	sd_event *event;
 	const struct config *config;
 	struct plancache *const *cache;
+	struct metrics *metrics;
 	struct search waiting[MAX_WAITING];
 	size_t count;
 	uint64_t bytes;
@@ -160,11 +162,14 @@ static void store(struct improver *improver, const struct worker_result *made)
 	const struct search *search = &improver->waiting[0];
 	struct plancache *cache = *improver->cache;
 	struct kept kept = { .hashed = true, .key = search->key };
+	bool better;
 
 	/* What was dropped meanwhile, or has gone for others, is not wanted any more. */
 	if (!cache || plancache_peek(cache, &search->key, &kept.entry))
 		return;
-	if (made->data && made->cost < kept.entry.cost)
+	better = made->data && made->cost < kept.entry.cost;
+	metrics_search(improver->metrics, better ? METRICS_BETTER : METRICS_NO_BETTER);
+	if (better)
 		log_info("request %" PRIu64 ": a better plan was found in %" PRIu64 " ms: %" PRIu64
 			 " bytes and no longer %" PRIu64 ": %s",
 			 search->accepted.id, (now_us() - improver->started_us) / 1000, made->cost,
@@ -180,6 +185,8 @@ static void on_checked(struct worker *worker, const struct worker_result *result
 {
 	struct improver *improver = userdata;
 
+	if (result->status)
+		metrics_search(improver->metrics, METRICS_SEARCH_FAILED);
 	if (result->status)
 		log_error("request %" PRIu64
 			  ": the search made a plan that does not pass verification: %s",
@@ -219,6 +226,7 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 	int err = 0;
 
 	if (result->status || !result->size || (result->head && !search->accepted.cut)) {
+		metrics_search(improver->metrics, METRICS_SEARCH_FAILED);
 		log_notice("request %" PRIu64 ": the search for a better plan failed: %s",
 			   search->accepted.id, result->text);
 		end(improver);
@@ -304,7 +312,7 @@ static void begin_next(struct improver *improver, uint64_t delay_us)
 }
 
 int improver_new(sd_event *event, const struct config *config, struct plancache *const *cache,
-		 struct improver **out)
+		 struct metrics *metrics, struct improver **out)
 {
 	struct improver *improver = calloc(1, sizeof(*improver));
 
@@ -313,6 +321,7 @@ int improver_new(sd_event *event, const struct config *config, struct plancache 
 	improver->event = event;
 	improver->config = config;
 	improver->cache = cache;
+	improver->metrics = metrics;
 	*out = improver;
 	return 0;
 }

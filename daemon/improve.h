@@ -15,15 +15,17 @@
 #include "keep.h"
 
 struct improver;
+struct metrics;
 
 /*
  * improver_new() - an improver that has nothing to do
  * @config, @cache: the server's, which may change at any time
+ * @metrics: counts searches; NULL = nobody does
  *
  * Returns -ENOMEM if there is no memory for it.
  */
 int improver_new(sd_event *event, const struct config *config, struct plancache *const *cache,
-		 struct improver **out);
+		 struct metrics *metrics, struct improver **out);
 /* Ends the search that runs. NULL is fine. */
 void improver_free(struct improver *improver);
 

@@ -14,6 +14,7 @@
 #include "improve.h"
 #include "keep.h"
 #include "log.h"
+#include "metrics.h"
 #include "npumem_drm.h"
 #include "npumem_netlink.h"
 #include "planner.h"
@@ -89,10 +90,22 @@ static struct log_fields fields_of(const struct request *request, uint32_t statu
 	};
 }
 
+static void count(const struct request *request, enum metrics_outcome outcome,
+		  const struct log_fields *fields)
+{
+	metrics_request(request->env->metrics, fields->planner, outcome, fields->status,
+			fields->duration_us);
+}
+
 static void log_outcome(const struct request *request, uint32_t status, const char *message)
 {
 	struct log_fields fields = fields_of(request, status);
 
+	count(request,
+	      status		  ? METRICS_FAILED :
+	      request->from_cache ? METRICS_KEPT :
+				    METRICS_PLANNED,
+	      &fields);
 	if (status)
 		log_request(LOG_WARNING, &fields,
 			    "request %" PRIu64 " failed after %" PRIu64 " ms: %s", fields.request,
@@ -114,6 +127,7 @@ static size_t answer_head(const struct request *request)
 static bool send_done(const struct request *request, uint32_t status, const char *message)
 {
 	const struct transport *transport = request->env->transport;
+	struct log_fields fields = fields_of(request, status);
 	int err;
 
 	/* The protocol takes no larger one; an unknown errno is still a failure. */
@@ -124,12 +138,14 @@ static bool send_done(const struct request *request, uint32_t status, const char
 						     .graph_size = status ? 0 :
 									    answer_head(request),
 						     .message = status ? message : NULL });
-	if (err == -ENOENT)
+	if (err == -ENOENT) {
+		count(request, METRICS_OVER, &fields);
 		log_info("request %" PRIu64 " was over before its answer", request->accepted.id);
-	else if (err)
+	}
+	if (err && err != -ENOENT)
 		log_error("request %" PRIu64 ": the answer cannot be sent: %s",
 			  request->accepted.id, strerror(-err));
-	else if (status)
+	else if (!err && status)
 		log_outcome(request, status, message);
 	return !err && !status;
 }
@@ -159,6 +175,10 @@ static void log_settled(const struct request *request, const struct outcome *out
 {
 	struct log_fields fields = fields_of(request, outcome->status);
 
+	if (!request->answered)
+		count(request, METRICS_OVER, &fields);
+	else if (outcome->status)
+		count(request, METRICS_REFUSED, &fields);
 	if (!request->answered)
 		log_request(LOG_INFO, &fields,
 			    "request %" PRIu64 " was over after %" PRIu64

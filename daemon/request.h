@@ -22,6 +22,7 @@ struct request;
  * @config: configuration of new requests; those under way keep the one they began with
  * @cache: plans that are kept, which the server may replace; NULL = none
  * @improver: searches for better plans than those that are kept; NULL = nobody does
+ * @metrics: counts requests; NULL = nobody does
  * @ended: called when a request is settled, just before it is freed
  */
 struct request_env {
@@ -30,6 +31,7 @@ struct request_env {
 	const struct config *config;
 	struct plancache *cache;
 	struct improver *improver;
+	struct metrics *metrics;
 	void (*ended)(struct request *request, void *userdata);
 	void *userdata;
 };

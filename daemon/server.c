@@ -14,9 +14,11 @@
 #include <systemd/sd-event.h>
 
 #include "clock.h"
+#include "exposition.h"
 #include "improve.h"
 #include "keep.h"
 #include "log.h"
+#include "metrics.h"
 #include "netlink.h"
 #include "planner.h"
 #include "request.h"
@@ -29,6 +31,8 @@
  * struct server - state of the daemon
  * @netlink: connection to the driver, attached or not
  * @requests: requests under way, @request_count of them
+ * @registered: the driver has taken the daemon
+ * @exposition: where the metrics are told
  * @told_absent: the log has a message that the driver is not loaded
  */
 struct server {
@@ -40,6 +44,8 @@ struct server {
 	struct request_env env;
 	struct request *requests[MAX_WORKERS];
 	unsigned int request_count;
+	bool registered;
+	struct exposition *exposition;
 	bool told_absent;
 };
 
@@ -104,6 +110,9 @@ static void on_absent(void *data)
 
 static void on_attached(void *data)
 {
+	struct server *server = data;
+
+	server->registered = true;
 	log_info("registered with the npumem driver");
 	sd_notify(0, "STATUS=Planning for the npumem driver.");
 	accept_requests(data);
@@ -118,6 +127,7 @@ static void on_detached(void *data)
 {
 	struct server *server = data;
 
+	server->registered = false;
 	log_notice("the npumem driver is gone, waiting for it");
 	sd_notify(0, "STATUS=Waiting for the npumem driver.");
 	while (server->request_count)
@@ -183,6 +193,7 @@ static void reload(struct server *server)
 	server->config = config;
 	log_set_level(server->args->log_level >= 0 ? server->args->log_level : config.log_level);
 	keep_open(&server->config, &server->env.cache);
+	exposition_set(server->exposition, &server->config);
 	log_info("configuration read again from %s", server->args->config_path);
 	/* The new configuration may have more places. */
 	accept_requests(server);
@@ -265,6 +276,33 @@ static int try_worker(struct server *server)
 	return err;
 }
 
+static char *tell_metrics(void *data, bool open, size_t *size)
+{
+	const struct server *server = data;
+	const struct metrics_now now = {
+		.registered = server->registered,
+		.running = server->request_count,
+		.places = server->config.workers,
+		.searches = improver_count(server->env.improver),
+	};
+
+	return metrics_text(server->env.metrics, &now, open, size);
+}
+
+static int start_metrics(struct server *server)
+{
+	const struct exposition_source source = { .text = tell_metrics, .data = server };
+	int err;
+
+	server->env.metrics = metrics_new();
+	if (!server->env.metrics)
+		return -ENOMEM;
+	err = exposition_new(server->event, &source, &server->exposition);
+	if (!err)
+		exposition_set(server->exposition, &server->config);
+	return err;
+}
+
 static int start(struct server *server)
 {
 	int err = sd_event_new(&server->event);
@@ -289,8 +327,10 @@ static int start(struct server *server)
 		.userdata = server,
 	};
 	keep_open(&server->config, &server->env.cache);
-	err = improver_new(server->event, &server->config, &server->env.cache,
-			   &server->env.improver);
+	err = start_metrics(server);
+	if (!err)
+		err = improver_new(server->event, &server->config, &server->env.cache,
+				   server->env.metrics, &server->env.improver);
 	if (err)
 		log_error("cannot start: %s", strerror(-err));
 	return err;
@@ -348,7 +388,9 @@ int server_run(const struct server_args *args)
 			log_error("event loop: %s", strerror(-code));
 	}
 	netlink_close(server.netlink);
+	exposition_free(server.exposition);
 	improver_free(server.env.improver);
+	metrics_free(server.env.metrics);
 	plancache_close(server.env.cache);
 	sd_event_unref(server.event);
 	return code < 0 ? EXIT_FAILURE : code;

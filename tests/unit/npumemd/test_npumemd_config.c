@@ -109,6 +109,10 @@ TEST_WITH(every_key, setup, teardown)
 					 "time = 600\n"
 					 "first-answer = 5\n"
 					 "on-battery = yes\n"
+					 "[metrics]\n"
+					 "socket = /run/npumemd/metrics\n"
+					 "mode = 0666\n"
+					 "textfile = /srv/npumemd.prom\n"
 					 "[planner]\n"
 					 "default = greedy\n"
 					 "traffic = cosma-belady\n");
@@ -125,6 +129,9 @@ TEST_WITH(every_key, setup, teardown)
 	assert_int_equal(config.improve_time, 600);
 	assert_int_equal(config.first_answer, 5);
 	assert_true(config.improve_on_battery);
+	assert_string_equal(config.metrics_socket, "/run/npumemd/metrics");
+	assert_int_equal(config.metrics_mode, 0666);
+	assert_string_equal(config.metrics_textfile, "/srv/npumemd.prom");
 	assert_string_equal(config.planner, "greedy");
 	assert_string_equal(config.traffic_planner, "cosma-belady");
 }
@@ -211,6 +218,14 @@ TEST_WITH(values, setup, teardown)
 		{ "[cache]\nfolder = plans\n", ":2: folder: \"plans\" is not an absolute path" },
 		{ "[cache]\nsize-limit = 4095\n",
 		  ":2: size-limit: \"4095\" is neither 0 (no cache) nor at least 4K" },
+		{ "[metrics]\nsocket = metrics\n",
+		  ":2: socket: \"metrics\" is not an absolute path" },
+		{ "[metrics]\ntextfile = metrics\n",
+		  ":2: textfile: \"metrics\" is not an absolute path" },
+		{ "[metrics]\nmode = 1660\n",
+		  ":2: mode: \"1660\" is not three octal digits, such as 660" },
+		{ "[metrics]\nmode = 680\n",
+		  ":2: mode: \"680\" is not three octal digits, such as 660" },
 		{ "[improve]\ntime = 86401\n",
 		  ":2: time: \"86401\" is more than a day in seconds" },
 		{ "[improve]\nfirst-answer = 0\n",

@@ -40,7 +40,7 @@ static int improve_setup(void **state)
 	keep_open(&f.config, &f.env.cache);
 	f.env.ended = on_ended;
 	setenv(REPLACED_PLAN, "plan_twice", 1);
-	if (improver_new(f.event, &f.config, &f.env.cache, &f.env.improver))
+	if (improver_new(f.event, &f.config, &f.env.cache, NULL, &f.env.improver))
 		return -1;
 	return f.env.cache ? 0 : -1;
 }

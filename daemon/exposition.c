@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+#include "exposition.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "log.h"
+
+/* Whoever asks has so many seconds, is one of so many, and asks in so many bytes. */
+#define ASK_SECONDS	 5
+#define MAX_CLIENTS	 8
+#define MAX_ASKED	 4096
+/* How often the file is written, in seconds. */
+#define TEXTFILE_SECONDS 15
+
+/*
+ * struct client - who asks
+ * @fd: -1: nobody
+ * @asked, @asked_size: what he has said so far
+ * @answer, @answer_size, @answer_done: what he gets; NULL: he has not asked to the end
+ */
+struct client {
+	struct exposition *exposition;
+	int fd;
+	sd_event_source *io;
+	sd_event_source *timer;
+	char asked[MAX_ASKED + 1];
+	size_t asked_size;
+	char *answer;
+	size_t answer_size;
+	size_t answer_done;
+};
+
+/*
+ * struct exposition - the socket and the file
+ * @socket, @textfile: paths; "": none
+ * @listen: event source of the socket, which it closes
+ * @timer: of the file
+ */
+struct exposition {
+	sd_event *event;
+	struct exposition_source source;
+	char socket[CONFIG_PATH_SIZE];
+	char textfile[CONFIG_PATH_SIZE];
+	sd_event_source *listen;
+	sd_event_source *timer;
+	struct client clients[MAX_CLIENTS];
+};
+
+/* ---------------------------------------------------------------------- clients */
+
+static void client_end(struct client *client)
+{
+	sd_event_source_disable_unref(client->io);
+	sd_event_source_disable_unref(client->timer);
+	if (client->fd >= 0)
+		close(client->fd);
+	free(client->answer);
+	*client = (struct client){ .exposition = client->exposition, .fd = -1 };
+}
+
+/* The older format is for those who ask for it, and do not take the newer one. */
+static bool wants_open(const char *asked)
+{
+	return strcasestr(asked, "application/openmetrics-text") ||
+	       !strcasestr(asked, "text/plain");
+}
+
+/* Makes the answer to what was asked; -ENOMEM. */
+static int make_answer(struct client *client)
+{
+	const struct exposition_source *source = &client->exposition->source;
+	const char *status = "200 OK", *path = client->asked + 4;
+	bool open = wants_open(client->asked);
+	char *text = NULL;
+	size_t size = 0, path_size = strcspn(path, " \r\n?");
+	int length;
+
+	if (strncmp(client->asked, "GET ", 4) != 0)
+		status = "405 Method Not Allowed";
+	else if (strncmp(path, "/metrics", path_size) != 0 || (path_size != 1 && path_size != 8))
+		status = "404 Not Found";
+	else if (!(text = source->text(source->data, open, &size)))
+		return -ENOMEM;
+	length = asprintf(&client->answer,
+			  "HTTP/1.1 %s\r\nContent-Type: %s; charset=utf-8\r\n"
+			  "Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
+			  status,
+			  open ? "application/openmetrics-text; version=1.0.0" :
+				 "text/plain; version=0.0.4",
+			  size, text ? text : "");
+	free(text);
+	if (length < 0) {
+		client->answer = NULL;
+		return -ENOMEM;
+	}
+	client->answer_size = (size_t)length;
+	return 0;
+}
+
+/* Reads on; whether all has been asked. A negative errno ends the client. */
+static int read_asked(struct client *client)
+{
+	ssize_t got = recv(client->fd, client->asked + client->asked_size,
+			   MAX_ASKED - client->asked_size, MSG_DONTWAIT);
+
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (!got)
+		return -ECONNRESET;
+	client->asked_size += (size_t)got;
+	client->asked[client->asked_size] = '\0';
+	/* A NUL is no part of a request, and hides what follows. */
+	if (strlen(client->asked) != client->asked_size)
+		return -EBADMSG;
+	if (strstr(client->asked, "\r\n\r\n") || strstr(client->asked, "\n\n"))
+		return 1;
+	return client->asked_size == MAX_ASKED ? -E2BIG : 0;
+}
+
+/* Sends on; whether all has been sent. */
+static int send_answer(struct client *client)
+{
+	ssize_t sent = send(client->fd, client->answer + client->answer_done,
+			    client->answer_size - client->answer_done, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (sent < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	client->answer_done += (size_t)sent;
+	return client->answer_done == client->answer_size;
+}
+
+static int on_client(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	struct client *client = data;
+	int ready = client->answer ? 1 : read_asked(client);
+
+	if (ready > 0 && !client->answer) {
+		ready = make_answer(client);
+		if (!ready)
+			ready = sd_event_source_set_io_events(source, EPOLLOUT) < 0 ? -EIO : 1;
+	}
+	if (ready > 0)
+		ready = send_answer(client);
+	if (ready)
+		client_end(client);
+	return 0;
+}
+
+static int on_late(sd_event_source *source, uint64_t usec, void *data)
+{
+	client_end(data);
+	return 0;
+}
+
+static int on_connection(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	struct exposition *exposition = data;
+	struct client *client = NULL;
+	int from = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), err;
+
+	if (from < 0)
+		return 0;
+	for (size_t i = 0; i < MAX_CLIENTS && !client; i++)
+		if (exposition->clients[i].fd < 0)
+			client = &exposition->clients[i];
+	if (!client) {
+		close(from);
+		return 0;
+	}
+	client->fd = from;
+	err = sd_event_add_io(exposition->event, &client->io, from, EPOLLIN, on_client, client);
+	if (err >= 0)
+		err = sd_event_add_time_relative(exposition->event, &client->timer, CLOCK_MONOTONIC,
+						 ASK_SECONDS * 1000000ull, 0, on_late, client);
+	if (err < 0)
+		client_end(client);
+	return 0;
+}
+
+/* ----------------------------------------------------------------------- socket */
+
+static void socket_end(struct exposition *exposition)
+{
+	for (size_t i = 0; i < MAX_CLIENTS; i++)
+		client_end(&exposition->clients[i]);
+	if (exposition->listen)
+		unlink(exposition->socket);
+	sd_event_source_disable_unref(exposition->listen);
+	exposition->listen = NULL;
+	exposition->socket[0] = '\0';
+}
+
+/* A socket that a daemon before has left is in the way; anything else stays. */
+static void remove_left(const struct sockaddr_un *address)
+{
+	struct stat status;
+
+	if (!lstat(address->sun_path, &status) && S_ISSOCK(status.st_mode))
+		unlink(address->sun_path);
+}
+
+static int socket_begin(struct exposition *exposition, const char *path, unsigned int mode)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd, err;
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(address.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	remove_left(&address);
+	/* Nobody connects before its mode is set, since nobody listens. */
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, mode) ||
+	    listen(fd, MAX_CLIENTS)) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	err = sd_event_add_io(exposition->event, &exposition->listen, fd, EPOLLIN, on_connection,
+			      exposition);
+	if (err < 0) {
+		close(fd);
+		return err;
+	}
+	sd_event_source_set_io_fd_own(exposition->listen, true);
+	snprintf(exposition->socket, sizeof(exposition->socket), "%s", path);
+	return 0;
+}
+
+/* ------------------------------------------------------------------------- file */
+
+static int write_textfile(const struct exposition *exposition)
+{
+	char path[CONFIG_PATH_SIZE + 8];
+	size_t size;
+	char *text = exposition->source.text(exposition->source.data, false, &size);
+	int fd, err = text ? 0 : -ENOMEM;
+
+	/* Readers see all of it or the one before. */
+	snprintf(path, sizeof(path), "%s.new", exposition->textfile);
+	fd = err ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (!err && fd < 0)
+		err = -errno;
+	if (fd >= 0) {
+		if (write(fd, text, size) != (ssize_t)size || fchmod(fd, 0644))
+			err = errno ? -errno : -EIO;
+		close(fd);
+		if (!err && rename(path, exposition->textfile))
+			err = -errno;
+		if (err)
+			unlink(path);
+	}
+	free(text);
+	return err;
+}
+
+static int on_write(sd_event_source *source, uint64_t usec, void *data)
+{
+	struct exposition *exposition = data;
+	int err = write_textfile(exposition);
+
+	if (err) {
+		log_warning("the metrics cannot be written to %s: %s", exposition->textfile,
+			    strerror(-err));
+		/* Once is enough; a reload tries again. */
+		exposition->timer = sd_event_source_disable_unref(exposition->timer);
+		return 0;
+	}
+	if (sd_event_source_set_time_relative(source, TEXTFILE_SECONDS * 1000000ull) >= 0)
+		sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+	return 0;
+}
+
+/* ------------------------------------------------------------------------- both */
+
+int exposition_new(sd_event *event, const struct exposition_source *source, struct exposition **out)
+{
+	struct exposition *exposition = calloc(1, sizeof(*exposition));
+
+	*out = exposition;
+	if (!exposition)
+		return -ENOMEM;
+	exposition->event = event;
+	exposition->source = *source;
+	for (size_t i = 0; i < MAX_CLIENTS; i++)
+		exposition->clients[i] = (struct client){ .exposition = exposition, .fd = -1 };
+	return 0;
+}
+
+void exposition_set(struct exposition *exposition, const struct config *config)
+{
+	int err = 0;
+
+	/* The mode may be another one. */
+	socket_end(exposition);
+	if (*config->metrics_socket)
+		err = socket_begin(exposition, config->metrics_socket,
+				   (unsigned int)config->metrics_mode);
+	if (err)
+		log_warning("no metrics at %s: %s", config->metrics_socket, strerror(-err));
+	exposition->timer = sd_event_source_disable_unref(exposition->timer);
+	snprintf(exposition->textfile, sizeof(exposition->textfile), "%s",
+		 config->metrics_textfile);
+	if (!*exposition->textfile)
+		return;
+	err = sd_event_add_time_relative(exposition->event, &exposition->timer, CLOCK_MONOTONIC, 0,
+					 0, on_write, exposition);
+	if (err < 0)
+		log_warning("no metrics in %s: %s", exposition->textfile, strerror(-err));
+}
+
+void exposition_free(struct exposition *exposition)
+{
+	if (!exposition)
+		return;
+	socket_end(exposition);
+	sd_event_source_disable_unref(exposition->timer);
+	free(exposition);
+}

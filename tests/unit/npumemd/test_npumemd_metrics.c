@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+/* npumemd's metrics: their text, the socket that tells them, and the file. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "exposition.h"
+#include "log.h"
+#include "metrics.h"
+#include "unit.h"
+
+/* ----------------------------------------------------------------------------- text */
+
+static const struct metrics_now now = { .registered = true,
+					.running = 1,
+					.places = 2,
+					.searches = 3 };
+
+static char *text_of(const struct metrics *metrics, bool open)
+{
+	size_t size;
+	char *text = metrics_text(metrics, &now, open, &size);
+
+	assert_non_null(text);
+	assert_int_equal(strlen(text), size);
+	return text;
+}
+
+static struct metrics *counted(void)
+{
+	struct metrics *metrics = metrics_new();
+
+	assert_non_null(metrics);
+	metrics_request(metrics, "auto", METRICS_PLANNED, 0, 1000);
+	metrics_request(metrics, "auto", METRICS_PLANNED, 0, 1001);
+	metrics_request(metrics, "auto", METRICS_KEPT, 0, 1);
+	metrics_request(metrics, "cosma", METRICS_FAILED, ENOSPC, 61000000);
+	metrics_request(metrics, "no\"such\n", METRICS_FAILED, EOPNOTSUPP, 2);
+	metrics_request(metrics, "cosma", METRICS_REFUSED, 100000, 3);
+	metrics_request(metrics, "cosma", METRICS_OVER, ECANCELED, 4);
+	metrics_search(metrics, METRICS_BETTER);
+	metrics_search(metrics, METRICS_BETTER);
+	metrics_search(metrics, METRICS_SEARCH_FAILED);
+	return metrics;
+}
+
+TEST(open_metrics)
+{
+	struct metrics *metrics = counted();
+	char *text = text_of(metrics, true);
+
+	assert_string_equal(
+		text,
+		"# TYPE npumemd_build info\n# HELP npumemd_build Version of the daemon.\n"
+		"npumemd_build_info{version=\"" NPUMEM_PACKAGE_VERSION "\"} 1\n"
+		"# TYPE npumemd_registered gauge\n"
+		"# HELP npumemd_registered Whether the driver has taken the daemon.\n"
+		"npumemd_registered 1\n"
+		"# TYPE npumemd_requests_under_way gauge\n"
+		"# HELP npumemd_requests_under_way Plan requests that are being answered.\n"
+		"npumemd_requests_under_way 1\n"
+		"# TYPE npumemd_places gauge\n"
+		"# HELP npumemd_places Plan requests that may be answered at a time.\n"
+		"npumemd_places 2\n"
+		"# TYPE npumemd_searches_waiting gauge\n"
+		"# HELP npumemd_searches_waiting Searches for better plans that run or wait.\n"
+		"npumemd_searches_waiting 3\n"
+		"# TYPE npumemd_requests counter\n"
+		"# HELP npumemd_requests Plan requests that have ended.\n"
+		"npumemd_requests_total{planner=\"auto\",outcome=\"planned\"} 2\n"
+		"npumemd_requests_total{planner=\"auto\",outcome=\"kept\"} 1\n"
+		"npumemd_requests_total{planner=\"cosma\",outcome=\"failed\"} 1\n"
+		"npumemd_requests_total{planner=\"cosma\",outcome=\"refused\"} 1\n"
+		"npumemd_requests_total{planner=\"cosma\",outcome=\"over\"} 1\n"
+		"npumemd_requests_total{planner=\"unknown\",outcome=\"failed\"} 1\n"
+		"# TYPE npumemd_request_failures counter\n"
+		"# HELP npumemd_request_failures Plan requests that have failed, or were refused by "
+		"the driver, by errno.\n"
+		"npumemd_request_failures_total{errno=\"ENOSPC\"} 1\n"
+		"npumemd_request_failures_total{errno=\"EOPNOTSUPP\"} 1\n"
+		"npumemd_request_failures_total{errno=\"EHWPOISON\"} 1\n"
+		"# TYPE npumemd_request_duration_seconds histogram\n"
+		"# HELP npumemd_request_duration_seconds From the acceptance of a plan request to "
+		"its end.\n"
+		"# UNIT npumemd_request_duration_seconds seconds\n"
+		"npumemd_request_duration_seconds_bucket{le=\"0.001\"} 5\n"
+		"npumemd_request_duration_seconds_bucket{le=\"0.010\"} 6\n"
+		"npumemd_request_duration_seconds_bucket{le=\"0.100\"} 6\n"
+		"npumemd_request_duration_seconds_bucket{le=\"1.000\"} 6\n"
+		"npumemd_request_duration_seconds_bucket{le=\"10.000\"} 6\n"
+		"npumemd_request_duration_seconds_bucket{le=\"60.000\"} 6\n"
+		"npumemd_request_duration_seconds_bucket{le=\"+Inf\"} 7\n"
+		"npumemd_request_duration_seconds_sum 61.002011\n"
+		"npumemd_request_duration_seconds_count 7\n"
+		"# TYPE npumemd_searches_ended counter\n"
+		"# HELP npumemd_searches_ended Searches for better plans that have ended.\n"
+		"npumemd_searches_ended_total{outcome=\"better\"} 2\n"
+		"npumemd_searches_ended_total{outcome=\"no-better\"} 0\n"
+		"npumemd_searches_ended_total{outcome=\"failed\"} 1\n"
+		"# EOF\n");
+	free(text);
+	metrics_free(metrics);
+}
+
+/* The older format has no type "info" and no end, and a counter goes by its sample's name. */
+TEST(prometheus)
+{
+	struct metrics *metrics = counted();
+	char *text = text_of(metrics, false);
+
+	assert_non_null(strstr(text, "# TYPE npumemd_build_info gauge\n"));
+	assert_non_null(strstr(text, "# TYPE npumemd_requests_total counter\n"));
+	assert_non_null(strstr(text, "# TYPE npumemd_request_duration_seconds histogram\n"));
+	assert_null(strstr(text, "# EOF"));
+	assert_null(strstr(text, "# UNIT"));
+	free(text);
+	metrics_free(metrics);
+}
+
+/* --------------------------------------------------------------------------- socket */
+
+/**
+ * struct fixture - an exposition in a folder of its own
+ * @told: how often the text was asked for
+ */
+struct fixture {
+	char folder[32];
+	char socket[64];
+	char textfile[64];
+	sd_event *event;
+	struct config config;
+	struct exposition *exposition;
+	unsigned int told;
+};
+
+static char *tell(void *data, bool open, size_t *size)
+{
+	struct fixture *f = data;
+
+	f->told++;
+	*size = 5;
+	return strdup(open ? "open\n" : "text\n");
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	const struct exposition_source source = { .text = tell, .data = f };
+
+	*state = f;
+	log_setup(true, LOG_ERR);
+	strcpy(f->folder, "/tmp/npumemd-metrics-XXXXXX");
+	if (!mkdtemp(f->folder) || sd_event_new(&f->event) < 0)
+		return -1;
+	snprintf(f->socket, sizeof(f->socket), "%s/socket", f->folder);
+	snprintf(f->textfile, sizeof(f->textfile), "%s/npumemd.prom", f->folder);
+	config_defaults(&f->config);
+	return exposition_new(f->event, &source, &f->exposition);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	char command[64];
+
+	exposition_free(f->exposition);
+	sd_event_unref(f->event);
+	snprintf(command, sizeof(command), "rm -rf '%s'", f->folder);
+	assert_int_equal(system(command), 0);
+	free(f);
+	return 0;
+}
+
+static void listen_at(struct fixture *f)
+{
+	strcpy(f->config.metrics_socket, f->socket);
+	exposition_set(f->exposition, &f->config);
+}
+
+static int ask(const struct fixture *f, const char *request)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	strcpy(address.sun_path, f->socket);
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
+	return fd;
+}
+
+/* Runs the loop until nothing is to be done. */
+static void run(struct fixture *f)
+{
+	for (int idle = 0; idle < 3;)
+		idle = sd_event_run(f->event, 20000) ? 0 : idle + 1;
+}
+
+/* What comes, up to the end. */
+static char *answer(struct fixture *f, int fd)
+{
+	static char text[4096];
+	size_t used = 0;
+	ssize_t got;
+
+	run(f);
+	while ((got = recv(fd, text + used, sizeof(text) - 1 - used, MSG_DONTWAIT)) > 0)
+		used += (size_t)got;
+	text[used] = '\0';
+	/* Nobody keeps it open. */
+	assert_false(got < 0 && errno == EAGAIN);
+	close(fd);
+	return text;
+}
+
+#define GET "GET /metrics HTTP/1.1\r\nHost: localhost\r\n"
+
+TEST_WITH(socket, setup, teardown)
+{
+	struct fixture *f = *state;
+	struct stat status;
+
+	listen_at(f);
+	assert_int_equal(stat(f->socket, &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0660);
+	assert_string_equal(answer(f, ask(f, GET "\r\n")),
+			    "HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text; "
+			    "version=1.0.0; charset=utf-8\r\nContent-Length: 5\r\n"
+			    "Connection: close\r\n\r\nopen\n");
+	assert_string_equal(
+		answer(f, ask(f, GET "Accept: text/plain;version=0.0.4\r\n\r\n")),
+		"HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4; "
+		"charset=utf-8\r\nContent-Length: 5\r\nConnection: close\r\n\r\ntext\n");
+	assert_non_null(strstr(answer(f, ask(f, "GET / HTTP/1.0\n\n")), "\r\n\r\nopen\n"));
+	assert_int_equal(f->told, 3);
+	/* The next daemon finds a socket that one has left that was killed. */
+	f->config.metrics_mode = 0600;
+	listen_at(f);
+	assert_int_equal(stat(f->socket, &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0600);
+	*f->config.metrics_socket = '\0';
+	exposition_set(f->exposition, &f->config);
+	assert_int_equal(stat(f->socket, &status), -1);
+}
+
+TEST_WITH(bad_requests, setup, teardown)
+{
+	struct fixture *f = *state;
+	char many[5000];
+
+	listen_at(f);
+	assert_string_equal(answer(f, ask(f, "POST /metrics HTTP/1.1\r\n\r\n")),
+			    "HTTP/1.1 405 Method Not Allowed\r\nContent-Type: "
+			    "application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"
+			    "Content-Length: 0\r\nConnection: close\r\n\r\n");
+	assert_non_null(
+		strstr(answer(f, ask(f, "GET /metricz HTTP/1.1\r\n\r\n")), "404 Not Found"));
+	assert_non_null(strstr(answer(f, ask(f, "GET /met HTTP/1.1\r\n\r\n")), "404 Not Found"));
+	assert_non_null(strstr(answer(f, ask(f, "GET\r\n\r\n")), "405 Method Not Allowed"));
+	memset(many, 'x', sizeof(many) - 1);
+	many[sizeof(many) - 1] = '\0';
+	assert_string_equal(answer(f, ask(f, many)), "");
+	assert_int_equal(f->told, 0);
+}
+
+/* Those who say nothing keep eight places for five seconds, and the loop goes on. */
+TEST_WITH(silent_clients, setup, teardown)
+{
+	struct fixture *f = *state;
+	int silent[8];
+
+	listen_at(f);
+	for (int i = 0; i < 8; i++)
+		silent[i] = ask(f, i % 2 ? "" : "GET /metrics");
+	run(f);
+	assert_string_equal(answer(f, ask(f, "")), "");
+	close(silent[0]);
+	run(f);
+	assert_non_null(strstr(answer(f, ask(f, GET "\r\n")), "open\n"));
+	while (recv(silent[7], &(char){ 0 }, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN)
+		sd_event_run(f->event, 100000);
+	run(f);
+	for (int i = 1; i < 8; i++)
+		assert_string_equal(answer(f, silent[i]), "");
+	assert_non_null(strstr(answer(f, ask(f, GET "\r\n")), "open\n"));
+}
+
+/* What is there and no socket stays. */
+TEST_WITH(no_socket, setup, teardown)
+{
+	struct fixture *f = *state;
+	FILE *file = fopen(f->socket, "w");
+	struct stat status;
+
+	assert_non_null(file);
+	fclose(file);
+	listen_at(f);
+	assert_int_equal(stat(f->socket, &status), 0);
+	assert_true(S_ISREG(status.st_mode));
+	memset(f->config.metrics_socket, 'x', sizeof(f->config.metrics_socket) - 1);
+	exposition_set(f->exposition, &f->config);
+	run(f);
+}
+
+/* ----------------------------------------------------------------------------- file */
+
+TEST_WITH(textfile, setup, teardown)
+{
+	struct fixture *f = *state;
+	char text[16] = "";
+	FILE *file;
+
+	strcpy(f->config.metrics_textfile, f->textfile);
+	exposition_set(f->exposition, &f->config);
+	run(f);
+	file = fopen(f->textfile, "r");
+	assert_non_null(file);
+	assert_int_equal(fread(text, 1, sizeof(text), file), 5);
+	fclose(file);
+	assert_string_equal(text, "text\n");
+	strcat(f->textfile, ".new");
+	assert_int_equal(access(f->textfile, F_OK), -1);
+	/* A folder that is not there is no reason to end. */
+	strcpy(f->config.metrics_textfile, "/nowhere/npumemd.prom");
+	exposition_set(f->exposition, &f->config);
+	run(f);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* npumemctl status: what npumemd says of itself. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "cli/cli.h"
+
+#define SOCKET	 "/run/npumemd/metrics"
+/* Longest answer, in bytes; npumemd's are some thousand. */
+#define MAX_TEXT (1u << 20)
+/* Seconds that it may take. */
+#define PATIENCE 10
+
+struct arguments {
+	const char *socket;
+	bool json;
+};
+
+static const struct command_option options[] = {
+	{ "socket", 's', VALUE_TEXT, "FILE", "Where npumemd tells (" SOCKET ")",
+	  offsetof(struct arguments, socket) },
+	{ "json", 'j', VALUE_FLAG, NULL, "Print all samples as one JSON object",
+	  offsetof(struct arguments, json) },
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	usage_error(state, "'%s': no argument is expected", arg);
+	return 0;
+}
+
+static const struct command command = {
+	.options = options,
+	.parse = parse,
+	.doc = "Show what npumemd has done so far: requests by outcome, failures, searches for better "
+	       "plans. It tells where its configuration has a socket for that ([metrics]).",
+};
+
+/* ---------------------------------------------------------------------- asking */
+
+/* Sends the request and reads the answer to its end; NULL and a sentence on failure. */
+static char *converse(int fd, const char **wrong)
+{
+	static const char request[] = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+	const struct timeval patience = { .tv_sec = PATIENCE };
+	char *text = malloc(MAX_TEXT + 1);
+	size_t used = 0;
+	ssize_t got = 1;
+
+	*wrong = strerror(ENOMEM);
+	if (!text)
+		return NULL;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	if (send(fd, request, strlen(request), MSG_NOSIGNAL) != (ssize_t)strlen(request))
+		got = -1;
+	while (got > 0 && used < MAX_TEXT) {
+		got = recv(fd, text + used, MAX_TEXT - used, 0);
+		used += got > 0 ? (size_t)got : 0;
+	}
+	text[used] = '\0';
+	if (!got)
+		return text;
+	*wrong = got > 0	 ? "the answer does not end" :
+		 errno == EAGAIN ? "no answer comes" :
+				   strerror(errno);
+	free(text);
+	return NULL;
+}
+
+static char *ask(const char *path, const char **wrong)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	char *text = NULL;
+	int fd;
+
+	*wrong = strerror(ENAMETOOLONG);
+	if (strlen(path) >= sizeof(address.sun_path))
+		return NULL;
+	strcpy(address.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)))
+		*wrong = strerror(errno);
+	else
+		text = converse(fd, wrong);
+	if (fd >= 0)
+		close(fd);
+	return text;
+}
+
+/* --------------------------------------------------------------------- samples */
+
+/* Labels in braces, which are cut off @name; an object, empty without any. NULL: malformed. */
+static json_t *take_labels(char *name)
+{
+	json_t *labels = json_object();
+	char *at = strchr(name, '{');
+
+	if (!at)
+		return labels;
+	*at++ = '\0';
+	while (*at && *at != '}') {
+		char *key = at, *value = strstr(at, "=\""),
+		     *end = value ? strchr(value + 2, '"') : NULL;
+
+		if (!end) {
+			json_decref(labels);
+			return NULL;
+		}
+		*value = *end = '\0';
+		json_object_set_new(labels, key, json_string(value + 2));
+		at = end + 1;
+		at += *at == ',';
+	}
+	return labels;
+}
+
+/* Adds a line "name{labels} value" to the list of its name; false: it is none. */
+static bool add_sample(json_t *samples, char *line)
+{
+	char *space = strrchr(line, ' '), *end;
+	json_t *sample, *list;
+	double value;
+
+	if (!space)
+		return false;
+	value = strtod(space + 1, &end);
+	if (end == space + 1 || *end)
+		return false;
+	*space = '\0';
+	sample = take_labels(line);
+	if (!sample)
+		return false;
+	list = json_object_get(samples, line);
+	if (!list) {
+		list = json_array();
+		json_object_set_new(samples, line, list);
+	}
+	json_object_set_new(sample, "value", json_real(value));
+	return !json_array_append_new(list, sample);
+}
+
+/* All samples by name; NULL: the answer is none of npumemd's. */
+static json_t *read_samples(char *text)
+{
+	char *body = strstr(text, "\r\n\r\n"), *line, *rest;
+	json_t *samples = json_object();
+	bool good = body && !strncmp(text, "HTTP/1.1 200 ", 13);
+
+	for (line = good ? strtok_r(body + 4, "\n", &rest) : NULL; line && good;
+	     line = strtok_r(NULL, "\n", &rest))
+		good = *line == '#' || add_sample(samples, line);
+	if (good && json_object_get(samples, "npumemd_build_info"))
+		return samples;
+	json_decref(samples);
+	return NULL;
+}
+
+/* Sum of the samples of a name whose label has a value; of all, if @label is NULL. */
+static double sum(const json_t *samples, const char *name, const char *label, const char *value)
+{
+	const json_t *list = json_object_get(samples, name), *sample;
+	double all = 0;
+	size_t i;
+
+	json_array_foreach(list, i, sample) {
+		const char *has = label ? json_string_value(json_object_get(sample, label)) : NULL;
+
+		if (!label || (has && !strcmp(has, value)))
+			all += json_number_value(json_object_get(sample, "value"));
+	}
+	return all;
+}
+
+static void print_failures(const json_t *samples)
+{
+	const json_t *list = json_object_get(samples, "npumemd_request_failures_total"), *sample;
+	size_t i;
+
+	if (!json_array_size(list))
+		return;
+	fputs("failures   ", stdout);
+	json_array_foreach(list, i, sample) {
+		const char *name = json_string_value(json_object_get(sample, "errno"));
+		char *plain = plain_text(name ? name : "?", false);
+
+		printf("%s%s %.0f", i ? ", " : "", plain,
+		       json_number_value(json_object_get(sample, "value")));
+		free(plain);
+	}
+	putchar('\n');
+}
+
+static void print_status(const json_t *samples)
+{
+	static const char requests[] = "npumemd_requests_total",
+			  searches[] = "npumemd_searches_ended_total";
+	const json_t *build = json_array_get(json_object_get(samples, "npumemd_build_info"), 0);
+	const char *version = json_string_value(json_object_get(build, "version"));
+	double count = sum(samples, "npumemd_request_duration_seconds_count", NULL, NULL);
+	char *plain = plain_text(version ? version : "?", false);
+
+	printf("npumemd    %s, %s\n", plain,
+	       sum(samples, "npumemd_registered", NULL, NULL) > 0 ? "registered with the driver" :
+								    "waiting for the driver");
+	printf("requests   %.0f of %.0f places taken; %.0f planned, %.0f answered with kept plans, "
+	       "%.0f failed, %.0f refused by the driver, %.0f given up\n",
+	       sum(samples, "npumemd_requests_under_way", NULL, NULL),
+	       sum(samples, "npumemd_places", NULL, NULL),
+	       sum(samples, requests, "outcome", "planned"),
+	       sum(samples, requests, "outcome", "kept"),
+	       sum(samples, requests, "outcome", "failed"),
+	       sum(samples, requests, "outcome", "refused"),
+	       sum(samples, requests, "outcome", "over"));
+	if (count > 0)
+		printf("duration   %.3f s on average\n",
+		       sum(samples, "npumemd_request_duration_seconds_sum", NULL, NULL) / count);
+	print_failures(samples);
+	printf("searches   %.0f run or wait; %.0f found a better plan, %.0f none, %.0f failed\n",
+	       sum(samples, "npumemd_searches_waiting", NULL, NULL),
+	       sum(samples, searches, "outcome", "better"),
+	       sum(samples, searches, "outcome", "no-better"),
+	       sum(samples, searches, "outcome", "failed"));
+	free(plain);
+}
+
+int cmd_status(int argc, char **argv)
+{
+	struct arguments args = { .socket = SOCKET };
+	const char *wrong;
+	json_t *samples;
+	char *text;
+
+	command_parse(&command, argc, argv, &args);
+	text = ask(args.socket, &wrong);
+	if (!text)
+		return failure(args.socket, "%s", wrong);
+	samples = read_samples(text);
+	free(text);
+	if (!samples)
+		return failure(args.socket, "what answers is no npumemd");
+	if (args.json)
+		return print_json(samples);
+	print_status(samples);
+	json_decref(samples);
+	return EXIT_OK;
+}
