@@ -3,13 +3,16 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ini.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <syslog.h>
+#include <unistd.h>
 
 #include "log.h"
 #include "size.h"
@@ -260,10 +263,15 @@ static char *read_line(char *text, int size, void *stream)
 	struct reading *reading = stream;
 	size_t length;
 
+	/* Then its last NUL is the one that fgets() puts behind what it has read. */
+	memset(text, '\n', (size_t)size);
 	if (!fgets(text, size, reading->file))
 		return NULL;
 	reading->line++;
 	length = strlen(text);
+	/* What is behind a NUL nobody would see. */
+	if (memrchr(text, '\0', (size_t)size) != text + length)
+		mistake(reading, "the line has a NUL");
 	if (length + 1 == (size_t)size && text[length - 1] != '\n') {
 		int c;
 
@@ -311,15 +319,38 @@ static int handle(void *user, const char *section, const char *name, const char 
 	return 0;
 }
 
+/* Opens a file to read; what would let the daemon wait for somebody, such as a FIFO, is -EINVAL. */
+static int open_file(const char *path, FILE **file)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat status;
+	int err = 0;
+
+	*file = NULL;
+	if (fd < 0 || fstat(fd, &status))
+		err = -errno;
+	/* A link to /dev/null masks a file. */
+	else if (S_ISDIR(status.st_mode))
+		err = -EISDIR;
+	else if (!S_ISREG(status.st_mode) && !S_ISCHR(status.st_mode))
+		err = -EINVAL;
+	if (!err) {
+		*file = fdopen(fd, "r");
+		err = *file ? 0 : -errno;
+	}
+	if (err && fd >= 0)
+		close(fd);
+	return err;
+}
+
 /* Reads a file over what @config says. */
 static int read_file(const char *path, struct config *config, char *reason, size_t reason_size)
 {
 	struct reading reading = { .config = *config };
 	int line, err;
 
-	reading.file = fopen(path, "re");
-	if (!reading.file) {
-		err = -errno;
+	err = open_file(path, &reading.file);
+	if (err) {
 		snprintf(reason, reason_size, "%s: %s", path, strerror(-err));
 		return err;
 	}

@@ -4,8 +4,8 @@
  * written again and again.
  *
  * The daemon answers GET with one text and closes. Of libraries for that libmicrohttpd is the one
- * to have; Debian's brings GnuTLS and its kin into a process that has CAP_NET_ADMIN, for fifty lines
- * less.
+ * to have; Debian's brings GnuTLS and its kin into a process that has CAP_NET_ADMIN, for fifty
+ * lines less.
  */
 #pragma once
 

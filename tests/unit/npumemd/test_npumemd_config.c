@@ -252,8 +252,8 @@ TEST_WITH(no_file, setup, teardown)
 				     sizeof(reason)),
 			 -ENOENT);
 	assert_string_equal(reason, "/nowhere/npumemd.conf: No such file or directory");
-	assert_int_equal(config_read("/", false, &config, reason, sizeof(reason)), -EIO);
-	assert_string_equal(reason, "/: Input/output error");
+	assert_int_equal(config_read("/", false, &config, reason, sizeof(reason)), -EISDIR);
+	assert_string_equal(reason, "/: Is a directory");
 }
 
 /* ---------------------------------------------------------------------------- drop-ins */
@@ -315,6 +315,32 @@ TEST_WITH(bad_drop_in, setup_folder, teardown_folder)
 	refuse("", ".d/20-b.conf:3: workers is given twice");
 	drop_in("20-b.conf", "[nothing]\nx = 1\n");
 	refuse("", ".d/20-b.conf:2: unknown section [nothing]");
+}
+
+/* What lets whoever reads it wait, and what hides the rest of a line. */
+TEST_WITH(strange_drop_ins, setup_folder, teardown_folder)
+{
+	static const char nul[] = "[daemon]\nworkers = 4\0 junk";
+	char fifo[96], link[96], reason[512], wrong[160];
+	struct config config;
+	FILE *file;
+
+	snprintf(link, sizeof(link), "%s.d/05-masked.conf", path);
+	assert_int_equal(symlink("/dev/null", link), 0);
+	read_good("");
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_int_equal(fwrite(nul, 1, sizeof(nul) - 1, file), sizeof(nul) - 1);
+	assert_int_equal(fclose(file), 0);
+	snprintf(wrong, sizeof(wrong), "%s:2: the line has a NUL", path);
+	assert_int_equal(config_read(path, false, &config, reason, sizeof(reason)), -EINVAL);
+	assert_string_equal(reason, wrong);
+	write_file("");
+	snprintf(fifo, sizeof(fifo), "%s.d/10-a.conf", path);
+	assert_int_equal(mkfifo(fifo, 0644), 0);
+	snprintf(wrong, sizeof(wrong), "%s: Invalid argument", fifo);
+	assert_int_equal(config_read(path, false, &config, reason, sizeof(reason)), -EINVAL);
+	assert_string_equal(reason, wrong);
 }
 
 /* Without the file there may be others. */
