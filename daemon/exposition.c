@@ -216,7 +216,7 @@ static int socket_begin(struct exposition *exposition, const char *path, unsigne
 
 	if (strlen(path) >= sizeof(address.sun_path))
 		return -ENAMETOOLONG;
-	strcpy(address.sun_path, path);
+	memcpy(address.sun_path, path, strlen(path) + 1);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;

@@ -124,7 +124,7 @@ TEST(prometheus)
 
 /* --------------------------------------------------------------------------- socket */
 
-/**
+/*
  * struct fixture - an exposition in a folder of its own
  * @told: how often the text was asked for
  */

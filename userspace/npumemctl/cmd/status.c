@@ -55,23 +55,27 @@ static char *converse(int fd, const char **wrong)
 	char *text = malloc(MAX_TEXT + 1);
 	size_t used = 0;
 	ssize_t got = 1;
+	int err = 0;
 
 	*wrong = strerror(ENOMEM);
 	if (!text)
 		return NULL;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	if (send(fd, request, strlen(request), MSG_NOSIGNAL) != (ssize_t)strlen(request))
-		got = -1;
-	while (got > 0 && used < MAX_TEXT) {
+		err = EPIPE;
+	while (!err && got > 0 && used < MAX_TEXT) {
 		got = recv(fd, text + used, MAX_TEXT - used, 0);
-		used += got > 0 ? (size_t)got : 0;
+		if (got < 0)
+			err = errno;
+		else
+			used += (size_t)got;
 	}
 	text[used] = '\0';
-	if (!got)
+	if (!err && !got)
 		return text;
-	*wrong = got > 0	 ? "the answer does not end" :
-		 errno == EAGAIN ? "no answer comes" :
-				   strerror(errno);
+	*wrong = !err	       ? "the answer does not end" :
+		 err == EAGAIN ? "no answer comes" :
+				 strerror(err);
 	free(text);
 	return NULL;
 }
@@ -85,7 +89,7 @@ static char *ask(const char *path, const char **wrong)
 	*wrong = strerror(ENAMETOOLONG);
 	if (strlen(path) >= sizeof(address.sun_path))
 		return NULL;
-	strcpy(address.sun_path, path);
+	memcpy(address.sun_path, path, strlen(path) + 1);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)))
 		*wrong = strerror(errno);
