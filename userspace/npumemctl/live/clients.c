@@ -92,24 +92,14 @@ struct live_name live_process_name(const char *proc, pid_t pid)
 	return name;
 }
 
-/*
- * Who the process is. Its folder is root's if it must not be traced, which it may choose itself, so
- * the user is that of its status: of four, the effective one.
- */
+/* Who the process is. Its folder is its effective user's, even if it must not be traced. */
 static void name_client(int folder, const char *process, struct live_client *client)
 {
-	char text[MAX_TEXT];
-	const char *users;
-	unsigned int uid;
+	struct stat status;
 
 	client->pid = (pid_t)strtol(process, NULL, 10);
+	client->uid = fstat(folder, &status) ? (uid_t)-1 : status.st_uid;
 	client->command = name_in(folder);
-	/* The kernel escapes the name, which comes before. */
-	users = read_text(folder, "status", text) ? NULL : strstr(text, "\nUid:");
-	if (users && sscanf(users, "\nUid: %*u %u", &uid) == 1)
-		client->uid = uid;
-	else
-		client->uid = (uid_t)-1;
 }
 
 /* Descriptors of a file one after the other, that of the lowest process first. */
