@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/region.h"
 #include "base/sorted.h"
 
 /* Limit of steps: relations of steps are matrices of bits, which need too much memory beyond it. */
@@ -45,9 +46,7 @@ struct unit_reading {
 
 static bool is_state(const struct npuplan_graph *graph, uint32_t tensor)
 {
-	uint32_t base = graph->tensors[tensor].alias_of;
-
-	return graph->tensors[base == NPUMEM_NONE ? tensor : base].kind == NPUMEM_TENSOR_STATE;
+	return graph->tensors[npuplan_base_of(graph, tensor)].kind == NPUMEM_TENSOR_STATE;
 }
 
 /* Returns whether a tensor's bytes are not COSMA's to place or to move. */
