@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_npumemctl_status.py - npumemctl status, and all that may answer in npumemd's place.
+
+usage: test_npumemctl_status.py NPUMEMCTL
+
+TAP.
+"""
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+
+CTL = os.path.abspath(sys.argv[1])
+count = failed = 0
+BODY = ('# TYPE npumemd_build info\nnpumemd_build_info{version="9.8"} 1\nnpumemd_registered 1\n'
+        'npumemd_requests_under_way 1\nnpumemd_places 2\nnpumemd_searches_waiting 3\n'
+        'npumemd_requests_total{planner="auto",outcome="planned"} 4\n'
+        'npumemd_requests_total{planner="cosma",outcome="planned"} 5\n'
+        'npumemd_requests_total{planner="cosma",outcome="failed"} 6\n'
+        'npumemd_request_failures_total{errno="ENOSPC\x1b"} 6\n'
+        'npumemd_request_duration_seconds_sum 30\nnpumemd_request_duration_seconds_count 15\n'
+        'npumemd_searches_ended_total{outcome="better"} 7\n# EOF\n')
+OK = 'HTTP/1.1 200 OK\r\n\r\n'
+
+
+def check(name, right, why=''):
+    """One test."""
+    global count, failed
+    count += 1
+    failed += not right
+    print(f'{"ok" if right else "not ok"} {count} - {name}')
+    if not right:
+        print('# ' + str(why).replace('\n', '\n# '))
+
+
+def ask(answer, *options):
+    """What npumemctl says where @answer is told; None: nobody answers, and nobody hangs up."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 's')
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(path)
+        server.listen()
+
+        def serve():
+            client = server.accept()[0]
+            if answer is None:
+                client.recv(4096)
+                client.recv(4096)
+            else:
+                client.recv(4096)
+                try:
+                    client.sendall(answer.encode())
+                except OSError:
+                    pass
+            client.close()
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        done = subprocess.run([CTL, 'status', '-s', path, *options], capture_output=True,
+                              text=True, check=False)
+        thread.join()
+        server.close()
+        return done.returncode, done.stdout, done.stderr.replace(path, 'SOCKET')
+
+
+got = ask(OK + BODY)
+expected = (0, 'npumemd    9.8, registered with the driver\n'
+            'requests   1 of 2 places taken; 9 planned, 0 answered with kept plans, 6 failed, '
+            '0 refused by the driver, 0 given up\n'
+            'duration   2.000 s on average\n'
+            'failures   ENOSPC\\x1b 6\n'
+            'searches   3 run or wait; 7 found a better plan, 0 none, 0 failed\n', '')
+check('what it has done', got == expected, got)
+got = ask(OK + BODY.replace('registered 1', 'registered 0'))
+check('it waits for the driver',
+      got[1].startswith('npumemd    9.8, waiting for the driver\n'), got)
+got = ask(OK + BODY, '-j')
+samples = json.loads(got[1])
+check('all samples', got[0] == 0 and samples['npumemd_places'] == [{'value': 2.0}] and
+      samples['npumemd_requests_total'][1] == {'planner': 'cosma', 'outcome': 'planned',
+                                               'value': 5.0}, got)
+
+NONE = (1, '', 'npumemctl: SOCKET: what answers is no npumemd\n')
+for name, answer in (('nothing', ''), ('no HTTP', BODY), ('an error', OK.replace('200', '404')),
+                     ('no text of its own', OK + 'up 1\n'),
+                     ('a line without a value', OK + BODY + 'npumemd_places\n'),
+                     ('a value that is none', OK + BODY + 'npumemd_places two\n'),
+                     ('labels that do not end', OK + BODY + 'npumemd_places{a="b 1\n')):
+    got = ask(answer)
+    check(f'{name}: it is said', got == NONE, got)
+got = ask(OK + BODY + '# x\n' * (1 << 18))
+check('an answer without end', got == (1, '', 'npumemctl: SOCKET: the answer does not end\n'), got)
+got = ask(None)
+check('no answer', got == (1, '', 'npumemctl: SOCKET: no answer comes\n'), got)
+
+
+def refused(path):
+    """What is said of a path."""
+    return subprocess.run([CTL, 'status', '-s', path], capture_output=True, text=True,
+                          check=False).stderr
+
+
+check('no socket', refused('/nowhere') == 'npumemctl: /nowhere: No such file or directory\n')
+check('a path that is too long',
+      refused('/' + 'x' * 200) == 'npumemctl: /' + 'x' * 200 + ': File name too long\n')
+print(f'1..{count}')
+sys.exit(failed > 0)
