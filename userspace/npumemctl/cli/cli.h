@@ -342,5 +342,8 @@ extern const struct command limits_command;
 __attribute__((format(printf, 2, 3))) void usage_error(const struct argp_state *state,
 						       const char *format, ...);
 
+/** no_arguments() - struct command.parse of a command that takes options alone */
+error_t no_arguments(int key, char *arg, struct argp_state *state);
+
 /** parse_size() - npusize_parse() of up to 2^53 bytes; false if it is no number of bytes */
 bool parse_size(const char *text, uint64_t *bytes);

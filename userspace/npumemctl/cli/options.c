@@ -213,3 +213,11 @@ void usage_error(const struct argp_state *state, const char *format, ...)
 	free(plain);
 	free(text);
 }
+
+error_t no_arguments(int key, char *arg, struct argp_state *state)
+{
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	usage_error(state, "'%s': no argument is expected", arg);
+	return 0;
+}

@@ -22,17 +22,9 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	if (key != ARGP_KEY_ARG)
-		return ARGP_ERR_UNKNOWN;
-	usage_error(state, "'%s': no argument is expected", arg);
-	return 0;
-}
-
 static const struct command command = {
 	.options = options,
-	.parse = parse,
+	.parse = no_arguments,
 	.doc = "List npumem devices: versions, features, limits, carveout banks, engines, and, for "
 	       "an administrator, who holds how much of the carveout.",
 };

@@ -24,17 +24,9 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	if (key != ARGP_KEY_ARG)
-		return ARGP_ERR_UNKNOWN;
-	usage_error(state, "'%s': no argument is expected", arg);
-	return 0;
-}
-
 static const struct command command = {
 	.options = options,
-	.parse = parse,
+	.parse = no_arguments,
 	.doc = "Print what the driver refuses, as it does: plans and jobs, with the steps and tensors "
 	       "of the refusal and the process whose call it was, and jobs that failed. It needs "
 	       "CAP_NET_ADMIN, and ends with ^C.",

@@ -30,17 +30,9 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	if (key != ARGP_KEY_ARG)
-		return ARGP_ERR_UNKNOWN;
-	usage_error(state, "'%s': no argument is expected", arg);
-	return 0;
-}
-
 static const struct command command = {
 	.options = options,
-	.parse = parse,
+	.parse = no_arguments,
 	.doc = "Show what npumemd has done so far: requests by outcome, failures, searches for better "
 	       "plans. It tells where its configuration has a socket for that ([metrics]).",
 };

@@ -38,17 +38,9 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	if (key != ARGP_KEY_ARG)
-		return ARGP_ERR_UNKNOWN;
-	usage_error(state, "'%s': no argument is expected", arg);
-	return 0;
-}
-
 static const struct command command = {
 	.options = options,
-	.parse = parse,
+	.parse = no_arguments,
 	.doc = "Show who holds how much of a device's carveout, how busy its engines are and with "
 	       "whose jobs, and what is moved between arenas and host memory. It ends with q.",
 };
