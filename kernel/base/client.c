@@ -39,6 +39,7 @@
  * longer than KEPT_NS.
  */
 #include <linux/capability.h>
+#include <linux/cgroup.h>
 #include <linux/cred.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
@@ -51,6 +52,8 @@
 #include <linux/slab.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
+
+#include "npumem_netlink.h"
 
 #include "client.h"
 #include "engine.h"
@@ -217,6 +220,34 @@ static void user_put(struct npu_user *user)
 
 /* ----------------------------------------------------------------- clients */
 
+/*
+ * The path of the calling process's control group: kmalloc'ed, or NULL where there is none.
+ * ERR_PTR: -ENOMEM. One that is longer is cut behind its first bytes, which say in whose part
+ * of the hierarchy it is.
+ */
+static char *current_cgroup(void)
+{
+#ifdef CONFIG_CGROUPS
+	char *path = kmalloc(NPUMEM_MAX_CGROUP + 1, GFP_KERNEL_ACCOUNT);
+
+	if (!path)
+		return ERR_PTR(-ENOMEM);
+	*path = '\0';
+	rcu_read_lock();
+	cgroup_path(task_dfl_cgroup(current), path, NPUMEM_MAX_CGROUP + 1);
+	rcu_read_unlock();
+	return path;
+#else
+	return NULL;
+#endif
+}
+
+static void client_free(struct npu_client *client)
+{
+	kfree(client->cgroup);
+	kfree(client);
+}
+
 struct npu_client *npumem_client_create(struct npu_device *dev)
 {
 	struct npu_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
@@ -226,11 +257,17 @@ struct npu_client *npumem_client_create(struct npu_device *dev)
 	if (!client)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&client->ref);
-	client->user = user_get(dev);
-	if (!client->user) {
+	client->cgroup = current_cgroup();
+	if (IS_ERR(client->cgroup)) {
 		kfree(client);
 		return ERR_PTR(-ENOMEM);
 	}
+	client->user = user_get(dev);
+	if (!client->user) {
+		client_free(client);
+		return ERR_PTR(-ENOMEM);
+	}
+	client->gid = current_egid();
 	client->pid = get_pid(task_tgid(current));
 	get_task_comm(client->comm, current->group_leader);
 	for (i = 0; i < NPUMEM_MAX_ENGINES * NPU_LEVELS; i++)
@@ -242,7 +279,7 @@ struct npu_client *npumem_client_create(struct npu_device *dev)
 	if (err < 0) {
 		put_pid(client->pid);
 		user_put(client->user);
-		kfree(client);
+		client_free(client);
 		return ERR_PTR(err);
 	}
 	return client;
@@ -277,7 +314,7 @@ static void client_release(struct kref *ref)
 	for (i = 0; i < NPUMEM_RESOURCES; i++)
 		WARN_ON_ONCE(atomic64_read(&client->used[i]));
 	user_put(client->user);
-	kfree(client);
+	client_free(client);
 }
 
 void npumem_client_put(struct npu_client *client)

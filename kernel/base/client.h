@@ -57,6 +57,9 @@ struct npu_use {
  * @number: its index in &npu_device.clients
  * @pid: process that opened the file; referenced
  * @comm: name of that process when it opened the file
+ * @gid: effective group of that process
+ * @cgroup: path of its control group of version 2, NPUMEM_MAX_CGROUP bytes of it at most; NULL
+ *	where there is none
  * @used: amount of each resource that this file holds
  * @since_ns: CLOCK_MONOTONIC nanoseconds since when it has held some of each bank without
  *	a break
@@ -70,6 +73,8 @@ struct npu_client {
 	u32 number;
 	struct pid *pid;
 	char comm[TASK_COMM_LEN];
+	kgid_t gid;
+	char *cgroup;
 	atomic64_t used[NPUMEM_RESOURCES];
 	s64 since_ns[NPUMEM_MAX_BANKS];
 	struct npu_fair_client engines[NPUMEM_MAX_ENGINES][NPU_LEVELS];

@@ -15,6 +15,7 @@
  *
  * No command ends with EINTR or EAGAIN: netlink sends no acknowledgement for the former.
  */
+#include <linux/cred.h>
 #include <linux/file.h>
 #include <linux/module.h>
 #include <linux/netlink.h>
@@ -27,6 +28,7 @@
 #include <net/genetlink.h>
 #include <net/net_namespace.h>
 
+#include "base/client.h"
 #include "upcall_nl_gen.h"
 #include "request.h"
 
@@ -241,6 +243,18 @@ int npumem_nl_register_doit(struct sk_buff *skb, struct genl_info *info)
 	return 0;
 }
 
+/* Whoever may be the daemon has its rights in the initial user namespace. */
+static int nl_put_client(struct sk_buff *msg, const struct npu_client *client)
+{
+	uid_t uid = from_kuid(&init_user_ns, npumem_client_uid(client));
+	gid_t gid = from_kgid(&init_user_ns, client->gid);
+
+	if (nla_put_u32(msg, NPUMEM_A_REQUEST_UID, uid) ||
+	    nla_put_u32(msg, NPUMEM_A_REQUEST_GID, gid))
+		return -EMSGSIZE;
+	return client->cgroup ? nla_put_string(msg, NPUMEM_A_REQUEST_CGROUP, client->cgroup) : 0;
+}
+
 static int nl_put_request(struct sk_buff *msg, const struct npu_request *req, int fd)
 {
 	struct nlattr *nest;
@@ -263,6 +277,8 @@ static int nl_put_request(struct sk_buff *msg, const struct npu_request *req, in
 						   req->options_size, NPUMEM_A_REQUEST_PAD))
 		return -EMSGSIZE;
 	if (req->cut && nla_put_flag(msg, NPUMEM_A_REQUEST_CUT))
+		return -EMSGSIZE;
+	if (nl_put_client(msg, req->client))
 		return -EMSGSIZE;
 	nla_nest_end(msg, nest);
 	return 0;

@@ -210,6 +210,86 @@ TEST_F(share, what_is_settled_is_in_no_share)
 	close(request.fd);
 }
 
+#define CGROUP	   "/sys/fs/cgroup"
+#define SOME_GROUP 60003
+
+/* Opens the victim's file as a process of a group and a control group. */
+static int open_in(struct client *client, const struct blob *graph, const char *cgroup)
+{
+	char path[2 * NPUMEM_MAX_CGROUP];
+	int err;
+
+	snprintf(path, sizeof(path), CGROUP "%s/cgroup.procs", cgroup);
+	if (npu_write(path, "0") || setegid(SOME_GROUP))
+		return -errno;
+	err = client_open(client, graph, NOBODY, 2);
+	if (setegid(0) || npu_write(CGROUP "/cgroup.procs", "0"))
+		return -errno;
+	return err;
+}
+
+/* A policy of the daemon's is about who opened the file, whoever asks by it. */
+TEST_F(share, daemon_is_told_who_opened_the_file)
+{
+	struct fake_request request;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, mkdir(CGROUP "/npumem_who.service", 0755));
+	ASSERT_EQ(0, open_in(&self->victim, &self->graph, "/npumem_who.service"));
+	EXPECT_EQ(0, rmdir(CGROUP "/npumem_who.service"));
+	pid = fork();
+	if (!pid)
+		_exit(ask(&self->victim) ? 1 : 0);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_EQ(0, status);
+	ASSERT_EQ(0, ask(&self->attackers[0]));
+	ASSERT_EQ(0, fake_accept(&self->daemon, &request));
+	EXPECT_EQ(2, request.arena_budget);
+	EXPECT_EQ(NOBODY, request.uid);
+	EXPECT_EQ(SOME_GROUP, request.gid);
+	EXPECT_STREQ("/npumem_who.service", request.cgroup);
+	close(request.fd);
+	ASSERT_EQ(0, fake_accept(&self->daemon, &request));
+	EXPECT_EQ(0, request.uid);
+	EXPECT_EQ(0, request.gid);
+	EXPECT_STREQ("/", request.cgroup);
+	close(request.fd);
+}
+
+/* Of a path that is too long the daemon gets the beginning, which says whose it is. */
+TEST_F(share, daemon_is_told_the_beginning_of_a_long_path)
+{
+	static const char *const parts[] = { "/npumem_who.service", NULL, NULL, NULL };
+	char path[2 * NPUMEM_MAX_CGROUP] = "", name[202];
+	struct fake_request request;
+	unsigned int i;
+
+	memset(name, 'x', sizeof(name));
+	name[0] = '/';
+	name[sizeof(name) - 1] = '\0';
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		char folder[sizeof(path) + sizeof(CGROUP)];
+
+		strcat(path, parts[i] ?: name);
+		snprintf(folder, sizeof(folder), CGROUP "%s", path);
+		ASSERT_EQ(0, mkdir(folder, 0755));
+	}
+	ASSERT_EQ(0, open_in(&self->victim, &self->graph, path));
+	for (i = ARRAY_SIZE(parts); i--; *strrchr(path, '/') = '\0') {
+		char folder[sizeof(path) + sizeof(CGROUP)];
+
+		snprintf(folder, sizeof(folder), CGROUP "%s", path);
+		EXPECT_EQ(0, rmdir(folder));
+	}
+	ASSERT_EQ(0, ask(&self->victim));
+	ASSERT_EQ(0, fake_accept(&self->daemon, &request));
+	EXPECT_EQ(0, strncmp(request.cgroup, "/npumem_who.service/xxx", 23));
+	EXPECT_LE(strlen(request.cgroup), NPUMEM_MAX_CGROUP);
+	TH_LOG("%zu bytes of the path", strlen(request.cgroup));
+	close(request.fd);
+}
+
 /* ---------------------------------------------------------------- memory */
 
 #define CGROUPS	     "/tmp/npumem_cgroups"

@@ -173,6 +173,11 @@ int fake_register(struct fake_daemon *daemon, uint32_t version, const char *name
 	return err;
 }
 
+static uint32_t number_or_none(const struct nlattr *attribute)
+{
+	return attribute ? nla_get_u32(attribute) : (uint32_t)-1;
+}
+
 int fake_accept(struct fake_daemon *daemon, struct fake_request *request)
 {
 	struct nlattr *attrs[NPUMEM_A_REQUEST_MAX + 1] = { 0 };
@@ -202,6 +207,11 @@ int fake_accept(struct fake_daemon *daemon, struct fake_request *request)
 		if (attrs[NPUMEM_A_REQUEST_OPTIONS_SIZE])
 			request->options_size = nla_get_u64(attrs[NPUMEM_A_REQUEST_OPTIONS_SIZE]);
 		request->cut = attrs[NPUMEM_A_REQUEST_CUT];
+		request->uid = number_or_none(attrs[NPUMEM_A_REQUEST_UID]);
+		request->gid = number_or_none(attrs[NPUMEM_A_REQUEST_GID]);
+		if (attrs[NPUMEM_A_REQUEST_CGROUP])
+			nla_strlcpy(request->cgroup, attrs[NPUMEM_A_REQUEST_CGROUP],
+				    sizeof(request->cgroup));
 		daemon->accepted[daemon->accepts].id = request->id;
 		daemon->accepted[daemon->accepts].fd = request->fd;
 		daemon->accepts = (daemon->accepts + 1) % FAKE_ACCEPTED;

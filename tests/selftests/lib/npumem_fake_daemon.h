@@ -39,6 +39,8 @@ struct fake_daemon {
  * @planner: empty if the message had none
  * @options_size: bytes of the options, which the descriptor shows; zero if the message had none
  * @cut: the daemon may answer with a graph
+ * @uid, @gid: of who opened the client's file; -1 if the message had none
+ * @cgroup: path of his control group; empty if the message had none
  */
 struct fake_request {
 	uint64_t id;
@@ -50,6 +52,8 @@ struct fake_request {
 	char planner[32];
 	uint64_t options_size;
 	bool cut;
+	uint32_t uid, gid;
+	char cgroup[NPUMEM_MAX_CGROUP + 1];
 };
 
 /*
