@@ -15,11 +15,10 @@
 #include <unistd.h>
 
 #include "log.h"
-#include "size.h"
+#include "policy.h"
+#include "value.h"
 #include "npumem_graph.h"
 #include "npuplan.h"
-
-#define MAX_SECONDS (30ull * 24 * 3600)
 
 void config_defaults(struct config *config)
 {
@@ -41,36 +40,13 @@ void config_defaults(struct config *config)
 	};
 }
 
-/* Readers of values. Each returns NULL, or a text that says what is wrong with the value. */
-
-static const char *parse_number(const char *value, uint64_t *out)
+void config_free(struct config *config)
 {
-	unsigned long long number;
-	char *end;
-
-	if (*value < '0' || *value > '9')
-		return "is not a number";
-	errno = 0;
-	number = strtoull(value, &end, 10);
-	if (errno)
-		return "is too large";
-	if (*end)
-		return "is not a number";
-	*out = number;
-	return NULL;
+	policies_free(config->policies);
+	config->policies = NULL;
 }
 
-static const char *parse_bytes(const char *value, uint64_t *out)
-{
-	switch (npusize_parse(value, out)) {
-	case 0:
-		return NULL;
-	case -ERANGE:
-		return "is too large";
-	default:
-		return "is not a number of bytes";
-	}
-}
+/* Setters of values. Each returns NULL, or a text that says what is wrong with the value. */
 
 static const char *set_log_level(struct config *config, const char *value)
 {
@@ -79,37 +55,24 @@ static const char *set_log_level(struct config *config, const char *value)
 		       NULL;
 }
 
-static const char *parse_yes(const char *value, bool *out)
-{
-	bool yes = !strcmp(value, "yes");
-
-	if (!yes && strcmp(value, "no") != 0)
-		return "is not one of yes, no";
-	*out = yes;
-	return NULL;
-}
-
 static const char *set_seccomp(struct config *config, const char *value)
 {
-	return parse_yes(value, &config->seccomp);
+	return value_yes(value, &config->seccomp);
 }
 
 static const char *set_on_battery(struct config *config, const char *value)
 {
-	return parse_yes(value, &config->improve_on_battery);
+	return value_yes(value, &config->improve_on_battery);
 }
 
 static const char *parse_planner(const char *value, char planner[32])
 {
-	const char *name;
+	unsigned int number;
+	const char *wrong = value_planner(value, &number);
 
-	for (unsigned int i = 0; (name = npuplan_planner_name(i)); i++) {
-		if (!strcmp(name, value) && strlen(name) < 32) {
-			snprintf(planner, 32, "%s", name);
-			return NULL;
-		}
-	}
-	return "is not a planner of this npumemd";
+	if (!wrong)
+		snprintf(planner, 32, "%s", npuplan_planner_name(number));
+	return wrong;
 }
 
 static const char *set_planner(struct config *config, const char *value)
@@ -173,42 +136,45 @@ static const char *set_metrics_mode(struct config *config, const char *value)
  * @name: its name
  * @set: stores the value; NULL for a number
  * @number: offset in struct config of the uint64_t that a number is stored in
- * @least: smallest number that is allowed
- * @most: largest one
- * @range: sentence for a number that is out of this range
- * @bytes: the number may have a unit
- * @or_zero: zero is allowed, too
+ * @range: those that it may be
  */
 static const struct key {
 	const char *section;
 	const char *name;
 	const char *(*set)(struct config *config, const char *value);
 	size_t number;
-	uint64_t least, most;
-	const char *range;
-	bool bytes, or_zero;
+	struct value_range range;
 } keys[] = {
 	{ "daemon", "log-level", set_log_level },
-	{ "daemon", "workers", .number = offsetof(struct config, workers), .least = 1, .most = 64,
-	  .range = "is not between 1 and 64" },
-	{ "worker", "memory-limit", .number = offsetof(struct config, memory_limit), .bytes = true,
-	  .least = MIN_MEMORY, .most = UINT64_MAX, .or_zero = true,
-	  .range = "is neither 0 (no limit) nor at least 32M" },
-	{ "worker", "cpu-limit", .number = offsetof(struct config, cpu_limit), .most = MAX_SECONDS,
-	  .range = "is more than 30 days in seconds" },
+	{ "daemon", "workers", .number = offsetof(struct config, workers),
+	  .range = { .least = 1, .most = 64, .sentence = "is not between 1 and 64" } },
+	{ "worker", "memory-limit", .number = offsetof(struct config, memory_limit),
+	  .range = { .bytes = true,
+		     .least = MIN_MEMORY,
+		     .most = UINT64_MAX,
+		     .or_zero = true,
+		     .sentence = "is neither 0 (no limit) nor at least 32M" } },
+	{ "worker", "cpu-limit", .number = offsetof(struct config, cpu_limit),
+	  .range = { .most = VALUE_MAX_SECONDS, .sentence = "is more than 30 days in seconds" } },
 	{ "worker", "time-limit", .number = offsetof(struct config, time_limit),
-	  .most = MAX_SECONDS, .range = "is more than 30 days in seconds" },
-	{ "worker", "plan-size-limit", .number = offsetof(struct config, plan_limit), .bytes = true,
-	  .least = 4096, .most = NPUMEM_BLOB_MAX_BYTES, .range = "is not between 4K and 64M" },
+	  .range = { .most = VALUE_MAX_SECONDS, .sentence = "is more than 30 days in seconds" } },
+	{ "worker", "plan-size-limit", .number = offsetof(struct config, plan_limit),
+	  .range = { .bytes = true,
+		     .least = 4096,
+		     .most = NPUMEM_BLOB_MAX_BYTES,
+		     .sentence = "is not between 4K and 64M" } },
 	{ "worker", "seccomp", set_seccomp },
 	{ "cache", "folder", set_cache_folder },
-	{ "cache", "size-limit", .number = offsetof(struct config, cache_limit), .bytes = true,
-	  .least = 4096, .most = UINT64_MAX, .or_zero = true,
-	  .range = "is neither 0 (no cache) nor at least 4K" },
-	{ "improve", "time", .number = offsetof(struct config, improve_time), .most = 24ull * 3600,
-	  .range = "is more than a day in seconds" },
-	{ "improve", "first-answer", .number = offsetof(struct config, first_answer), .least = 1,
-	  .most = 3600000, .range = "is not between 1 and 3600000" },
+	{ "cache", "size-limit", .number = offsetof(struct config, cache_limit),
+	  .range = { .bytes = true,
+		     .least = 4096,
+		     .most = UINT64_MAX,
+		     .or_zero = true,
+		     .sentence = "is neither 0 (no cache) nor at least 4K" } },
+	{ "improve", "time", .number = offsetof(struct config, improve_time),
+	  .range = { .most = 24ull * 3600, .sentence = "is more than a day in seconds" } },
+	{ "improve", "first-answer", .number = offsetof(struct config, first_answer),
+	  .range = { .least = 1, .most = 3600000, .sentence = "is not between 1 and 3600000" } },
 	{ "improve", "on-battery", set_on_battery },
 	{ "metrics", "socket", set_metrics_socket },
 	{ "metrics", "mode", set_metrics_mode },
@@ -221,10 +187,8 @@ static const struct key {
 static const char *set_number(const struct key *key, struct config *config, const char *value)
 {
 	uint64_t number;
-	const char *wrong = key->bytes ? parse_bytes(value, &number) : parse_number(value, &number);
+	const char *wrong = value_number(value, &key->range, &number);
 
-	if (!wrong && (number < key->least || number > key->most) && (number || !key->or_zero))
-		wrong = key->range;
 	if (!wrong)
 		memcpy((char *)config + key->number, &number, sizeof(number));
 	return wrong;
@@ -290,10 +254,24 @@ static bool known_section(const char *section)
 	return false;
 }
 
+static int handle_policy(struct reading *reading, const char *section, const char *name,
+			 const char *value)
+{
+	char wrong[sizeof(reading->wrong)];
+	int err =
+		policies_set(&reading->config.policies, section, name, value, wrong, sizeof(wrong));
+
+	if (err)
+		mistake(reading, "%s", wrong);
+	return !err;
+}
+
 static int handle(void *user, const char *section, const char *name, const char *value)
 {
 	struct reading *reading = user;
 
+	if (policy_is_section(section))
+		return handle_policy(reading, section, name, value);
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		const char *wrong;
 
@@ -354,7 +332,10 @@ static int read_file(const char *path, struct config *config, char *reason, size
 		snprintf(reason, reason_size, "%s: %s", path, strerror(-err));
 		return err;
 	}
+	policies_next_file(reading.config.policies);
 	line = ini_parse_stream(read_line, &reading, handle, &reading);
+	/* They are of all files: config_read() frees them if one is wrong. */
+	config->policies = reading.config.policies;
 	err = ferror(reading.file) ? -EIO : 0;
 	fclose(reading.file);
 	if (line < 0 || err) {
@@ -429,5 +410,7 @@ int config_read(const char *path, bool optional, struct config *config, char *re
 		err = read_drop_ins(path, &all, reason, reason_size);
 	if (!err)
 		*config = all;
+	else
+		config_free(&all);
 	return err;
 }

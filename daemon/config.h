@@ -11,6 +11,8 @@
 /* Bytes of a path with its NUL: a line of the file is shorter. */
 #define CONFIG_PATH_SIZE 192
 
+struct policies;
+
 /**
  * struct config - what npumemd.conf says
  * @log_level: LOG_ERR .. LOG_DEBUG
@@ -31,6 +33,7 @@
  * @metrics_textfile: path of the file that they are written to; "" = none
  * @planner: planner for requests for the smallest arena that name none
  * @traffic_planner: planner for requests for the least traffic that name none
+ * @policies: who may ask for what, of this struct; NULL = all may for all
  */
 struct config {
 	int log_level;
@@ -50,16 +53,20 @@ struct config {
 	char metrics_textfile[CONFIG_PATH_SIZE];
 	char planner[32];
 	char traffic_planner[32];
+	struct policies *policies;
 };
 
 /** config_defaults() - set everything to the value that it has if the file does not name it */
 void config_defaults(struct config *config);
 
+/** config_free() - free what a configuration has, and has none of then */
+void config_free(struct config *config);
+
 /*
  * config_read() - read a file over the defaults, and then, in the order of their names, the files
  * of the folder "@path.d" that end in ".conf"
  * @optional: the file may be missing; the folder always may
- * @config: unchanged if that fails
+ * @config: out: for config_free(); unchanged if that fails
  * @reason: on failure "FILE:LINE: what is wrong", no newline
  *
  * -EINVAL for anything that is not documented in npumemd.conf(5): unknown

@@ -222,6 +222,7 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 {
 	struct improver *improver = userdata;
 	const struct search *search = &improver->waiting[0];
+	const struct planner_check task = { .arena_limit = search->accepted.arena_limit };
 	struct worker_args args = worker_args(improver);
 	int err = 0;
 
@@ -233,8 +234,7 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 		return;
 	}
 	improver->made = *result;
-	args.job = PLANNER_CHECK;
-	planner_check_blobs(&args, result);
+	planner_check_args(&args, &task, result);
 	args.done = on_checked;
 	err = worker_start(improver->event, &args, &improver->check_worker);
 	if (err) {
@@ -250,6 +250,7 @@ static int start(struct improver *improver)
 	struct planner_task task = {
 		.objective = search->accepted.objective,
 		.arena_budget = search->accepted.arena_budget,
+		.arena_limit = search->accepted.arena_limit,
 		.seconds = (double)improver->config->improve_time,
 		.memory_limit = improver->config->memory_limit,
 		.cut = search->accepted.cut,

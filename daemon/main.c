@@ -100,8 +100,10 @@ int main(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &line))
 		return EXIT_USAGE;
 	code = read_config(&line, &args);
-	if (code || line.check_config)
+	if (code || line.check_config) {
+		config_free(&args.config);
 		return code;
+	}
 	args.log_level = line.log_level;
 	log_setup(line.foreground, line.log_level >= 0 ? line.log_level : args.config.log_level);
 	return server_run(&args);

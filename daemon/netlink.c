@@ -160,6 +160,18 @@ static int do_register(struct netlink *netlink)
 	return call_driver(netlink, message, put, &call);
 }
 
+static void parse_client(struct nlattr **attributes, struct client *client)
+{
+	client->known = attributes[NPUMEM_A_REQUEST_UID] && attributes[NPUMEM_A_REQUEST_GID];
+	if (client->known) {
+		client->uid = nla_get_u32(attributes[NPUMEM_A_REQUEST_UID]);
+		client->gid = nla_get_u32(attributes[NPUMEM_A_REQUEST_GID]);
+	}
+	if (attributes[NPUMEM_A_REQUEST_CGROUP])
+		nla_strlcpy(client->cgroup, attributes[NPUMEM_A_REQUEST_CGROUP],
+			    sizeof(client->cgroup));
+}
+
 /* What is asked for; members that are not known here are passed over. */
 static int parse_request(struct nlattr *request, struct accepted *accepted)
 {
@@ -171,6 +183,9 @@ static int parse_request(struct nlattr *request, struct accepted *accepted)
 		[NPUMEM_A_REQUEST_DEADLINE] = { .type = NLA_S64 },
 		[NPUMEM_A_REQUEST_OPTIONS_SIZE] = { .type = NLA_U64 },
 		[NPUMEM_A_REQUEST_CUT] = { .type = NLA_FLAG },
+		[NPUMEM_A_REQUEST_UID] = { .type = NLA_U32 },
+		[NPUMEM_A_REQUEST_GID] = { .type = NLA_U32 },
+		[NPUMEM_A_REQUEST_CGROUP] = { .type = NLA_NUL_STRING },
 	};
 	struct nlattr *attributes[NPUMEM_A_REQUEST_MAX + 1];
 
@@ -193,6 +208,7 @@ static int parse_request(struct nlattr *request, struct accepted *accepted)
 	if (attributes[NPUMEM_A_REQUEST_OPTIONS_SIZE])
 		accepted->options_size = nla_get_u64(attributes[NPUMEM_A_REQUEST_OPTIONS_SIZE]);
 	accepted->cut = attributes[NPUMEM_A_REQUEST_CUT];
+	parse_client(attributes, &accepted->client);
 	return 0;
 }
 

@@ -80,11 +80,14 @@ static void set_options(struct plan_work *work)
 {
 	const struct planner_task *task = work->task;
 	const struct asked *asked = &work->asked;
+	bool named = asked_for(asked, NPUMEM_OPTION_BUDGET) ||
+		     asked_for(asked, NPUMEM_OPTION_BANKS);
 	bool unlimited = npuplan_planner_traits(task->planner) & NPUPLAN_PLANNER_TILESCHED;
 
 	work->options = (struct npuplan_options){
 		.planner = task->planner,
-		.arena_budget = task->arena_budget,
+		/* Without a number that the client gives, the most that the policy allows. */
+		.arena_budget = named ? 0 : lesser(task->arena_budget, task->arena_limit),
 		.alignment = (uint32_t)asked->numbers[NPUMEM_OPTION_ALIGNMENT],
 		.schedule = schedule_of(asked->numbers[NPUMEM_OPTION_SCHEDULE]),
 		.work_limit = asked->numbers[NPUMEM_OPTION_WORK_LIMIT],
@@ -273,8 +276,12 @@ void planner_options_blob(struct worker_args *args, const struct accepted *accep
 		};
 }
 
-void planner_check_blobs(struct worker_args *args, const struct worker_result *made)
+void planner_check_args(struct worker_args *args, const struct planner_check *task,
+			const struct worker_result *made)
 {
+	args->job = PLANNER_CHECK;
+	args->task = task;
+	args->task_size = sizeof(*task);
 	args->blobs[1] = made->blob;
 	if (!made->head)
 		return;
@@ -318,6 +325,32 @@ int planner_plan(const struct worker_input *input, struct worker_reply *reply)
 	return 0;
 }
 
+/* Hold the arena of a plan, which has passed verification, against the policy's limit. */
+static int check_arena(const struct planner_check *task, const struct worker_input *input,
+		       struct worker_reply *reply)
+{
+	struct npuplan_error error = { 0 };
+	struct npuplan_plan *plan;
+	uint64_t arena;
+	int err;
+
+	if (!task->arena_limit)
+		return 0;
+	err = npuplan_plan_read(input->blobs[1], input->blob_sizes[1], &plan, &error);
+	if (err) {
+		snprintf(reply->text, sizeof(reply->text), "%s", error.text);
+		return err;
+	}
+	arena = plan->info.arena_size;
+	npuplan_plan_free(plan);
+	if (arena <= task->arena_limit)
+		return 0;
+	snprintf(reply->text, sizeof(reply->text),
+		 "it has an arena of %" PRIu64 " bytes, and %" PRIu64 " are allowed", arena,
+		 task->arena_limit);
+	return -ENOSPC;
+}
+
 int planner_check(const struct worker_input *input, struct worker_reply *reply)
 {
 	struct npumem_verdict verdict;
@@ -326,7 +359,8 @@ int planner_check(const struct worker_input *input, struct worker_reply *reply)
 
 	err = npuplan_verify(input->blobs[0], input->blob_sizes[0], input->blobs[1],
 			     input->blob_sizes[1], &verdict, log, sizeof(log));
-	if (err)
-		snprintf(reply->text, sizeof(reply->text), "%s", log[0] ? log : strerror(-err));
+	if (!err)
+		return check_arena(input->task, input, reply);
+	snprintf(reply->text, sizeof(reply->text), "%s", log[0] ? log : strerror(-err));
 	return err;
 }

@@ -18,6 +18,7 @@
  * @planner: name of the planner, never empty
  * @objective: enum drm_npumem_objective
  * @arena_budget: bytes, 0 = any
+ * @arena_limit: bytes that the daemon's policy allows, 0 = any
  * @seconds: most seconds that planning should take, 0 = any
  * @memory_limit: bytes of address space of the worker; 0 = no limit
  * @cut: the plan may be of another graph
@@ -26,6 +27,7 @@ struct planner_task {
 	char planner[32];
 	uint32_t objective;
 	uint64_t arena_budget;
+	uint64_t arena_limit;
 	double seconds;
 	uint64_t memory_limit;
 	bool cut;
@@ -42,10 +44,18 @@ int planner_plan(const struct worker_input *input, struct worker_reply *reply);
 /* What planner_plan() has to have from outside. */
 void planner_prepare(void);
 
+/**
+ * struct planner_check - task of planner_check()
+ * @arena_limit: as in struct planner_task
+ */
+struct planner_check {
+	uint64_t arena_limit;
+};
+
 /*
  * planner_check() - worker's job: check a plan with the kernel's verifier
  *
- * It has no task; blob 0 is the graph, blob 1 the plan. It runs in a process of its own: the
+ * Blob 0 is the graph, blob 1 the plan. -ENOSPC: it needs more than the arena's limit. It runs in a process of its own: the
  * one that made the plan had read the hostile graph, which may have taken it over.
  */
 int planner_check(const struct worker_input *input, struct worker_reply *reply);
@@ -54,8 +64,12 @@ struct accepted;
 
 /* Blobs of a planning worker beside the graph: the options of a request, if there are any. */
 void planner_options_blob(struct worker_args *args, const struct accepted *accepted);
-/* Blobs of a checking worker, of what a planning worker has answered and of the client's graph. */
-void planner_check_blobs(struct worker_args *args, const struct worker_result *made);
+/*
+ * The job of a checking worker: blobs of what a planning worker has answered and of the client's
+ * graph, and the task, which has to stay until worker_start().
+ */
+void planner_check_args(struct worker_args *args, const struct planner_check *task,
+			const struct worker_result *made);
 
 /* The names of these jobs, for worker_start(). */
 #define PLANNER_PLAN  "plan"

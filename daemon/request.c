@@ -18,6 +18,8 @@
 #include "npumem_drm.h"
 #include "npumem_netlink.h"
 #include "planner.h"
+#include "policy.h"
+#include "quota.h"
 #include "worker.h"
 
 /* Planning may use this part of the time until the deadline, and of CPU time. */
@@ -30,8 +32,12 @@ _Static_assert(MESSAGE_SIZE < TRANSPORT_MESSAGE_SIZE, "reasons fit into the prot
 /**
  * struct request - one plan request under way
  * @env: the server's, shared by all requests
- * @accepted: the request as the driver gave it; its planner is never empty
- * @config: configuration when the request came
+ * @accepted: the request as the driver gave it, with what the client's policy makes of it; its
+ *	planner is not empty once it is planned
+ * @config: configuration when the request came, without its policies, but with what the client's
+ *	policy makes of it
+ * @policy: what the client may ask for
+ * @account: whose account planning is charged to
  * @started_us: when it came, CLOCK_MONOTONIC microseconds
  * @deadline_us: when its workers are killed, CLOCK_MONOTONIC microseconds
  * @given_us: how long planning may take
@@ -48,6 +54,8 @@ struct request {
 	const struct request_env *env;
 	struct accepted accepted;
 	struct config config;
+	struct policy policy;
+	char account[POLICY_NAME_SIZE];
 	uint64_t started_us;
 	uint64_t deadline_us;
 	uint64_t given_us;
@@ -209,7 +217,7 @@ static void remember(struct request *request, uint32_t status)
 	if (request->plan.data && !keep_plan(&request->kept, cache, &request->accepted,
 					     &request->plan, request->given_us))
 		return;
-	if (cache && request->env->improver)
+	if (cache && request->env->improver && request->policy.improve)
 		improver_add(request->env->improver, &request->accepted, &request->kept);
 }
 
@@ -261,6 +269,12 @@ static void on_checked(struct worker *worker, const struct worker_result *result
 	char message[128];
 	int err;
 
+	if (result->status == ENOSPC) {
+		settle(request, ENOSPC,
+		       "planner %s made a plan that [%s] of npumemd.conf forbids: %s",
+		       request->accepted.planner, request->policy.name, result->text);
+		return;
+	}
 	if (result->status) {
 		settle(request, result->status,
 		       "planner %s made a plan that does not pass verification: %s",
@@ -270,6 +284,14 @@ static void on_checked(struct worker *worker, const struct worker_result *result
 	request->from_cache = keep_no_worse(&request->kept, &request->plan);
 	err = hand_over(request, message, sizeof(message));
 	settle(request, -err, "%s", message);
+}
+
+static void on_spent(uint64_t cpu_us, void *userdata)
+{
+	const struct request *request = userdata;
+
+	quotas_charge(request->env->quotas, request->account, request->policy.cpu_quota, cpu_us,
+		      now_us());
 }
 
 static struct worker_args worker_args(struct request *request)
@@ -287,18 +309,33 @@ static struct worker_args worker_args(struct request *request)
 			{ .fd = -1 },
 		},
 		.request = request->accepted.id,
+		.nice = (int)request->policy.nice,
+		.spent = on_spent,
 		.userdata = request,
 	};
+}
+
+/* Planning has failed. Who is not told of a policy's limit would look for it in vain. */
+static void settle_failed(struct request *request, const struct worker_result *result)
+{
+	uint64_t budget = request->accepted.arena_budget, limit = request->accepted.arena_limit;
+
+	if (result->status == ENOSPC && limit && (!budget || limit < budget))
+		settle(request, ENOSPC, "%s ([%s] of npumemd.conf allows %" PRIu64 " bytes)",
+		       result->text, request->policy.name, limit);
+	else
+		settle(request, result->status, "%s", result->text);
 }
 
 static void on_planned(struct worker *worker, const struct worker_result *result, void *userdata)
 {
 	struct request *request = userdata;
+	const struct planner_check task = { .arena_limit = request->accepted.arena_limit };
 	struct worker_args args = worker_args(request);
 	int err;
 
 	if (result->status) {
-		settle(request, result->status, "%s", result->text);
+		settle_failed(request, result);
 		return;
 	}
 	if (!result->size) {
@@ -311,8 +348,7 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 	}
 	request->plan = *result;
 	snprintf(request->summary, sizeof(request->summary), "%s", result->text);
-	args.job = PLANNER_CHECK;
-	planner_check_blobs(&args, result);
+	planner_check_args(&args, &task, result);
 	args.done = on_checked;
 	err = worker_start(request->env->event, &args, &request->check_worker);
 	if (err)
@@ -334,7 +370,8 @@ static void set_deadline(struct request *request)
 /* Whether a plan made in a hurry will be improved. */
 static bool searches_later(const struct request *request)
 {
-	return request->env->cache && request->env->improver && request->config.improve_time;
+	return request->env->cache && request->env->improver && request->config.improve_time &&
+	       request->policy.improve;
 }
 
 /* Seconds for planning, so that it ends before its worker is killed at a limit of time. */
@@ -357,6 +394,7 @@ static int start_worker(struct request *request, char *message, size_t size)
 	struct planner_task task = {
 		.objective = request->accepted.objective,
 		.arena_budget = request->accepted.arena_budget,
+		.arena_limit = request->accepted.arena_limit,
 		.memory_limit = request->config.memory_limit,
 		.cut = request->accepted.cut,
 	};
@@ -373,6 +411,22 @@ static int start_worker(struct request *request, char *message, size_t size)
 	if (err)
 		snprintf(message, size, "no process to plan in: %s", strerror(-err));
 	return err;
+}
+
+/* Who has used up his planning time has to wait; what is kept he may have. */
+static int check_quota(const struct request *request, char *message, size_t size)
+{
+	uint64_t wait = quotas_wait_us(request->env->quotas, request->account,
+				       request->policy.cpu_quota, now_us());
+
+	if (!wait)
+		return 0;
+	snprintf(message, size,
+		 "planning for %s has used up its %" PRIu64 " %% of a processor, the cpu-quota of "
+		 "[%s] of npumemd.conf: again in %" PRIu64 " s",
+		 request->account, request->policy.cpu_quota, request->policy.name,
+		 (wait + 999999) / 1000000);
+	return -EDQUOT;
 }
 
 /* Answer with what is kept, or start planning. */
@@ -395,8 +449,10 @@ static int start_answer(struct request *request, char *message, size_t size)
 	keep_find(&request->kept, request->env->cache, &request->accepted);
 	request->from_cache =
 		keep_answers(&request->kept, request->given_us, request->config.plan_limit);
-	if (!request->from_cache)
-		return start_worker(request, message, size);
+	if (!request->from_cache) {
+		err = check_quota(request, message, size);
+		return err ? err : start_worker(request, message, size);
+	}
 	snprintf(request->summary, sizeof(request->summary), "%s", request->kept.entry.text);
 	err = hand_over(request, message, size);
 	/* If the request is over already, the driver says so through its file. */
@@ -405,10 +461,51 @@ static int start_answer(struct request *request, char *message, size_t size)
 	return err;
 }
 
+/* A limit of the policy's takes the place of the configuration's, where that is less strict. */
+static void lower(uint64_t *limit, uint64_t policy)
+{
+	if (policy && (!*limit || policy < *limit))
+		*limit = policy;
+}
+
+static int apply_limits(struct request *request, char *message, size_t size)
+{
+	bool moves = request->accepted.objective != NPUMEM_OBJECTIVE_ARENA;
+	const struct policy *policy = &request->policy;
+
+	if (!policy->plans) {
+		snprintf(message, size, "[%s] of npumemd.conf allows no plans", policy->name);
+		return -EACCES;
+	}
+	request->accepted.arena_limit = policy->arena_limit;
+	lower(&request->config.cpu_limit, policy->cpu_limit);
+	lower(&request->config.time_limit, policy->time_limit);
+	policy_account(policy, &request->accepted, request->account);
+	return policy_planner(policy,
+			      moves ? request->config.traffic_planner : request->config.planner,
+			      moves, request->accepted.planner, message, size);
+}
+
+/* Find the client's policy, and hold the request against it. */
+static int apply_policy(struct request *request, const struct policies *policies, char *message,
+			size_t size)
+{
+	const struct policy *policy = policy_of(policies, &request->accepted);
+
+	if (!policy) {
+		snprintf(message, size,
+			 "npumemd.conf says who may ask for what, and the driver is of an older "
+			 "version that does not say who asks");
+		return -EPERM;
+	}
+	request->policy = *policy;
+	return apply_limits(request, message, size);
+}
+
 struct request *request_start(const struct request_env *env, const struct accepted *accepted)
 {
 	struct request *request = calloc(1, sizeof(*request));
-	char message[128];
+	char message[MESSAGE_SIZE];
 	int err;
 
 	if (!request) {
@@ -422,13 +519,12 @@ struct request *request_start(const struct request_env *env, const struct accept
 	request->env = env;
 	request->accepted = *accepted;
 	request->config = *env->config;
-	if (!request->accepted.planner[0])
-		snprintf(request->accepted.planner, sizeof(request->accepted.planner), "%s",
-			 request->accepted.objective == NPUMEM_OBJECTIVE_ARENA ?
-				 request->config.planner :
-				 request->config.traffic_planner);
+	/* The server's, which may go meanwhile. */
+	request->config.policies = NULL;
+	err = apply_policy(request, env->config->policies, message, sizeof(message));
 	set_deadline(request);
-	err = start_answer(request, message, sizeof(message));
+	if (!err)
+		err = start_answer(request, message, sizeof(message));
 	if (!err)
 		return request;
 	request_abort(request, -err, message);

@@ -23,6 +23,7 @@ struct request;
  * @cache: plans that are kept, which the server may replace; NULL = none
  * @improver: searches for better plans than those that are kept; NULL = nobody does
  * @metrics: counts requests; NULL = nobody does
+ * @quotas: the time that planning for each has taken; NULL = nobody is charged
  * @ended: called when a request is settled, just before it is freed
  */
 struct request_env {
@@ -32,6 +33,7 @@ struct request_env {
 	struct plancache *cache;
 	struct improver *improver;
 	struct metrics *metrics;
+	struct quotas *quotas;
 	void (*ended)(struct request *request, void *userdata);
 	void *userdata;
 };

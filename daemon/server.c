@@ -21,6 +21,7 @@
 #include "metrics.h"
 #include "netlink.h"
 #include "planner.h"
+#include "quota.h"
 #include "request.h"
 #include "worker.h"
 
@@ -190,6 +191,7 @@ static void reload(struct server *server)
 		log_error("the configuration stays as it was: %s", reason);
 		return;
 	}
+	config_free(&server->config);
 	server->config = config;
 	log_set_level(server->args->log_level >= 0 ? server->args->log_level : config.log_level);
 	keep_open(&server->config, &server->env.cache);
@@ -327,7 +329,8 @@ static int start(struct server *server)
 		.userdata = server,
 	};
 	keep_open(&server->config, &server->env.cache);
-	err = start_metrics(server);
+	server->env.quotas = quotas_new();
+	err = server->env.quotas ? start_metrics(server) : -ENOMEM;
 	if (!err)
 		err = improver_new(server->event, &server->config, &server->env.cache,
 				   server->env.metrics, &server->env.improver);
@@ -391,6 +394,8 @@ int server_run(const struct server_args *args)
 	exposition_free(server.exposition);
 	improver_free(server.env.improver);
 	metrics_free(server.env.metrics);
+	quotas_free(server.env.quotas);
+	config_free(&server.config);
 	plancache_close(server.env.cache);
 	sd_event_unref(server.event);
 	return code < 0 ? EXIT_FAILURE : code;

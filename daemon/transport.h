@@ -11,6 +11,20 @@
 #include <systemd/sd-event.h>
 
 #define TRANSPORT_MESSAGE_SIZE 4096
+#define TRANSPORT_CGROUP_SIZE  512
+
+/**
+ * struct client - who opened the file that a request came by
+ * @known: the driver says so; an older one does not
+ * @uid, @gid: effective user and group
+ * @cgroup: path of the control group, or ""
+ */
+struct client {
+	bool known;
+	uint32_t uid;
+	uint32_t gid;
+	char cgroup[TRANSPORT_CGROUP_SIZE];
+};
 
 /**
  * struct accepted - plan request that the daemon has accepted (uapi/npumem.yaml, accept)
@@ -24,6 +38,8 @@
  * @options_size: bytes of the options, which mmap() shows from the page behind the graph on; 0 =
  * 	none
  * @cut: the plan may be of another graph, which is written before it
+ * @client: whose request it is
+ * @arena_limit: most bytes of the arena, which a policy of the daemon's sets; 0 = any
  */
 struct accepted {
 	uint64_t id;
@@ -35,6 +51,8 @@ struct accepted {
 	int64_t deadline_ns;
 	uint64_t options_size;
 	bool cut;
+	struct client client;
+	uint64_t arena_limit;
 };
 
 /**

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -88,11 +89,21 @@ static int place(const struct descriptors *fds)
 	return close_range(WORKER_END_FD, ~0U, 0) ? -errno : 0;
 }
 
+static int lower_priority(int by)
+{
+	if (!by)
+		return 0;
+	/* -1 is a priority, too. */
+	errno = 0;
+	return nice(by) == -1 && errno ? -errno : 0;
+}
+
 /*
  * The child between fork() and exec(). It makes only calls that are safe after fork() in a
  * process with threads. A failure can only be told by the reply.
  */
-__attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t parent, bool idle)
+__attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t parent,
+					    const struct worker_args *args)
 {
 	static struct worker_reply reply = { "the worker cannot be started" };
 	char *const argv[] = { (char[]){ WORKER_NAME }, NULL };
@@ -112,7 +123,9 @@ __attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t
 	sigaddset(&blocked, SIGTERM);
 	sigaddset(&blocked, SIGHUP);
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
-	err = idle && sched_setscheduler(0, SCHED_IDLE, &param) ? -errno : place(fds);
+	err = args->idle && sched_setscheduler(0, SCHED_IDLE, &param) ? -errno : place(fds);
+	if (!err)
+		err = lower_priority(args->nice);
 	if (!err) {
 		execv("/proc/self/exe", argv);
 		err = -errno;
@@ -227,10 +240,34 @@ static void log_said(const struct worker *worker)
 				    worker->args.request, line);
 }
 
+static uint64_t microseconds(const struct rusage *usage)
+{
+	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
+	       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
+}
+
+static void tell_spent(const struct worker *worker, const struct rusage *usage)
+{
+	if (worker->args.spent)
+		worker->args.spent(microseconds(usage), worker->args.userdata);
+}
+
+/* The kernel's figure: what the child says of itself may be what a hostile graph says. */
+static void tell_spent_of_exited(const struct worker *worker)
+{
+	struct rusage usage = { 0 };
+	siginfo_t info;
+
+	/* glibc's waitid() has no rusage. */
+	if (!syscall(SYS_waitid, P_PID, worker->pid, &info, WEXITED | WNOHANG | WNOWAIT, &usage))
+		tell_spent(worker, &usage);
+}
+
 static int on_exit_of_child(sd_event_source *source, const siginfo_t *info, void *userdata)
 {
 	struct worker *worker = userdata;
 
+	tell_spent_of_exited(worker);
 	worker->pid = 0; /* sd-event has waited for it, or does so right after */
 	log_said(worker);
 	if (info->si_code == CLD_EXITED && info->si_status == EXIT_SUCCESS)
@@ -313,7 +350,7 @@ static int spawn(struct worker *worker)
 	}
 	worker->pid = fork();
 	if (!worker->pid)
-		child(&fds, parent, worker->args.idle);
+		child(&fds, parent, &worker->args);
 	if (worker->pid < 0) {
 		err = -errno;
 		worker->pid = 0;
@@ -364,9 +401,12 @@ void worker_free(struct worker *worker)
 	sd_event_source_disable_unref(worker->child);
 	sd_event_source_disable_unref(worker->timer);
 	if (worker->pid) {
+		struct rusage usage = { 0 };
+
 		kill(worker->pid, SIGKILL);
-		while (waitpid(worker->pid, NULL, 0) < 0 && errno == EINTR)
+		while (wait4(worker->pid, NULL, 0, &usage) < 0 && errno == EINTR)
 			;
+		tell_spent(worker, &usage);
 	}
 	if (worker->map)
 		munmap(worker->map, worker->map_size);

@@ -133,23 +133,28 @@ typedef void (*worker_done)(struct worker *worker, const struct worker_result *r
  * @result_limit: most bytes of a result
  * @deadline_us: CLOCK_MONOTONIC microseconds at which the child is killed; 0 = none
  * @idle: the child runs when nothing else does (SCHED_IDLE)
+ * @nice: added to the daemon's nice value for the child
  * @job: name of the job
  * @task, @task_size: the job's task, which is copied; WORKER_TASK_MAX bytes at most
  * @blobs: blobs that the job is to see
  * @request: number of the request that it is for, for the log
  * @done: called with @userdata
+ * @spent: told, with @userdata, the microseconds of processor time that the child has had, once,
+ *	before @done or by worker_free(); NULL: nobody is
  */
 struct worker_args {
 	struct sandbox_limits limits;
 	uint64_t result_limit;
 	uint64_t deadline_us;
 	bool idle;
+	int nice;
 	const char *job;
 	const void *task;
 	size_t task_size;
 	struct worker_blob blobs[WORKER_BLOBS];
 	uint64_t request;
 	worker_done done;
+	void (*spent)(uint64_t cpu_us, void *userdata);
 	void *userdata;
 };
 

@@ -266,6 +266,57 @@ TEST_WITH(cpu_limit, setup, teardown)
 		      "npumemd.conf");
 }
 
+/* What the kernel says of the time that a worker has had is told once, before it is done. */
+struct spending {
+	struct outcome *outcome;
+	uint64_t us;
+	int told;
+	int done_before;
+};
+
+static struct spending spending;
+
+static void on_spent(uint64_t cpu_us, void *userdata)
+{
+	spending.us = cpu_us;
+	spending.told++;
+	spending.done_before = spending.outcome->done;
+}
+
+static struct worker_args spending_args(struct outcome *outcome, const char *job)
+{
+	struct worker_args args = default_args(outcome, job);
+
+	spending = (struct spending){ .outcome = outcome };
+	args.spent = on_spent;
+	return args;
+}
+
+TEST_WITH(time_that_was_spent, setup, teardown)
+{
+	struct worker_args args = spending_args(*state, "job_spin");
+
+	args.limits.cpu_seconds = 1;
+	run_args(*state, &args);
+	assert_int_equal(spending.told, 1);
+	assert_int_equal(spending.done_before, 0);
+	assert_in_range(spending.us, 900000, 60000000);
+}
+
+TEST_WITH(time_that_was_spent_by_one_given_up, setup, teardown)
+{
+	struct worker_args args = spending_args(*state, "job_spin");
+	struct worker *worker;
+	uint64_t begin = now_us();
+
+	assert_int_equal(worker_start(spending.outcome->event, &args, &worker), 0);
+	while (now_us() < begin + 200000)
+		;
+	worker_free(worker);
+	assert_int_equal(spending.told, 1);
+	assert_in_range(spending.us, 1, now_us() - begin);
+}
+
 static int policy;
 
 static void look_at_policy(void)

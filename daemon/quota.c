@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "quota.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy.h"
+
+/* An account holds what comes in so many microseconds. */
+#define PERIOD_US 60000000ull
+
+/*
+ * struct account - one that has been charged, until it is full again
+ * @per_cent: its quota at the last call
+ * @owed: what is missing to a full one, in hundredths of microseconds of processor time
+ * @then: of the last call, CLOCK_MONOTONIC microseconds
+ */
+struct account {
+	char name[POLICY_NAME_SIZE];
+	uint64_t per_cent;
+	uint64_t owed;
+	uint64_t then;
+};
+
+struct quotas {
+	struct account *accounts;
+	size_t count, room;
+};
+
+struct quotas *quotas_new(void)
+{
+	return calloc(1, sizeof(struct quotas));
+}
+
+void quotas_free(struct quotas *quotas)
+{
+	if (quotas)
+		free(quotas->accounts);
+	free(quotas);
+}
+
+/* What has come since the last call; those that are full then are forgotten. */
+static void refill(struct quotas *quotas, uint64_t now)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < quotas->count; i++) {
+		struct account *account = &quotas->accounts[i];
+		uint64_t come = (now - account->then) * account->per_cent;
+
+		account->then = now;
+		account->owed -= come < account->owed ? come : account->owed;
+		if (account->owed)
+			quotas->accounts[kept++] = *account;
+	}
+	quotas->count = kept;
+}
+
+static struct account *find(struct quotas *quotas, const char *name)
+{
+	for (size_t i = 0; i < quotas->count; i++)
+		if (!strcmp(quotas->accounts[i].name, name))
+			return &quotas->accounts[i];
+	return NULL;
+}
+
+uint64_t quotas_wait_us(struct quotas *quotas, const char *account, uint64_t per_cent, uint64_t now)
+{
+	struct account *found;
+	uint64_t full = PERIOD_US * per_cent;
+
+	if (!quotas || !per_cent)
+		return 0;
+	refill(quotas, now);
+	found = find(quotas, account);
+	if (!found || found->owed < full)
+		return 0;
+	return (found->owed - full) / per_cent + 1;
+}
+
+static struct account *add(struct quotas *quotas, const char *name, uint64_t now)
+{
+	struct account *account;
+
+	if (quotas->count == quotas->room) {
+		size_t room = quotas->room ? 2 * quotas->room : 16;
+		struct account *more = realloc(quotas->accounts, room * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		quotas->accounts = more;
+		quotas->room = room;
+	}
+	account = &quotas->accounts[quotas->count++];
+	*account = (struct account){ .then = now };
+	snprintf(account->name, sizeof(account->name), "%s", name);
+	return account;
+}
+
+void quotas_charge(struct quotas *quotas, const char *account, uint64_t per_cent, uint64_t cpu_us,
+		   uint64_t now)
+{
+	struct account *found;
+
+	if (!quotas || !per_cent || !cpu_us)
+		return;
+	refill(quotas, now);
+	found = find(quotas, account);
+	if (!found)
+		found = add(quotas, account, now);
+	if (!found)
+		return;
+	found->per_cent = per_cent;
+	found->owed += 100 * cpu_us;
+}

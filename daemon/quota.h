@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How much processor time planning for somebody has taken, and when he may have more: npumemd.conf,
+ * cpu-quota. Each account fills at its quota's rate, up to what comes in a minute, and begins full.
+ * Who has anything left may ask; planning that takes more than is left makes a debt, and what it
+ * asks for next waits longer.
+ */
+#pragma once
+
+#include <stdint.h>
+
+/* struct quotas - all accounts; where one is used NULL is fine: nobody is charged */
+struct quotas;
+
+/** quotas_new() - nobody has taken anything; NULL: out of memory */
+struct quotas *quotas_new(void);
+void quotas_free(struct quotas *quotas);
+
+/*
+ * quotas_wait_us() - how long an account has to wait until it may plan again
+ * @per_cent: its quota, in hundredths of one processor's time; 0 = no limit
+ * @now: CLOCK_MONOTONIC microseconds; never less than in an earlier call
+ */
+uint64_t quotas_wait_us(struct quotas *quotas, const char *account, uint64_t per_cent,
+			uint64_t now);
+
+/*
+ * quotas_charge() - planning for an account has taken some time
+ *
+ * Where there is no memory to note it, nothing is noted.
+ */
+void quotas_charge(struct quotas *quotas, const char *account, uint64_t per_cent, uint64_t cpu_us,
+		   uint64_t now);

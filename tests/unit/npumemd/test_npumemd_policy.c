@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: MIT
+/* npumemd: policies, from the sections of npumemd.conf to what becomes of requests. */
+#include "npumemd_request.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "npuplan.h"
+#include "policy.h"
+#include "quota.h"
+
+/* ------------------------------------------------- the system's users and groups */
+
+/* In place of the C library's, so that the test is the same everywhere. */
+struct passwd *getpwnam(const char *name)
+{
+	static struct passwd camera = { .pw_uid = 1001 }, radio = { .pw_uid = 1002 };
+
+	return !strcmp(name, "camera") ? &camera : !strcmp(name, "radio") ? &radio : NULL;
+}
+
+struct group *getgrnam(const char *name)
+{
+	static char camera[] = "camera", gone[] = "gone", radio[] = "radio";
+	static char *members[] = { camera, gone, radio, NULL };
+	static struct group sensors = { .gr_gid = 44, .gr_mem = members };
+
+	return !strcmp(name, "sensors") ? &sensors : NULL;
+}
+
+struct group *getgrgid(gid_t gid)
+{
+	return gid == 44 ? getgrnam("sensors") : NULL;
+}
+
+/* -------------------------------------------------------------- configurations */
+
+static char path[64];
+
+static int policy_setup(void **state)
+{
+	int fd;
+
+	strcpy(path, "/tmp/npumemd-policy-XXXXXX");
+	fd = mkstemp(path);
+	if (fd < 0)
+		return -1;
+	close(fd);
+	return request_setup(state);
+}
+
+static int policy_teardown(void **state)
+{
+	config_free(&f.config);
+	quotas_free(f.env.quotas);
+	return unlink(path) || request_teardown(state) ? -1 : 0;
+}
+
+#define POLICY_TEST(name) TEST_WITH(name, policy_setup, policy_teardown)
+
+static void write_file(const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* The fixture's configuration is this one. */
+static void configure(const char *text)
+{
+	char reason[512];
+
+	config_free(&f.config);
+	write_file(text);
+	if (config_read(path, false, &f.config, reason, sizeof(reason)))
+		fail_msg("%s", reason);
+	f.config.memory_limit = 0; /* sanitizers */
+}
+
+static void refuse(const char *text, const char *reason)
+{
+	struct config config;
+	char got[512];
+
+	write_file(text);
+	assert_int_equal(config_read(path, false, &config, got, sizeof(got)), -EINVAL);
+	assert_memory_equal(got, path, strlen(path));
+	assert_string_equal(got + strlen(path), reason);
+}
+
+POLICY_TEST(refusals_of_the_file)
+{
+	char many[65 * 32] = "", *at = many;
+
+	refuse("[user nobody-here]\nplans = no\n", ":2: there is no user \"nobody-here\"");
+	refuse("[user 4294967295]\nplans = no\n", ":2: there is no user \"4294967295\"");
+	refuse("[user ]\nplans = no\n", ":2: there is no user \"\"");
+	refuse("[group nobody-here]\nplans = no\n", ":2: there is no group \"nobody-here\"");
+	refuse("[unit camera]\nplans = no\n",
+	       ":2: \"camera\" is no unit that ends in .service or .scope");
+	refuse("[unit .service]\nplans = no\n",
+	       ":2: \".service\" is no unit that ends in .service or .scope");
+	refuse("[unit a/b.service]\nplans = no\n",
+	       ":2: \"a/b.service\" is no unit that ends in .service or .scope");
+	refuse("[users camera]\nplans = no\n", ":2: unknown section [users camera]");
+	refuse("[others too]\nplans = no\n", ":2: unknown section [others too]");
+	refuse("[unit xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.service]\nplans = no\n",
+	       ":2: the section's name is longer than 48 bytes");
+	refuse("[user camera]\nplan = no\n", ":2: unknown key \"plan\" in section [user camera]");
+	refuse("[user camera]\nplans = never\n", ":2: plans: \"never\" is not one of yes, no");
+	refuse("[user camera]\nimprove = 1\n", ":2: improve: \"1\" is not one of yes, no");
+	refuse("[user camera]\nplanners = auto, best\n",
+	       ":2: planners: \"auto, best\" is no list, with commas, of planners of this npumemd");
+	refuse("[user camera]\nplanners = auto,\n",
+	       ":2: planners: \"auto,\" is no list, with commas, of planners of this npumemd");
+	refuse("[user camera]\narena-limit = much\n",
+	       ":2: arena-limit: \"much\" is not a number of bytes");
+	refuse("[user camera]\ncpu-limit = 2592001\n",
+	       ":2: cpu-limit: \"2592001\" is more than 30 days in seconds");
+	refuse("[user camera]\ntime-limit = 2592001\n",
+	       ":2: time-limit: \"2592001\" is more than 30 days in seconds");
+	refuse("[user camera]\nnice = 20\n", ":2: nice: \"20\" is not between 0 and 19");
+	refuse("[user camera]\ncpu-quota = 6401\n",
+	       ":2: cpu-quota: \"6401\" is not between 0 and 6400");
+	refuse("[user camera]\nnice = 1\nnice = 1\n", ":3: nice is given twice");
+	refuse("[user camera]\nnice = 1\n[others]\nnice = 2\n[user camera]\nnice = 1\n",
+	       ":6: nice is given twice");
+	for (int i = 0; i < 65; i++)
+		at += sprintf(at, "[user %d]\nnice = 1\n", i);
+	refuse(many, ":130: there are more than 64 policies");
+}
+
+/* What a client's policy is called; "" for none. */
+static const char *policy_name(uint32_t uid, uint32_t gid, const char *cgroup)
+{
+	struct accepted accepted = { .client = { .known = true, .uid = uid, .gid = gid } };
+
+	strcpy(accepted.client.cgroup, cgroup);
+	return policy_of(f.config.policies, &accepted)->name;
+}
+
+POLICY_TEST(whose_policy_it_is)
+{
+	configure("[others]\nnice = 1\n"
+		  "[group sensors]\nnice = 2\n"
+		  "[group 50]\nnice = 3\n"
+		  "[user radio]\nnice = 4\n"
+		  "[user 7]\nnice = 5\n"
+		  "[unit words.service]\nnice = 6\n"
+		  "[unit session-1.scope]\nnice = 7\n");
+	assert_string_equal(policy_name(1, 1, ""), "others");
+	/* By the system's list, and by the group that the process has. */
+	assert_string_equal(policy_name(1001, 1, "/"), "group sensors");
+	assert_string_equal(policy_name(1, 44, "/"), "group sensors");
+	assert_string_equal(policy_name(1, 50, "/"), "group 50");
+	assert_string_equal(policy_name(1001, 50, "/"), "group sensors");
+	assert_string_equal(policy_name(1002, 44, "/"), "user radio");
+	assert_string_equal(policy_name(7, 1, "/"), "user 7");
+	assert_string_equal(policy_name(7, 44, "/system.slice/words.service"),
+			    "unit words.service");
+	assert_string_equal(policy_name(1, 1, "/system.slice/system-a.slice/words.service/child"),
+			    "unit words.service");
+	assert_string_equal(policy_name(1, 1, "/words.service"), "unit words.service");
+	assert_string_equal(policy_name(1, 1, "/user.slice/user-1.slice/session-1.scope"),
+			    "unit session-1.scope");
+	/* What a user's own manager, or a service, calls its parts is no unit of the system. */
+	assert_string_equal(policy_name(1, 1,
+					"/user.slice/user-1.slice/user@1.service/app.slice/"
+					"words.service"),
+			    "others");
+	assert_string_equal(policy_name(1, 1, "/system.slice/mywords.service"), "others");
+	assert_string_equal(policy_name(1, 1, "/system.slice/words.service2"), "others");
+	assert_string_equal(policy_name(1, 1, "/.slice/words.service"), "others");
+	configure("[user 7]\nplans = no\n");
+	assert_string_equal(policy_name(1, 1, "/"), "");
+	configure("");
+	assert_null(f.config.policies);
+	assert_string_equal(policy_name(1, 1, "/"), "");
+}
+
+/* Files of the folder beside the configuration add to it, and take the place of keys. */
+POLICY_TEST(drop_ins)
+{
+	struct accepted accepted = { .client = { .known = true, .uid = 7 } };
+	const struct policy *policy;
+	char folder[80], file[96], reason[512];
+	FILE *stream;
+
+	snprintf(folder, sizeof(folder), "%s.d", path);
+	snprintf(file, sizeof(file), "%s/10.conf", folder);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	stream = fopen(file, "w");
+	assert_non_null(stream);
+	fputs("[user 7]\nnice = 9\nplanners = auto\n", stream);
+	fclose(stream);
+	write_file("[user 7]\nnice = 3\narena-limit = 4K\n");
+	assert_int_equal(config_read(path, false, &f.config, reason, sizeof(reason)), 0);
+	policy = policy_of(f.config.policies, &accepted);
+	assert_int_equal(policy->nice, 9);
+	assert_int_equal(policy->arena_limit, 4096);
+	assert_true(policy->planners);
+	assert_true(policy->plans && policy->improve);
+	config_free(&f.config);
+	/* A mistake in the second file: nothing of the first one stays. */
+	stream = fopen(file, "w");
+	fputs("[user 7]\nnice = no\n", stream);
+	fclose(stream);
+	assert_int_equal(config_read(path, false, &f.config, reason, sizeof(reason)), -EINVAL);
+	assert_null(f.config.policies);
+	unlink(file);
+	rmdir(folder);
+}
+
+/* -------------------------------------------------------------------- requests */
+
+/* The nice value of a planning process is its plan's text. */
+static int plan_nice(const struct worker_input *input, struct worker_reply *reply)
+{
+	snprintf(reply->text, sizeof(reply->text), "nice %d", getpriority(PRIO_PROCESS, 0));
+	return -ECANCELED;
+}
+
+/* Planning that takes a fifth of a second of processor time, and says it took none. */
+static int plan_long(const struct worker_input *input, struct worker_reply *reply)
+{
+	struct rusage usage;
+
+	do
+		getrusage(RUSAGE_SELF, &usage);
+	while (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec < 1 &&
+	       usage.ru_utime.tv_usec + usage.ru_stime.tv_usec < 200000);
+	strcpy(reply->text, "no plan after all");
+	return -ECANCELED;
+}
+
+static int plan_spin(const struct worker_input *input, struct worker_reply *reply)
+{
+	volatile bool forever = true;
+
+	while (forever)
+		;
+	return 0;
+}
+
+static int plan_never(const struct worker_input *input, struct worker_reply *reply)
+{
+	strcpy(reply->text, "planned");
+	return -ECANCELED;
+}
+
+const struct worker_job replacements[] = {
+	{ "plan_nice", plan_nice },
+	{ "plan_long", plan_long },
+	{ "plan_never", plan_never },
+	{ "plan_spin", plan_spin },
+	{ 0 },
+};
+
+static struct accepted by_user(uint32_t uid)
+{
+	struct accepted accepted = accept_good();
+
+	accepted.client = (struct client){ .known = true, .uid = uid, .gid = uid };
+	return accepted;
+}
+
+/* Each with a loop of its own. */
+static void ask(struct accepted *accepted)
+{
+	f.done = f.ended = 0;
+	run_request(accepted);
+	sd_event_unref(f.event);
+	assert_true(sd_event_new(&f.event) >= 0);
+	f.env.event = f.event;
+}
+
+static void refused(struct accepted accepted, uint32_t status, const char *message)
+{
+	ask(&accepted);
+	assert_failed(status, message);
+	close(f.fd);
+	f.fd = -1;
+}
+
+static void asks_with(struct accepted *accepted, const char *planner, uint32_t objective,
+		      uint64_t budget)
+{
+	strcpy(accepted->planner, planner);
+	accepted->objective = objective;
+	accepted->arena_budget = budget;
+}
+
+/* A policy that an older driver would make worthless is none that is passed over. */
+POLICY_TEST(driver_that_does_not_say_who_asks)
+{
+	configure("[user 7]\nplans = no\n");
+	refused(accept_good(), EPERM,
+		"npumemd.conf says who may ask for what, and the driver is of an older version "
+		"that does not say who asks");
+	configure("");
+	setenv(REPLACED_PLAN, "plan_never", 1);
+	refused(accept_good(), ECANCELED, "planned");
+}
+
+POLICY_TEST(no_plans)
+{
+	configure("[user 7]\nplans = no\n");
+	refused(by_user(7), EACCES, "[user 7] of npumemd.conf allows no plans");
+	setenv(REPLACED_PLAN, "plan_never", 1);
+	refused(by_user(8), ECANCELED, "planned");
+}
+
+POLICY_TEST(planners)
+{
+	struct accepted accepted;
+
+	configure("[user 7]\nplanners = greedy-size , nnc\n[user 8]\nplanners = nnc, cosma\n");
+	accepted = by_user(7);
+	asks_with(&accepted, "cosma", NPUMEM_OBJECTIVE_ARENA, 0);
+	refused(accepted, EACCES,
+		"planner cosma is none of those that [user 7] of npumemd.conf allows: greedy-size, "
+		"nnc");
+	accepted = by_user(7);
+	asks_with(&accepted, "", NPUMEM_OBJECTIVE_TRAFFIC, 300);
+	refused(accepted, EACCES,
+		"none of the planners that [user 7] of npumemd.conf allows plans for the least "
+		"traffic: greedy-size, nnc");
+	/* One that nobody knows is told so, as to everybody. */
+	accepted = by_user(7);
+	asks_with(&accepted, "best", NPUMEM_OBJECTIVE_ARENA, 0);
+	ask(&accepted);
+	assert_int_equal(f.status, EOPNOTSUPP);
+	assert_says("best");
+	close(f.fd);
+}
+
+/* What the request's planner is then. */
+static void expect_planner(const char *policies, uint32_t uid, const char *asked, bool moves,
+			   const char *expected)
+{
+	struct accepted accepted = { .client = { .known = true, .uid = uid } };
+	char planner[32], wrong[256];
+
+	configure(policies);
+	strcpy(planner, asked);
+	assert_int_equal(policy_planner(policy_of(f.config.policies, &accepted),
+					moves ? f.config.traffic_planner : f.config.planner, moves,
+					planner, wrong, sizeof(wrong)),
+			 0);
+	assert_string_equal(planner, expected);
+}
+
+POLICY_TEST(planner_of_who_names_none)
+{
+	static const char policies[] = "[user 7]\nplanners = nnc, greedy-size\n"
+				       "[user 8]\nplanners = auto, nnc\n"
+				       "[user 9]\nplanners = nnc, cosma\n";
+
+	expect_planner(policies, 6, "", false, "auto");
+	expect_planner(policies, 6, "", true, "cosma");
+	expect_planner(policies, 7, "", false, "greedy-size");
+	expect_planner(policies, 7, "nnc", false, "nnc");
+	expect_planner(policies, 8, "", false, "auto");
+	expect_planner(policies, 9, "", true, "cosma");
+}
+
+POLICY_TEST(arena_limit)
+{
+	struct accepted accepted;
+
+	configure("[user 7]\narena-limit = 400\n");
+	refused(by_user(7), ENOSPC,
+		"auto: needs 500 B, budget 400 B, lower bound 500 B, peak at step 1: c + b; no plan "
+		"in this order fits ([user 7] of npumemd.conf allows 400 bytes)");
+	/* The client's own is less. */
+	accepted = by_user(7);
+	asks_with(&accepted, "", NPUMEM_OBJECTIVE_ARENA, 300);
+	ask(&accepted);
+	assert_int_equal(f.status, ENOSPC);
+	assert_string_equal(f.message,
+			    "auto: needs 500 B, budget 300 B, lower bound 500 B, peak at "
+			    "step 1: c + b; no plan in this order fits");
+	close(f.fd);
+	/* Others have no limit. */
+	accepted = by_user(8);
+	ask(&accepted);
+	assert_int_equal(f.status, 0);
+}
+
+/* What has no number of the client's to be lowered is refused by the arena that it got. */
+POLICY_TEST(arena_limit_of_a_budget_by_name)
+{
+	const struct npumem_request asks = { .budget = NPUMEM_BUDGET_PEAK };
+	struct accepted accepted;
+
+	configure("[user 7]\narena-limit = 400\n");
+	accepted = by_user(7);
+	asks_with(&accepted, "", NPUMEM_OBJECTIVE_TRAFFIC, 0);
+	asking(&accepted, &asks);
+	ask(&accepted);
+	assert_int_equal(f.status, ENOSPC);
+	assert_says("planner cosma made a plan that [user 7] of npumemd.conf forbids: it has an "
+		    "arena of ");
+	assert_says(" bytes, and 400 are allowed");
+}
+
+POLICY_TEST(time_limits)
+{
+	configure("[worker]\ncpu-limit = 1\n[user 7]\ncpu-limit = 30\n[user 8]\ntime-limit = 1\n"
+		  "[user 9]\ncpu-limit = 1\n");
+	setenv(REPLACED_PLAN, "plan_spin", 1);
+	refused(by_user(7), ETIMEDOUT,
+		"planning was stopped after 1 s of processor time, the cpu-limit of npumemd.conf");
+	f.config.cpu_limit = 60;
+	refused(by_user(8), ETIMEDOUT, "planning was stopped at the deadline");
+	refused(by_user(9), ETIMEDOUT,
+		"planning was stopped after 1 s of processor time, the cpu-limit of npumemd.conf");
+}
+
+POLICY_TEST(nice_value)
+{
+	int own = getpriority(PRIO_PROCESS, 0);
+	char expected[32];
+
+	/* It looks at itself by a call that the sandbox forbids. */
+	configure("[worker]\nseccomp = no\n[user 7]\nnice = 3\n");
+	setenv(REPLACED_PLAN, "plan_nice", 1);
+	snprintf(expected, sizeof(expected), "nice %d", own + 3 < 19 ? own + 3 : 19);
+	refused(by_user(7), ECANCELED, expected);
+	snprintf(expected, sizeof(expected), "nice %d", own);
+	refused(by_user(8), ECANCELED, expected);
+}
+
+/* Two hundredths of a processor are 1.2 s a minute: 0.2 s six times, and then no more. */
+POLICY_TEST(cpu_quota)
+{
+	struct accepted accepted;
+	int planned = 0;
+
+	configure("[user 7]\ncpu-quota = 2\n");
+	f.env.quotas = quotas_new();
+	setenv(REPLACED_PLAN, "plan_long", 1);
+	do {
+		accepted = by_user(7);
+		ask(&accepted);
+		close(f.fd);
+	} while (f.status == ECANCELED && planned++ < 20);
+	assert_int_equal(f.status, EDQUOT);
+	assert_says("planning for user 7 has used up its 2 % of a processor, the cpu-quota of "
+		    "[user 7] of npumemd.conf: again in ");
+	assert_in_range(planned, 3, 7);
+	/* That is nobody else's. */
+	refused(by_user(8), ECANCELED, "no plan after all");
+}
+
+/* ---------------------------------------------------------------------- quotas */
+
+TEST(quota_fills_again)
+{
+	struct quotas *quotas = quotas_new();
+	const uint64_t second = 1000000;
+
+	/* 50 %: 30 s a minute. */
+	assert_int_equal(quotas_wait_us(quotas, "user 1", 50, 0), 0);
+	quotas_charge(quotas, "user 1", 50, 29 * second, 0);
+	assert_int_equal(quotas_wait_us(quotas, "user 1", 50, 0), 0);
+	/* A debt of 9 s takes 18 to be paid. */
+	quotas_charge(quotas, "user 1", 50, 10 * second, 0);
+	assert_int_equal(quotas_wait_us(quotas, "user 1", 50, 0), 18 * second + 1);
+	assert_int_equal(quotas_wait_us(quotas, "user 2", 50, 0), 0);
+	assert_int_equal(quotas_wait_us(quotas, "user 1", 0, 0), 0);
+	assert_int_equal(quotas_wait_us(quotas, "user 1", 50, 17 * second), second + 1);
+	assert_int_equal(quotas_wait_us(quotas, "user 1", 50, 18 * second + 1), 0);
+	/* However long he waits, he has no more than a minute's. */
+	quotas_charge(quotas, "user 1", 50, 31 * second, 1000 * second);
+	assert_int_equal(quotas_wait_us(quotas, "user 1", 50, 1000 * second), 2 * second + 1);
+	/* A quota that is raised is fuller at once. */
+	assert_int_equal(quotas_wait_us(quotas, "user 1", 100, 1000 * second), 0);
+	quotas_free(quotas);
+}
+
+TEST(quotas_of_many)
+{
+	struct quotas *quotas = quotas_new();
+	char name[32];
+
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "user %d", i);
+		quotas_charge(quotas, name, 1, 600001, 0);
+	}
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "user %d", i);
+		assert_int_equal(quotas_wait_us(quotas, name, 1, 0), 101);
+	}
+	quotas_charge(NULL, "user 1", 1, 1, 0);
+	assert_int_equal(quotas_wait_us(NULL, "user 1", 1, 0), 0);
+	quotas_free(quotas);
+}
