@@ -346,6 +346,25 @@ static void draw_data(struct problem *p, uint64_t *seed)
 	}
 }
 
+/* Whether each window, of as many as there are, has a tap that is no padding. */
+static bool has_taps(int32_t kernel, int32_t dilation, int32_t stride, int32_t pad, int32_t in)
+{
+	int32_t count = (in + 2 * pad - (kernel - 1) * dilation - 1) / stride + 1;
+
+	for (int32_t o = 0; o < count; o++) {
+		bool has = false;
+
+		for (int32_t k = 0; k < kernel; k++) {
+			int32_t at = o * stride - pad + k * dilation;
+
+			has = has || (at >= 0 && at < in);
+		}
+		if (!has)
+			return false;
+	}
+	return true;
+}
+
 static void draw_window(struct problem *p, uint64_t *seed, uint32_t out[2])
 {
 	for (int d = 0; d < 2; d++) {
@@ -353,17 +372,16 @@ static void draw_window(struct problem *p, uint64_t *seed, uint32_t out[2])
 		int32_t dilation = (int32_t)random_range(seed, 1, 2);
 		int32_t extent = (kernel - 1) * dilation + 1;
 		int32_t stride = (int32_t)random_range(seed, 1, 3);
-		/* Every window has a tap that is no padding. */
-		int32_t pad = (int32_t)random_range(seed, 0, (uint32_t)(kernel - 1) * 1u);
+		int32_t pad = (int32_t)random_range(seed, 0, (uint32_t)(extent - 1));
 		int32_t in = (int32_t)p->shape[1][1 + d];
 
-		if (dilation > 1 || extent > in + pad)
-			pad = 0;
 		if (extent > in) {
 			kernel = 1;
 			extent = 1;
 			pad = 0;
 		}
+		if (!has_taps(kernel, dilation, stride, pad, in))
+			pad = 0;
 		p->attributes[NPUMEM_COMMAND_STRIDE_H + d] = stride;
 		p->attributes[NPUMEM_COMMAND_DILATION_H + d] = dilation;
 		p->attributes[NPUMEM_COMMAND_PAD_TOP + d] = pad;

@@ -63,43 +63,34 @@ bool engine_same_box(const struct engine_tile *a, const struct engine_tile *b)
 	       !memcmp(a->origin, b->origin, sizeof(a->origin));
 }
 
-/* Rows or columns that a window needs: those in the tensor have to be in the tile. */
-static bool window_fits(const struct engine_call *call, const struct engine_window *window, int d)
+/*
+ * Rows or columns that the output's windows read: whether all of them are in the input's tile.
+ * What lies between them need not be, with dilation: the smallest range that holds them is enough.
+ * @reads: out: there is one at all
+ */
+static bool window_fits(const struct engine_call *call, const struct engine_window *window, int d,
+			bool *reads)
 {
 	const struct engine_tile *output = &call->tiles[0], *input = &call->tiles[1];
-	int64_t first = output->origin[1 + d] * window->stride[d] - window->pad[d];
-	int64_t last = (output->origin[1 + d] + output->dims[1 + d] - 1) * window->stride[d] -
-		       window->pad[d] + (window->kernel[d] - 1) * window->dilation[d];
+	bool fits = true;
 
-	if (first < 0)
-		first = 0;
-	if (last >= input->shape[1 + d])
-		last = input->shape[1 + d] - 1;
-	return first > last ||
-	       (first >= input->origin[1 + d] && last < input->origin[1 + d] + input->dims[1 + d]);
-}
+	*reads = false;
+	for (int64_t o = 0; o < output->dims[1 + d]; o++) {
+		struct engine_taps taps = engine_taps(window, input, output, d, o);
 
-/* Whether there is a row and a column that some window needs. */
-static bool window_reads(const struct engine_call *call, const struct engine_window *window)
-{
-	for (int d = 0; d < 2; d++) {
-		bool any = false;
-
-		for (int64_t o = 0; !any && o < call->tiles[0].dims[1 + d]; o++) {
-			struct engine_taps taps =
-				engine_taps(window, &call->tiles[1], &call->tiles[0], d, o);
-
-			any = taps.first < taps.end;
-		}
-		if (!any)
-			return false;
+		if (taps.first >= taps.end)
+			continue;
+		*reads = true;
+		fits = fits && taps.at + taps.first * window->dilation[d] >= 0 &&
+		       taps.at + (taps.end - 1) * window->dilation[d] < input->dims[1 + d];
 	}
-	return true;
+	return fits;
 }
 
 int engine_window(struct engine_call *call, struct engine_window *window)
 {
 	const struct engine_tile *output = &call->tiles[0], *input = &call->tiles[1];
+	bool fits[2], reads[2];
 
 	for (int d = 0; d < 2; d++) {
 		window->stride[d] = call->attributes[NPUMEM_COMMAND_STRIDE_H + d];
@@ -112,8 +103,10 @@ int engine_window(struct engine_call *call, struct engine_window *window)
 		    window->pad[d] > MAX_WINDOW)
 			return engine_refuse(call, -EINVAL, "a window's number is out of range");
 	}
+	fits[0] = window_fits(call, window, 0, &reads[0]);
+	fits[1] = window_fits(call, window, 1, &reads[1]);
 	if (!input->count) {
-		if (window_reads(call, window))
+		if (reads[0] && reads[1])
 			return engine_refuse(call, -EINVAL,
 					     "a window needs what is not in the input's tile");
 		return 0;
@@ -122,7 +115,7 @@ int engine_window(struct engine_call *call, struct engine_window *window)
 	    input->origin[DIM_N] != output->origin[DIM_N] ||
 	    input->dims[DIM_N] != output->dims[DIM_N])
 		return engine_refuse(call, -EINVAL, "input and output are of other batches");
-	if (!window_fits(call, window, 0) || !window_fits(call, window, 1))
+	if (!fits[0] || !fits[1])
 		return engine_refuse(call, -EINVAL,
 				     "a window needs what is not in the input's tile");
 	return 0;
