@@ -57,6 +57,12 @@ static int give_inputs(const struct work *work, const struct session *session, s
 		struct TfLiteTensor *tensor =
 			t->TfLiteInterpreterGetInputTensor(session->interpreter, (int32_t)i);
 
+		/* The runtime would copy to nowhere. */
+		if (work->inputs[i].shape.bytes && !t->TfLiteTensorData(tensor))
+			return refuse(why, -EDESTADDRREQ,
+				      "input '%s' has no memory: inputs=bound is for programs that "
+				      "have a dma-buf for it",
+				      work->inputs[i].shape.name);
 		if (t->TfLiteTensorCopyFromBuffer(tensor, work->inputs[i].data,
 						  work->inputs[i].shape.bytes) != TFLITE_OK)
 			return refuse(why, -EIO, "input '%s' cannot be set",

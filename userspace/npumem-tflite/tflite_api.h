@@ -137,6 +137,7 @@ typedef void (*tflite_reporter)(void *user, const char *format, va_list argument
 	F(int32_t, TfLiteTensorNumDims, (const struct TfLiteTensor *tensor))                 \
 	F(int32_t, TfLiteTensorDim, (const struct TfLiteTensor *tensor, int32_t index))      \
 	F(size_t, TfLiteTensorByteSize, (const struct TfLiteTensor *tensor))                 \
+	F(void *, TfLiteTensorData, (const struct TfLiteTensor *tensor))                     \
 	F(const char *, TfLiteTensorName, (const struct TfLiteTensor *tensor))               \
 	F(struct tflite_quantization, TfLiteTensorQuantizationParams,                        \
 	  (const struct TfLiteTensor *tensor))                                               \

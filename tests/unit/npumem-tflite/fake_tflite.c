@@ -301,6 +301,11 @@ size_t TfLiteTensorByteSize(const struct TfLiteTensor *tensor)
 	return tensor->bytes;
 }
 
+void *TfLiteTensorData(const struct TfLiteTensor *tensor)
+{
+	return strcmp(owner(tensor)->model.fault, "nowhere") ? tensor->data : NULL;
+}
+
 const char *TfLiteTensorName(const struct TfLiteTensor *tensor)
 {
 	return tensor->name;
