@@ -54,8 +54,8 @@ static int map_request(const struct accepted *accepted, struct shown *shown)
 }
 
 /*
- * What a plan may need. A policy's limit and a budget of the client's ask the same of a planner, and
- * so have the same answers.
+ * What a plan may need. A policy's limit and a budget of the client's ask the same of a planner,
+ * and so have the same answers.
  */
 static uint64_t least_arena(const struct accepted *accepted)
 {

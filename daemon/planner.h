@@ -55,8 +55,9 @@ struct planner_check {
 /*
  * planner_check() - worker's job: check a plan with the kernel's verifier
  *
- * Blob 0 is the graph, blob 1 the plan. -ENOSPC: it needs more than the arena's limit. It runs in a process of its own: the
- * one that made the plan had read the hostile graph, which may have taken it over.
+ * Blob 0 is the graph, blob 1 the plan. -ENOSPC: it needs more than the arena's limit. It runs in
+ * a process of its own: the one that made the plan had read the hostile graph, which may have taken
+ * it over.
  */
 int planner_check(const struct worker_input *input, struct worker_reply *reply);
 

@@ -16,7 +16,8 @@
 /**
  * struct client - who opened the file that a request came by
  * @known: the driver says so; an older one does not
- * @uid, @gid: effective user and group
+ * @uid: effective user
+ * @gid: effective group
  * @cgroup: path of the control group, or ""
  */
 struct client {

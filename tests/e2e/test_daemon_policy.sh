@@ -29,7 +29,7 @@ by_unit() {
 		sh "$@"
 	rc=$?
 	rmdir "$UNIT/worker" "$UNIT" /sys/fs/cgroup/system.slice
-	return $rc
+	return "$rc"
 }
 
 starts() {
