@@ -277,7 +277,16 @@ static long double element_softmax(struct problem *p, const uint32_t at[4])
 
 static long double element_logistic(struct problem *p, const uint32_t at[4])
 {
-	return 1 / (1 + expl(-(long double)load(p, 1, at)));
+	float x, y;
+
+	if (of_floats(p))
+		return 1 / (1 + expl(-(long double)load(p, 1, at)));
+	/* In single precision, as TensorFlow Lite's PopulateLookupTable() does. */
+	x = float_of(p->attributes[NPUMEM_COMMAND_LOGISTIC_FACTOR]) * (float)load(p, 1, at);
+	y = 1 / (1 + expf(-x));
+	return p->type == NPUMEM_COMMAND_INT8 ?
+		       clamped(roundf(256 * y) + (float)p->zero[0], INT8_MIN, INT8_MAX) :
+		       clamped(roundf(256 * y) + (float)p->zero[0], 0, UINT8_MAX);
 }
 
 static long double element_tanh(struct problem *p, const uint32_t at[4])
@@ -474,6 +483,8 @@ static void draw_unary(struct problem *p, uint64_t *seed)
 		break;
 	case NPUMEM_COMMAND_LOGISTIC:
 		p->attribute_count = NPUMEM_COMMAND_LOGISTIC_ATTRIBUTES;
+		p->attributes[NPUMEM_COMMAND_LOGISTIC_FACTOR] =
+			bits_of((float)random_range(seed, 1, 64) / 512);
 		p->element = element_logistic;
 		break;
 	default:
@@ -554,7 +565,7 @@ static const struct {
 	{ NPUMEM_COMMAND_RESIZE_NEAREST, draw_resize, false, true },
 	{ NPUMEM_COMMAND_RESIZE_BILINEAR, draw_resize, true, false },
 	{ NPUMEM_COMMAND_SOFTMAX, draw_unary, true, false },
-	{ NPUMEM_COMMAND_LOGISTIC, draw_unary, true, false },
+	{ NPUMEM_COMMAND_LOGISTIC, draw_unary, false, false },
 	{ NPUMEM_COMMAND_TANH, draw_unary, true, false },
 };
 

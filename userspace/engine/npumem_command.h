@@ -168,7 +168,7 @@ enum npumem_command_softmax {
 };
 
 enum npumem_command_logistic {
-	NPUMEM_COMMAND_LOGISTIC_RADIUS = 0, /* of integers: beyond it is 0 or 1 */
+	NPUMEM_COMMAND_LOGISTIC_FACTOR = 0, /* float; of integers: what one of the input is worth */
 	NPUMEM_COMMAND_LOGISTIC_ATTRIBUTES = 1,
 };
 

@@ -162,39 +162,51 @@ static int check_logistic(struct engine_call *call)
 {
 	const struct engine_tile *out = &call->tiles[OUT], *in = &call->tiles[IN];
 
-	if (in->type != out->type || (!is_float(out) && out->type != NPUMEM_COMMAND_INT8))
+	if (in->type != out->type || (!is_float(out) && !is_byte(out)))
 		return engine_refuse(call, -EOPNOTSUPP, "no such function of these types");
-	if (call->scale_count != !is_float(out))
-		return engine_refuse(call, -EINVAL, "integers have one scale, floats none");
+	if (call->scale_count)
+		return engine_refuse(call, -EINVAL, "a logistic function has no scale");
 	return check_unary(call);
 }
 
-/* The input is rescaled to four bits before the point, the output has eight behind it. */
+/*
+ * The output has eight bits behind the point. Single precision in each step, as TensorFlow Lite
+ * computes its table: with more, what lies near the middle of two integers is rounded otherwise.
+ */
+static int32_t logistic_of_integer(int32_t x, float factor)
+{
+	return rounded(256.0f * (1.0f / (1.0f + expf(-(factor * (float)x)))));
+}
+
+static void logistic_of_bytes(const struct engine_call *call)
+{
+	const struct engine_tile *out = &call->tiles[OUT], *in = &call->tiles[IN];
+	float factor = engine_float(call->attributes[NPUMEM_COMMAND_LOGISTIC_FACTOR]);
+	uint8_t table[256];
+	int32_t min, max;
+
+	engine_range(in->type, &min, &max);
+	for (int32_t v = min; v <= max; v++)
+		table[(uint8_t)v] = (uint8_t)engine_clamp(
+			plus(logistic_of_integer(v - in->zero_point, factor), out->zero_point), min,
+			max);
+	for (uint64_t i = 0; i < out->count; i++)
+		((uint8_t *)out->data)[i] = table[((const uint8_t *)in->data)[i]];
+}
+
 static void run_logistic(const struct engine_call *call)
 {
 	const struct engine_tile *out = &call->tiles[OUT], *in = &call->tiles[IN];
-	int32_t radius = call->attributes[NPUMEM_COMMAND_LOGISTIC_RADIUS];
-	int8_t table[256];
 
-	if (is_float(out)) {
-		for (uint64_t i = 0; i < out->count; i++) {
-			double x = ((const float *)in->data)[i];
-
-			((float *)out->data)[i] = (float)(1 / (1 + exp(-x)));
-		}
+	if (!is_float(out)) {
+		logistic_of_bytes(call);
 		return;
 	}
-	for (int32_t v = INT8_MIN; v <= INT8_MAX; v++) {
-		int32_t x = v - in->zero_point, y;
+	for (uint64_t i = 0; i < out->count; i++) {
+		double x = ((const float *)in->data)[i];
 
-		y = fixed_rescale(x, call->scales[0].multiplier, call->scales[0].shift);
-		y = fixed_divide_pot(fixed_logistic(32, y, 4), 31 - 8) + INT8_MIN;
-		table[v - INT8_MIN] = (int8_t)(x <= -radius ? INT8_MIN :
-					       x >= radius  ? INT8_MAX :
-							      engine_clamp(y, INT8_MIN, INT8_MAX));
+		((float *)out->data)[i] = (float)(1 / (1 + exp(-x)));
 	}
-	for (uint64_t i = 0; i < out->count; i++)
-		((int8_t *)out->data)[i] = table[((const int8_t *)in->data)[i] - INT8_MIN];
 }
 
 const struct engine_kernel engine_logistic = {

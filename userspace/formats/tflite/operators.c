@@ -243,9 +243,8 @@ static void make_logistic(struct command_maker *m)
 	m->head.attribute_count = NPUMEM_COMMAND_LOGISTIC_ATTRIBUTES;
 	if (m->fb->err || maker_is_float_type(maker_tensor_type(m, m->op->outputs[0])))
 		return;
-	maker_add_scale(m, (double)maker_scale_of(m, maker_input_at(m, 0)) * (double)(1 << 27));
-	if (!m->fb->err)
-		m->attributes[NPUMEM_COMMAND_LOGISTIC_RADIUS] = radius(4, m->scales[0].shift);
+	m->attributes[NPUMEM_COMMAND_LOGISTIC_FACTOR] =
+		engine_bits(maker_scale_of(m, maker_input_at(m, 0)));
 }
 
 static void make_pad(struct command_maker *m)
