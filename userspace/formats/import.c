@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,16 +235,29 @@ int npuimport_file_sized(const char *path, const struct npuimport_options *optio
 			 size_t options_size, struct npuplan_graph **out,
 			 struct npuimport_info *info, struct npuplan_error *error)
 {
+	struct npuimport_options own;
+	struct import_doubts doubts;
+	char *copy = NULL;
 	void *data;
 	size_t size;
 	int err;
 
 	*out = NULL;
-	err = npuimport_read_file(path, &data, &size, error);
+	err = import_doubts_of(&doubts, options, options_size, error);
+	if (!err)
+		err = npuimport_read_file(path, &data, &size, error);
 	if (err)
 		return err;
-	err = npuimport_buffer_sized(data, size, strcmp(path, "-") ? path : "stdin", options,
-				     options_size, out, info, error);
+	sized_take(&own, sizeof(own), options, options_size);
+	own.strict = doubts.strict;
+	/* What comes by standard input has no files beside it. */
+	if (!own.folder && strcmp(path, "-") != 0) {
+		copy = strdup(path);
+		own.folder = copy ? dirname(copy) : NULL;
+	}
+	err = npuimport_buffer_sized(data, size, strcmp(path, "-") ? path : "stdin", &own,
+				     sizeof(own), out, info, error);
+	free(copy);
 	free(data);
 	return err;
 }

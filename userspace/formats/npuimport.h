@@ -189,12 +189,15 @@ struct npuimport_dim {
  *	NULL: they are of no interest
  * @dims: sizes of dimensions, @dim_count of them; of ONNX models, others have none
  * @dim_count: number of @dims
+ * @folder: where the files are that a model names, of which small constants are read; NULL: none is
+ *	read, or, by npuimport_file(), those beside the model
  */
 struct npuimport_options {
 	bool strict;
 	struct npuimport_warnings *warnings;
 	const struct npuimport_dim *dims;
 	uint32_t dim_count;
+	const char *folder;
 };
 
 /**
@@ -360,7 +363,8 @@ NPUIMPORT_EXPORT int npuimport_onnx_sized(const void *data, size_t size, const c
  * @error: filled in if the call fails; may be NULL
  *
  * Ids of operators are the numbers of the nodes; tensors are counted as they stand in the file:
- * initializers, inputs, and what nodes write. Data in other files is not read. Errors as
+ * initializers, inputs, and what nodes write. Of data in other files that of small constants is
+ * read, if @options has a folder, since it may decide how large tensors are. Errors as
  * npuimport_buffer(), but for other formats, which are -EBADMSG here; -EOPNOTSUPP also if the
  * library was built without protobuf-c.
  */

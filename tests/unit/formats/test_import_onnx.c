@@ -422,30 +422,6 @@ TEST(declared_dimension)
 			  "5x4");
 }
 
-/* Data in another file is not looked for. */
-TEST(external)
-{
-	AUTO_ONNX struct onnx_model *model =
-		onnx_model_new("in x float 2x3; init w float 2x3; node Add x,w -> y; out y");
-	Onnx__StringStringEntryProto *entry = onnx_model_take(model, sizeof(*entry));
-	Onnx__TensorProto *w = model->graph.initializer[0];
-	AUTO_GRAPH struct npuplan_graph *graph = NULL;
-	static char key[] = "location", value[] = "deep/..w.bin";
-
-	onnx__string_string_entry_proto__init(entry);
-	entry->key = key;
-	entry->value = value;
-	w->has_raw_data = 0;
-	w->has_data_location = 1;
-	w->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
-	w->external_data = &entry;
-	w->n_external_data = 1;
-	graph = onnx_accept_model(model, NULL, NULL);
-	w->external_data = NULL;
-	w->n_external_data = 0;
-	assert_int_equal(find(graph, "w")->size, 24);
-}
-
 /* A file is told by its bytes, one that is cut short by its name. */
 TEST(recognised)
 {

@@ -170,7 +170,13 @@ static void unknown_size(struct onnx_reader *r, const struct onnx_node *n,
 {
 	const char *domain = n->proto->domain;
 
-	if (n->known)
+	if (n->known && r->elsewhere)
+		onnx_fail(r, -EOPNOTSUPP,
+			  "%s: values decide how large %s is, and those of %s are in another file, "
+			  "which could not be read",
+			  onnx_node_text(n).s, onnx_value_text(value).s,
+			  onnx_value_text(r->elsewhere).s);
+	else if (n->known)
 		onnx_fail(r, -EOPNOTSUPP,
 			  "%s: values decide how large %s is, which is not known before the model "
 			  "runs",

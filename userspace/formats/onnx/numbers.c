@@ -7,11 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Most values of a constant that are followed. */
+static uint64_t most_numbers(uint32_t type)
+{
+	return onnx_is_float(type) ? ONNX_MAX_FLOATS : ONNX_MAX_NUMBERS;
+}
+
 bool onnx_numbers_new(struct onnx_reader *r, struct onnx_value *value, uint64_t count)
 {
-	uint64_t most = onnx_is_float(value->type) ? ONNX_MAX_FLOATS : ONNX_MAX_NUMBERS;
-
-	if (r->err || count > most || count > ONNX_MAX_ALL_NUMBERS - r->numbers)
+	if (r->err || count > most_numbers(value->type) ||
+	    count > ONNX_MAX_ALL_NUMBERS - r->numbers)
 		return false;
 	r->numbers += count;
 	free(value->numbers);
@@ -20,73 +25,6 @@ bool onnx_numbers_new(struct onnx_reader *r, struct onnx_value *value, uint64_t 
 	if (!value->numbers)
 		onnx_fail(r, -ENOMEM, "out of memory");
 	return value->numbers;
-}
-
-/* ------------------------------------------------------------ external data */
-
-/* Whether a path stays below the folder that it starts from. */
-static bool stays_inside(const char *path)
-{
-	if (!*path || *path == '/')
-		return false;
-	while (path) {
-		size_t length = strcspn(path, "/");
-
-		if (length == 2 && !memcmp(path, "..", 2))
-			return false;
-		path = path[length] ? path + length + 1 : NULL;
-	}
-	return true;
-}
-
-/* Number of bytes, in decimal; false if it is none. */
-static bool read_bytes(const char *text, uint64_t *bytes)
-{
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	*bytes = strtoull(text, &end, 10);
-	return !errno && !*end;
-}
-
-/*
- * Data in another file is not read: planning needs sizes alone. Where it is said to be is checked
- * all the same, so that nobody is sent elsewhere by a model.
- */
-static void check_external(struct onnx_reader *r, const struct onnx_value *value,
-			   const Onnx__TensorProto *data, uint64_t bytes)
-{
-	const char *location = NULL;
-	uint64_t length = bytes, offset = 0;
-
-	for (size_t i = 0; i < data->n_external_data && !r->err; i++) {
-		const Onnx__StringStringEntryProto *entry = data->external_data[i];
-		const char *key = entry->key ? entry->key : "";
-		const char *text = entry->value ? entry->value : "";
-
-		if (!strcmp(key, "location"))
-			location = text;
-		else if ((!strcmp(key, "length") && !read_bytes(text, &length)) ||
-			 (!strcmp(key, "offset") && !read_bytes(text, &offset)))
-			onnx_fail(r, -EINVAL,
-				  "%s: the %s of its external data, '%.40s', is no number",
-				  onnx_value_text(value).s, key, onnx_text(text).s);
-	}
-	if (!location)
-		onnx_fail(r, -EINVAL, "%s: its data is external, and no file is named",
-			  onnx_value_text(value).s);
-	else if (!stays_inside(location))
-		onnx_fail(r, -EINVAL,
-			  "%s: its external data is in '%.200s', which is not below the model's "
-			  "folder",
-			  onnx_value_text(value).s, onnx_text(location).s);
-	if (length != bytes)
-		onnx_fail(r, -EINVAL,
-			  "%s: its external data has %" PRIu64
-			  " bytes, but shape and type make %" PRIu64,
-			  onnx_value_text(value).s, length, bytes);
 }
 
 /* ------------------------------------------------------------------- values */
@@ -144,7 +82,7 @@ static bool has_numbers(uint32_t type)
 		type != ONNX_COMPLEX64 && type != ONNX_COMPLEX128);
 }
 
-static void read_raw(struct onnx_value *value, const Onnx__TensorProto *data)
+static void read_raw(struct onnx_value *value, const uint8_t *data)
 {
 	unsigned int bytes = onnx_type_bits(value->type) / 8;
 
@@ -152,7 +90,7 @@ static void read_raw(struct onnx_value *value, const Onnx__TensorProto *data)
 		uint64_t bits = 0;
 
 		for (unsigned int b = 0; b < bytes; b++)
-			bits |= (uint64_t)data->raw_data.data[i * bytes + b] << 8 * b;
+			bits |= (uint64_t)data[i * bytes + b] << 8 * b;
 		value->numbers[i] = number_of(value->type, bits);
 	}
 }
@@ -199,15 +137,31 @@ static size_t typed_count(uint32_t type, const Onnx__TensorProto *data)
 	}
 }
 
+/* The values of a small constant, if its file is there; of others sizes are enough. */
+static void read_external(struct onnx_reader *r, struct onnx_value *value,
+			  const Onnx__TensorProto *data, uint64_t bytes, uint64_t elements)
+{
+	struct onnx_external where;
+	uint8_t *read = NULL;
+
+	if (!onnx_external_check(r, value, data, bytes, &where) || !elements ||
+	    !has_numbers(value->type) || elements > most_numbers(value->type))
+		return;
+	read = onnx_external_read(r, value, &where);
+	if (read && onnx_numbers_new(r, value, elements))
+		read_raw(value, read);
+	free(read);
+}
+
 /* Data must be there, and as much as shape and type make. False: it is in another file. */
-static bool check_data(struct onnx_reader *r, const struct onnx_value *value,
+static bool check_data(struct onnx_reader *r, struct onnx_value *value,
 		       const Onnx__TensorProto *data, uint64_t elements)
 {
 	unsigned int bits = onnx_type_bits(value->type);
 	uint64_t bytes = (elements * bits + 7) / 8, count;
 
 	if (data->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {
-		check_external(r, value, data, bytes);
+		read_external(r, value, data, bytes, elements);
 		return false;
 	}
 	if (data->has_raw_data && value->type != ONNX_STRING) {
@@ -258,7 +212,7 @@ void onnx_initializer(struct onnx_reader *r, struct onnx_value *value,
 	if (!is_here || !has_numbers(value->type) || !onnx_numbers_new(r, value, elements))
 		return;
 	if (data->has_raw_data)
-		read_raw(value, data);
+		read_raw(value, data->raw_data.data);
 	else
 		read_typed(value, data);
 }

@@ -197,6 +197,7 @@ struct onnx_scope {
  * @references: inputs and outputs of nodes
  * @numbers: values that are followed, of all constants
  * @views, @listed, @graphs, @instances: for struct npuimport_info; @listed is the next number, too
+ * @elsewhere: the first small constant whose data is in another file that was not read, or NULL
  * @node_count: nodes of the graphs that have been read, or are being read
  * @flow: blocks in the making
  */
@@ -218,6 +219,7 @@ struct onnx_reader {
 	uint32_t listed;
 	uint32_t graphs;
 	uint32_t instances;
+	const struct onnx_value *elsewhere;
 	uint32_t node_count;
 	struct import_flow flow;
 };
@@ -290,6 +292,30 @@ uint64_t onnx_elements(const struct onnx_shape *shape, uint32_t first, uint32_t 
 void onnx_check_size(struct onnx_reader *r, const struct onnx_value *value);
 
 /* -------------------------------------------------------------- numbers.c */
+
+/*
+ * struct onnx_external - where data is that is in another file
+ * @location: below the model's folder
+ * @offset, @bytes: in that file
+ */
+struct onnx_external {
+	const char *location;
+	uint64_t offset;
+	uint64_t bytes;
+};
+
+/* onnx_external_check() - what the model says of it; false: that is refused. @bytes: it must have */
+bool onnx_external_check(struct onnx_reader *r, const struct onnx_value *value,
+			 const Onnx__TensorProto *data, uint64_t bytes,
+			 struct onnx_external *where);
+
+/*
+ * onnx_external_read() - its bytes; free() them
+ *
+ * NULL: the file is not there, or the caller wants none read, or the reader has failed.
+ */
+uint8_t *onnx_external_read(struct onnx_reader *r, const struct onnx_value *value,
+			    const struct onnx_external *where);
 
 /** onnx_initializer() - type, shape and data of an initializer or an attribute */
 void onnx_initializer(struct onnx_reader *r, struct onnx_value *value,

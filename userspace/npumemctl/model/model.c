@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Graphs and plans from files, ready for use. */
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,11 +30,14 @@ static bool is_plan(const void *data, size_t size)
 bool model_import(struct model *model, const char *path, const struct model_reading *reading)
 {
 	struct npuimport_dim *dims = dims_of(reading);
+	/* What comes by standard input has no files beside it. */
+	char *copy = strcmp(path, "-") ? strdup(path) : NULL;
 	const struct npuimport_options options = {
 		.strict = reading->strict,
 		.warnings = &model->warnings,
 		.dims = dims,
 		.dim_count = (uint32_t)reading->dims.count,
+		.folder = copy ? dirname(copy) : NULL,
 	};
 	struct npuplan_error error = { 0 };
 	bool read;
@@ -43,6 +47,7 @@ bool model_import(struct model *model, const char *path, const struct model_read
 	       !npuimport_buffer(model->data, model->data_size, strcmp(path, "-") ? path : "stdin",
 				 &options, &model->graph, &model->info, &error);
 	dims_free(dims, reading->dims.count);
+	free(copy);
 	if (!read) {
 		failure(model->path, "%s", error.text);
 		if (is_plan(model->data, model->data_size))
