@@ -268,6 +268,8 @@ static const struct refusal bad_parts[] = {
 	{ IN "in z float 1x4x8x7; node a:Concat x,z -> y axis=1" OUT, -EINVAL,
 	  "node 0 'a' (Concat): shapes 1x4x8x8 and 1x4x8x7 cannot be joined along dimension 1" },
 	{ IN "node a:Concat x, -> y axis=1" OUT, -EINVAL, "node 0 'a' (Concat) lacks input 1" },
+	{ "opset 13; in x float 7; node a:Split x -> y,z; out z" OUT, -EINVAL,
+	  "node 0 'a' (Split): 7 elements are no 2 equal parts" },
 	{ IN "ints s 1,4; node a:Split x,s -> y,z axis=1; out z" OUT, -EINVAL,
 	  "node 0 'a' (Split): its 2 parts do not make up 4 elements" },
 	{ IN "ints s 1; node a:Slice x,s -> y" OUT, -EINVAL, "node 0 'a' (Slice) lacks input 2" },

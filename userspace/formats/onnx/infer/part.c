@@ -40,7 +40,7 @@ void infer_concat(struct onnx_reader *r, struct onnx_node *n)
 	n->attrs.axis = axis;
 }
 
-/* Equal parts, the last one smaller, unless sizes are given: an input since opset 13. */
+/* Equal parts, since opset 18 with a smaller last one, unless sizes are given: an input since 13. */
 void infer_split(struct onnx_reader *r, struct onnx_node *n)
 {
 	struct onnx_shape shape = n->inputs[0]->shape;
@@ -58,6 +58,10 @@ void infer_split(struct onnx_reader *r, struct onnx_node *n)
 	}
 	if (!infer_list(r, n, 1, "split", 13, sizes, parts, &count))
 		goto out;
+	if (!count && n->opset < 18 && all % parts)
+		onnx_fail(r, -EINVAL,
+			  "%s: %" PRId64 " elements are no %" PRIu32 " equal parts",
+			  onnx_node_text(n).s, all, parts);
 	for (uint32_t i = 0; i < parts && !count; i++) {
 		int64_t each = (all + parts - 1) / parts, left = all - each * i;
 
