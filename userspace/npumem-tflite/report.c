@@ -11,6 +11,7 @@
 /*
  * struct column - figures of one interpreter: nanoseconds and bytes, -1 where there is none
  * @arena: of all tensors, as it was planned
+ * @left: what TensorFlow Lite has beside for the operators that the delegate has not
  * @sum: of all sizes of tensors, as if no two shared memory
  * @bound: less is no plan's
  */
@@ -20,6 +21,7 @@ struct column {
 	int64_t planning;
 	struct times_summary times;
 	int64_t arena;
+	int64_t left;
 	int64_t sum;
 	int64_t bound;
 	int64_t spilled;
@@ -34,8 +36,9 @@ static struct column plain_column(struct session *session)
 		.prepare = session->prepare,
 		.planning = -1,
 		.times = times_summary(&session->times),
-		.arena = (int64_t)arena.bytes,
-		.sum = (int64_t)arena.sum,
+		.arena = arena.known ? (int64_t)arena.bytes : -1,
+		.left = -1,
+		.sum = arena.known ? (int64_t)arena.sum : -1,
 		.bound = -1,
 		.spilled = -1,
 	};
@@ -44,6 +47,7 @@ static struct column plain_column(struct session *session)
 static struct column our_column(const struct report *report)
 {
 	const struct npumem_tflite_stats *stats = &report->stats;
+	struct arena left = session_arena(report->work->ours);
 	bool has = report->has_stats;
 
 	return (struct column){
@@ -52,7 +56,8 @@ static struct column our_column(const struct report *report)
 		.planning = has ? (int64_t)stats->plan_ns : -1,
 		.times = times_summary(&report->work->ours->times),
 		.arena = has ? (int64_t)stats->arena_bytes : -1,
-		.sum = has ? (int64_t)stats->tensor_bytes : -1,
+		.left = left.known ? (int64_t)left.bytes : -1,
+		.sum = has ? (int64_t)(stats->tensor_bytes + left.sum) : -1,
 		.bound = has ? (int64_t)stats->lower_bound : -1,
 		.spilled = has ? (int64_t)stats->spilled_bytes : -1,
 	};
@@ -165,6 +170,8 @@ static void print_table(struct report *report)
 	ROW(print_ms, "99 of 100 within", times.p99);
 	ROW(print_bytes, "tensors, sum", sum);
 	ROW(print_bytes, "arena", arena);
+	if (columns[0].left > 0)
+		ROW(print_bytes, "  beside, TFLite's", left);
 	ROW(print_bytes, "lower bound", bound);
 	ROW(print_bytes, "spilled", spilled);
 }
@@ -256,7 +263,7 @@ static json_t *column_json(const struct column *c)
 		{ "first_ns", c->times.first },	 { "median_ns", c->times.median },
 		{ "p99_ns", c->times.p99 },	 { "tensor_bytes", c->sum },
 		{ "arena_bytes", c->arena },	 { "lower_bound", c->bound },
-		{ "spilled_bytes", c->spilled },
+		{ "spilled_bytes", c->spilled }, { "runtime_bytes", c->left },
 	};
 	json_t *object = json_object();
 

@@ -53,8 +53,9 @@ static int set_options(struct session *session, uint32_t threads, struct TfLiteD
 	session->observer.delegate.data = &session->observer;
 	session->observer.delegate.prepare = observe;
 	session->observer.delegate.flags = TFLITE_ALLOW_DYNAMIC;
-	t->TfLiteInterpreterOptionsAddDelegate(session->options,
-					       delegate ? delegate : &session->observer.delegate);
+	t->TfLiteInterpreterOptionsAddDelegate(session->options, &session->observer.delegate);
+	if (delegate)
+		t->TfLiteInterpreterOptionsAddDelegate(session->options, delegate);
 	return 0;
 }
 
@@ -113,19 +114,24 @@ struct arena session_arena(const struct session *session)
 	const struct TfLiteContext *context = session->observer.context;
 	uintptr_t first = UINTPTR_MAX, end = 0;
 	struct arena arena = { 0 };
+	bool placeless = false;
 
 	for (size_t i = 0; context && i < context->tensor_count; i++) {
 		const struct TfLiteTensor *tensor = &context->tensors[i];
 		uintptr_t at = (uintptr_t)tensor->data;
 
-		/* What nothing uses has no place. */
-		if (tensor->allocation != TFLITE_ARENA || !at || !tensor->bytes)
+		if (tensor->allocation != TFLITE_ARENA || !tensor->bytes)
+			continue;
+		/* What nothing uses has no place; of models that are laid out as they run nothing has. */
+		placeless = placeless || !at;
+		if (!at)
 			continue;
 		arena.sum += tensor->bytes;
 		first = at < first ? at : first;
 		end = at + tensor->bytes > end ? at + tensor->bytes : end;
 	}
 	arena.bytes = end > first ? end - first : 0;
+	arena.known = context && (arena.bytes || !placeless);
 	return arena;
 }
 

@@ -58,13 +58,15 @@ int session_invoke(struct session *session, struct why *why);
  * struct arena - memory of tensors as TensorFlow Lite's own planner laid them out
  * @bytes: from the first to the end of the last
  * @sum: of all sizes
+ * @known: tensors have a place; those of a model whose sizes are known as it runs only have none
  */
 struct arena {
 	uint64_t bytes;
 	uint64_t sum;
+	bool known;
 };
 
-/* Of the plain interpreter. */
+/* Of the plain interpreter, or of what a delegate has left. */
 struct arena session_arena(const struct session *session);
 
 /* What a tensor is. */

@@ -32,7 +32,8 @@ struct TfLiteModel {
 
 struct TfLiteInterpreterOptions {
 	unsigned char turned;
-	struct TfLiteDelegate *delegate;
+	struct TfLiteDelegate *delegates[2];
+	unsigned int delegate_count;
 	tflite_reporter reporter;
 	void *user;
 };
@@ -99,7 +100,7 @@ void TfLiteInterpreterOptionsSetNumThreads(struct TfLiteInterpreterOptions *opti
 void TfLiteInterpreterOptionsAddDelegate(struct TfLiteInterpreterOptions *options,
 					 struct TfLiteDelegate *delegate)
 {
-	options->delegate = delegate;
+	options->delegates[options->delegate_count++] = delegate;
 }
 
 void TfLiteInterpreterOptionsSetErrorReporter(struct TfLiteInterpreterOptions *options,
@@ -201,16 +202,21 @@ struct TfLiteInterpreter *TfLiteInterpreterCreate(const struct TfLiteModel *mode
 						  const struct TfLiteInterpreterOptions *options)
 {
 	struct TfLiteInterpreter *interpreter = calloc(1, sizeof(*interpreter));
-	struct TfLiteDelegate *delegate = options->delegate;
+	bool taken = true;
 
 	if (!interpreter)
 		return NULL;
 	interpreter->model = *model;
 	interpreter->options = *options;
 	set_tensors(interpreter);
-	if (!fails(interpreter, "create") &&
-	    (strcmp(model->fault, "dynamic") != 0 || delegate->flags & TFLITE_ALLOW_DYNAMIC) &&
-	    delegate->prepare(&interpreter->context, delegate) == TFLITE_OK)
+	for (unsigned int i = 0; i < options->delegate_count && taken; i++) {
+		struct TfLiteDelegate *delegate = options->delegates[i];
+
+		taken = (strcmp(model->fault, "dynamic") != 0 ||
+			 delegate->flags & TFLITE_ALLOW_DYNAMIC) &&
+			delegate->prepare(&interpreter->context, delegate) == TFLITE_OK;
+	}
+	if (!fails(interpreter, "create") && taken)
 		return interpreter;
 	free(interpreter);
 	return NULL;
@@ -239,7 +245,8 @@ int TfLiteInterpreterAllocateTensors(struct TfLiteInterpreter *interpreter)
 int TfLiteInterpreterInvoke(struct TfLiteInterpreter *interpreter)
 {
 	const struct TfLiteTensor *tensors = interpreter->tensors;
-	int64_t spoil = SPOIL(interpreter->options.delegate);
+	int64_t spoil =
+		SPOIL(interpreter->options.delegates[interpreter->options.delegate_count - 1]);
 
 	if (fails(interpreter, "invoke") || !strcmp(interpreter->model.fault, "silent"))
 		return TFLITE_ERROR;

@@ -63,7 +63,7 @@ whole() { # the line with the version, the input, the output, and all figures
 input 0 'input' uint8[1,4,4,3]: random, seed 5 to 7
 output 0 'out?put' uint8[1,4,4,3]" ] &&
 		grep -q '^arena  *5000 B$' out && grep -q '^lower bound  *4000 B$' out &&
-		grep -q '^tensors, sum  *6000 B$' out && grep -q '^  of it, plan  *7.000 ms$' out &&
+		grep -q '^tensors, sum  *6096 B$' out && grep -q "^  beside, TFLite's  *96 B$" out && grep -q '^  of it, plan  *7.000 ms$' out &&
 		grep -q '^spilled  *80 B$' out && grep -q '^median  *[0-9.]* ms$' out
 }
 check 'a model with a delegate' whole
@@ -71,6 +71,7 @@ compared_table() {
 	run -c picture.model >out || return 1
 	cat out
 	grep -q '^  *npumem  *plain$' out && grep -q '^arena  *5000 B  *96 B$' out &&
+		grep -q "^  beside, TFLite's  *96 B  *-$" out &&
 		grep -q '^10 inferences equal those of the plain runtime, byte for byte$' out
 }
 check '--compare: equal' compared_table
@@ -106,6 +107,7 @@ json() {
 		assert (said["seed"], said["runs"], said["claimed"], said["operators"]) == (9, 4, 3, 4), said
 		assert said["enforced_by"] == "process" and said["cached"] is True, said
 		assert said["npumem"]["arena_bytes"] == 5000 and said["npumem"]["plan_ns"] == 7000000, said
+		assert said["npumem"]["runtime_bytes"] == 14 and "runtime_bytes" not in said["plain"], said
 		assert said["plain"]["arena_bytes"] == 14 and "plan_ns" not in said["plain"], said
 		assert said["inputs"] == [{"name": "input", "type": "int8", "shape": [1, 7], "bytes": 7,
 		                           "random": False}], said
