@@ -378,6 +378,19 @@ TEST(no_kernel)
 		"has no kernel to borrow");
 }
 
+/* A custom operator that the runtime knows may have functions or not; one that it does not, none. */
+TEST(custom_operators)
+{
+	struct fake *fake = make(&chain, 9);
+
+	fake->registrations[2].known.builtin_code = 32;
+	fake->registrations[3].known.builtin_code = 32;
+	fake->registrations[3].known.prepare = NULL;
+	refused(fake, "strict", "1",
+		"npumem: option \"strict\": 1 of 4 operators cannot be claimed: node 3 (CUSTOM): the "
+		"runtime does not know it");
+}
+
 TEST(other_delegate)
 {
 	struct tfl_delegate other = { 0 };

@@ -54,6 +54,7 @@ enum tfl_operator {
 	TFL_OP_ADD = 0,
 	TFL_OP_MUL = 18,
 	TFL_OP_CALL = 31,
+	TFL_OP_CUSTOM = 32,
 	TFL_OP_SUB = 41,
 	TFL_OP_DELEGATE = 51,
 	TFL_OP_IF = 118,
