@@ -276,6 +276,33 @@ static int load_model(struct program *program, const char *path, struct why *why
 	return 0;
 }
 
+/*
+ * With inputs=reuse the bytes of an input are others' once operators have read it. A delegate does
+ * not see what a model's outputs are, so that it cannot refuse one that is an input, too.
+ */
+static int check_reuse(const struct program *program, const struct arguments *args, struct why *why)
+{
+	const struct tflite *t = &program->tflite;
+	const struct TfLiteInterpreter *interpreter = program->ours.interpreter;
+	int32_t inputs = t->TfLiteInterpreterGetInputTensorCount(interpreter);
+	int32_t outputs = t->TfLiteInterpreterGetOutputTensorCount(interpreter);
+	bool reuse = false;
+
+	for (size_t i = 0; i < args->option_count; i++)
+		reuse = reuse ||
+			(!strcmp(args->keys[i], "inputs") && !strcmp(args->values[i], "reuse"));
+	for (int32_t o = 0; reuse && o < outputs; o++)
+		for (int32_t i = 0; i < inputs; i++)
+			if (t->TfLiteInterpreterGetOutputTensor(interpreter, o) ==
+			    t->TfLiteInterpreterGetInputTensor(program->ours.interpreter, i))
+				return refuse(
+					why, -EINVAL,
+					"output %d is an input, too, whose bytes inputs=reuse "
+					"gives to others",
+					(int)o);
+	return 0;
+}
+
 static int open_sessions(struct program *program, const struct arguments *args, struct why *why)
 {
 	struct session *both[] = { &program->ours, &program->plain };
@@ -283,6 +310,8 @@ static int open_sessions(struct program *program, const struct arguments *args, 
 
 	err = session_open(&program->ours, &program->tflite, program->model, args->threads,
 			   program->addition.delegate, why);
+	if (!err)
+		err = check_reuse(program, args, why);
 	if (!err && args->compare)
 		err = session_open(&program->plain, &program->tflite, program->model, args->threads,
 				   NULL, why);

@@ -19,7 +19,7 @@ echo 'fake 1 0 0 ok 1 4 4 3' >float.model
 echo 'fake 7 0 0 ok 1 100' >sound.model
 echo 'fake 9 0.5 3 ok 1 7' >classes.model
 echo 'fake 9 0.5 3 dynamic 1 7' >dynamic.model
-for fault in create allocate invoke silent input nowhere output string; do
+for fault in create allocate invoke silent input nowhere output string through; do
 	echo "fake 3 0 0 $fault 1 4 4 3" >$fault.model
 done
 python3 - <<'PYTHON'
@@ -226,6 +226,9 @@ check 'an input that cannot be set' says 1 $'fake: input?fails\nfake: so it ends
 npumem-tflite: input.model: input \'input\' cannot be set' plain input.model
 refuses 'an input without memory' "nowhere.model: input 'input' has no memory: inputs=bound is for programs that have a dma-buf for it" \
 	plain nowhere.model
+refuses 'an output that is an input, whose bytes are used again' 'through.model: output 0 is an input, too, whose bytes inputs=reuse gives to others' \
+	run through.model -o inputs=reuse
+check 'an output that is an input' plain through.model
 check 'an output that cannot be read' says 1 $'fake: output?fails\nfake: so it ends
 npumem-tflite: output.model: output \'out?put\' cannot be read' plain output.model
 refuses 'an input of strings' "string.model: input 'input' has no fixed size: string[1,4,4,3]" \

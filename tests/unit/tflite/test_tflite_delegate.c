@@ -5,6 +5,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -527,13 +528,14 @@ TEST(tensors_do_not_grow)
 /* Memory that stands for a dma-buf: bytes of a seed from @offset on. */
 static int filled(unsigned int seed, size_t offset, size_t bytes)
 {
-	int fd = memfd_create("input", MFD_CLOEXEC);
+	int fd = memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	unsigned char data[512];
 
 	assert_true(fd >= 0 && bytes <= sizeof(data));
 	for (size_t i = 0; i < bytes; i++)
 		data[i] = (unsigned char)(seed * 31 + i * 7);
 	assert_int_equal(pwrite(fd, data, bytes, (off_t)offset), bytes);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
 	return fd;
 }
 
@@ -633,6 +635,13 @@ TEST(bindings_that_are_refused)
 		     "the descriptor has no size: Illegal seek");
 	close(pipes[0]);
 	close(pipes[1]);
+	/* Whoever shrinks it would end the program. */
+	pipes[0] = memfd_create("input", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(pipes[0], 256), 0);
+	bind_refused(d, fake_at(fake, 0), pipes[0], 0, -EBADF,
+		     "the descriptor is neither a dma-buf nor memory that is sealed against being "
+		     "shrunk (F_SEAL_SHRINK)");
+	close(pipes[0]);
 	bind_refused(d, fake_at(fake, 0), 1000, 0, -EBADF, "descriptor 1000: Bad file descriptor");
 	/* What has failed has bound nothing. */
 	assert_int_equal(fake_invoke(fake), TFL_DELEGATE_ERROR);

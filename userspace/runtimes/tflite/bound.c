@@ -22,6 +22,26 @@ void bound_unmap(struct bound *b)
 	b->fd = -1;
 }
 
+/*
+ * What somebody may shrink meanwhile would end the program by SIGBUS: a dma-buf keeps its size, and
+ * memory that is sealed against it.
+ */
+static int check_lasting(const struct bound *b, struct why *why)
+{
+	/* No such access: a dma-buf says EINVAL, and others that they know no such call. */
+	const struct dma_buf_sync none = { .flags = ~0ull };
+	int seals;
+
+	if (!ioctl(b->fd, DMA_BUF_IOCTL_SYNC, &none) || errno == EINVAL)
+		return 0;
+	seals = fcntl(b->fd, F_GET_SEALS);
+	if (seals >= 0 && seals & F_SEAL_SHRINK)
+		return 0;
+	return why_fail(why, -EBADF,
+			"the descriptor is neither a dma-buf nor memory that is sealed against "
+			"being shrunk (F_SEAL_SHRINK)");
+}
+
 static int check_range(const struct bound *b, uint64_t offset, struct why *why)
 {
 	struct stat status;
@@ -68,6 +88,8 @@ int bound_map(struct bound *b, int dma_buf, uint64_t offset, struct why *why)
 	if (b->fd < 0)
 		return why_fail(why, -errno, "descriptor %d: %s", dma_buf, strerror(errno));
 	err = check_range(b, offset, why);
+	if (!err)
+		err = check_lasting(b, why);
 	if (!err)
 		err = map_pages(b, offset, why);
 	if (err)

@@ -79,7 +79,8 @@ NPUMEM_TFLITE_EXPORT int npumem_tflite_get_stats(void *delegate, struct npumem_t
  * @delegate: of tflite_plugin_create_delegate(), with option "inputs" at "bound"
  * @tensor: what TfLiteInterpreterGetInputTensor() gives, once memory is allocated
  * @dma_buf: descriptor, which stays the caller's and may be closed: of another device, or of
- *	another process
+ *	another process. Without the driver memory sealed with F_SEAL_SHRINK (memfd_create())
+ *	will do
  * @offset: of the input's first byte in it, a multiple of 64
  *
  * It replaces an earlier binding, and lasts until the interpreter is freed, or gets memory for
@@ -90,7 +91,7 @@ NPUMEM_TFLITE_EXPORT int npumem_tflite_get_stats(void *delegate, struct npumem_t
  * A line on standard error says why it fails; the input is bound to nothing then. -EINVAL: NULL
  * argument, no descriptor, or @offset is no such multiple; -ENOENT: the tensor is no input of the
  * model that can be bound; -ERANGE: the dma-buf ends before the tensor does; -EBADF: not open, or
- * with the driver no dma-buf that it takes; what else the driver says.
+ * no dma-buf, or none that the driver takes; what else the driver says.
  */
 NPUMEM_TFLITE_EXPORT int npumem_tflite_bind_input(void *delegate, const void *tensor, int dma_buf,
 						  uint64_t offset);
