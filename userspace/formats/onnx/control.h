@@ -2,7 +2,7 @@
 /* Between the parts of the ONNX reader that read If, Loop and Scan. */
 #pragma once
 
-#include "reader.h"
+#include "nodes.h"
 
 /** onnx_part_name() - of what the file has no name for: the node's with a word */
 struct import_text onnx_part_name(const struct onnx_node *n, const char *part);

@@ -4,7 +4,7 @@
  * only what comes out says how large tensors are. What is not computed here is not known, which is
  * always right; refusals name the tensor then.
  */
-#include "reader.h"
+#include "nodes.h"
 
 #include <errno.h>
 #include <inttypes.h>

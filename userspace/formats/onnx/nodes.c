@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Nodes of an ONNX graph: operators of the graph, aliases, or constants. */
-#include "reader.h"
+#include "nodes.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct import_text onnx_node_text(const struct onnx_node *n)
-{
-	struct import_text text;
-
-	/* Of a name 80 bytes fit beside the rest, and 32 where there is also a place to name. */
-	snprintf(text.s, sizeof(text.s), "node %" PRIu32 " '%.*s' (%.40s)%s", n->number,
-		 *n->where ? 32 : 80, onnx_text(n->proto->name).s, onnx_text(n->proto->op_type).s,
-		 n->where);
-	return text;
-}
 
 /* ------------------------------------------------------------- before the nodes */
 

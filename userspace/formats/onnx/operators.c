@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ONNX's operators: names, numbers of inputs, and how their outputs are told. */
-#include "reader.h"
+#include "nodes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,28 +7,15 @@
  * bytes another shape are no operators: their outputs are aliases. Shapes come from the operators
  * (infer/), from the inputs on; what the file says of them must agree.
  */
-#include "reader.h"
+#include "nodes.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sized.h"
 #include "wire.h"
-
-void onnx_fail(struct onnx_reader *r, int err, const char *fmt, ...)
-{
-	va_list args;
-
-	if (r->err)
-		return;
-	r->err = err;
-	va_start(args, fmt);
-	vsnprintf(r->error->text, sizeof(r->error->text), fmt, args);
-	va_end(args);
-}
 
 /* ----------------------------------------------------------------- unpacking */
 
