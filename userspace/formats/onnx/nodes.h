@@ -2,7 +2,7 @@
 /* Between the parts of the ONNX reader that go from node to node. Internal to the importer. */
 #pragma once
 
-#include "reader.h"
+#include "base/reader.h"
 
 /* ---------------------------------------------------------------- nodes.c */
 

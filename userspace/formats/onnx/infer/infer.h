@@ -2,7 +2,7 @@
 /* What a node's outputs are like, by operator. Internal to the ONNX reader. */
 #pragma once
 
-#include "../reader.h"
+#include "../base/reader.h"
 
 /** infer_input() - the k-th; NULL if it is left out */
 static inline struct onnx_value *infer_input(const struct onnx_node *n, uint32_t k)

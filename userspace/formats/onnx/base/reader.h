@@ -2,8 +2,8 @@
 /* What all parts of the ONNX reader stand on. Internal to the importer. */
 #pragma once
 
-#include "../check.h"
-#include "../flow.h"
+#include "../../check.h"
+#include "../../flow.h"
 #include "onnx.pb-c.h"
 
 /* Longest name kept, in bytes. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../grow/grow.h"
+#include "../../../grow/grow.h"
 
 /* ------------------------------------------------------------------- texts */
 
