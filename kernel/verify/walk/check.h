@@ -214,6 +214,12 @@ int npuv_refuse_homeless(struct npuv_check *k, u32 cell, u64 first, u64 end);
 /* The home of a fragment ends before the cell's life does. */
 int npuv_refuse_evicted(struct npuv_check *k, u32 cell, const struct npuv_fragments *it,
 			const struct npuv_extent *home);
+/*
+ * Bytes [first, end) of state do not end where they began: they end @at, or nowhere if that is
+ * NULL. @edge is the text of the exit's edge; NULL in a graph without edges.
+ */
+int npuv_refuse_state(struct npuv_check *k, const char *edge, u32 tensor, u64 first, u64 end,
+		      const struct npuv_extent *at);
 /* A cell takes arena bytes [first, end) that an owner still needs. */
 int npuv_refuse_write(struct npuv_check *k, u32 cell, u32 owner, u64 first, u64 end);
 

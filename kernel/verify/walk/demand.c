@@ -310,18 +310,9 @@ static int refuse_state(struct npuv_check *k, const struct requirement *n, u64 f
 			const struct npuv_extent *at)
 {
 	struct edge_text edge;
-	struct npuv_text text;
 
 	set_verdict(k, n);
-	if (at) {
-		k->w->verdict->first =
-			at->placement == NPUMEM_NONE ? first : at->arena + (first - at->first);
-		k->w->verdict->length = end - first;
-	}
-	return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V7_EXIT,
-			   "V7 exit: %s: state %s bytes [%llu, %llu) do not end where they began",
-			   text_edge(k, n->edge, &edge), npuv_text_tensor(k->g, n->tensor, &text),
-			   first, end);
+	return npuv_refuse_state(k, text_edge(k, n->edge, &edge), n->tensor, first, end, at);
 }
 
 /* Compare where the bytes of a requirement are with where the next entry state has them. */

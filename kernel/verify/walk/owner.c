@@ -216,7 +216,6 @@ static int run_schedule(struct npuv_check *k)
 /* V7 of one block without edges: the next inference finds its state where this one did. */
 static int check_exit(struct npuv_check *k)
 {
-	struct npuv_text tensor;
 	struct npuv_fragments it;
 	u32 cell;
 	int err;
@@ -233,14 +232,8 @@ static int check_exit(struct npuv_check *k)
 			begin = npuv_location_find_at(k->p, it.location, it.first, k->first);
 			end = npuv_location_find_at(k->p, it.location, it.first, k->last);
 			if (!begin || begin->arena != end->arena) {
-				k->w->verdict->tensor = c->tensor;
-				k->w->verdict->first = end->arena + (it.first - end->first);
-				k->w->verdict->length = it.length;
-				return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V7_EXIT,
-						   "V7 exit: state %s bytes [%llu, %llu) do not "
-						   "end where they began",
-						   npuv_text_tensor(k->g, c->tensor, &tensor),
-						   it.first, it.first + it.length);
+				return npuv_refuse_state(k, NULL, c->tensor, it.first,
+							 it.first + it.length, end);
 			}
 			err = npuv_visit(k->w, 1);
 			if (err)

@@ -115,6 +115,23 @@ int npuv_refuse_evicted(struct npuv_check *k, u32 owner, const struct npuv_fragm
 			   text.s, it->first, it->first + it->length, to);
 }
 
+int npuv_refuse_state(struct npuv_check *k, const char *edge, u32 tensor, u64 first, u64 end,
+		      const struct npuv_extent *at)
+{
+	struct npumem_verdict *v = k->w->verdict;
+	struct npuv_text text;
+
+	v->tensor = tensor;
+	if (at) {
+		v->first = at->placement == NPUMEM_NONE ? first : at->arena + (first - at->first);
+		v->length = end - first;
+	}
+	return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V7_EXIT,
+			   "V7 exit: %s%sstate %s bytes [%llu, %llu) do not end where they began",
+			   edge ? edge : "", edge ? ": " : "",
+			   npuv_text_tensor(k->g, tensor, &text), first, end);
+}
+
 /* A text such as "tile 3 of tensor 2 'x'", or for a transfer "tensor 2 'x'". */
 struct tile_text {
 	char s[144];
