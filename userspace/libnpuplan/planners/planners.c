@@ -20,10 +20,12 @@
 #define COSMA	  (NPUPLAN_PLANNER_MOVES | NPUPLAN_PLANNER_COSMA)
 #define TILESCHED NPUPLAN_PLANNER_TILESCHED
 
-/*
- * All algorithms by name. To add a greedy packer, which is then a planner too, give it an order in
- * pack/greedy/orders.c and a line here.
- */
+/* The line of a greedy order, which is a planner and a packer. */
+#define GREEDY(order, planner, purpose, key)                                               \
+	{ planner, purpose, .packer = npuplan_pack_first_fit, .pack = npuplan_pack_greedy, \
+	  .argument = order },
+
+/* All algorithms by name; greedy orders have their names in pack/greedy/orders.h. */
 static const struct npuplan_planner all[] = {
 	{ "auto", "default: greedy orders, taa, nnc, exact, until at the bound",
 	  .pack = npuplan_pack_auto },
@@ -32,25 +34,9 @@ static const struct npuplan_planner all[] = {
 	{ "greedy", "the best of the greedy orders below: quick",
 	  .packer = npuplan_pack_best_greedy, .pack = npuplan_pack_greedy,
 	  .argument = NPUPLAN_ORDER_COUNT },
-	{ "greedy-size", "first fit, largest tensors first", .packer = npuplan_pack_first_fit,
-	  .pack = npuplan_pack_greedy, .argument = NPUPLAN_BY_SIZE },
-	{ "greedy-duration", "first fit, longest lives first", .packer = npuplan_pack_first_fit,
-	  .pack = npuplan_pack_greedy, .argument = NPUPLAN_BY_DURATION },
-	{ "greedy-peers", "first fit, tensors that live with most others first",
-	  .packer = npuplan_pack_first_fit, .pack = npuplan_pack_greedy,
-	  .argument = NPUPLAN_BY_PEERS },
-	{ "greedy-breadth", "first fit, tensors of the step with most bytes live first",
-	  .packer = npuplan_pack_first_fit, .pack = npuplan_pack_greedy,
-	  .argument = NPUPLAN_BY_BREADTH },
-	{ "greedy-start", "first fit, in the order in which lives begin",
-	  .packer = npuplan_pack_first_fit, .pack = npuplan_pack_greedy,
-	  .argument = NPUPLAN_BY_START },
-	{ "greedy-area", "first fit, largest size times life first",
-	  .packer = npuplan_pack_first_fit, .pack = npuplan_pack_greedy,
-	  .argument = NPUPLAN_BY_AREA },
-	{ "greedy-conflicts", "first fit, by bytes of others that live meanwhile",
-	  .packer = npuplan_pack_first_fit, .pack = npuplan_pack_greedy,
-	  .argument = NPUPLAN_BY_CONFLICTS },
+	/* clang-format off */
+	NPUPLAN_GREEDY_ORDERS(GREEDY)
+	/* clang-format on */
 	{ "greedy-size-duration", "first fit, largest size times fourth root of life first",
 	  .packer = npuplan_pack_first_fit, .argument = NPUPLAN_BY_SIZE_DURATION },
 	{ "squeaky", "first fit again and again, what was too high sooner",

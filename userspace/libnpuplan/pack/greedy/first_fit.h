@@ -2,34 +2,8 @@
 /* First fit: each item is placed at the lowest address that its placed peers allow. */
 #pragma once
 
+#include "orders.h"
 #include "problem/conflicts.h"
-
-/*
- * enum npuplan_order - rule by which first fit orders the items
- *
- * Size, duration and peers are the three of TAA (Tensor Allocation Algorithm); breadth is that of
- * Pisarchyk & Lee (arXiv 2001.03288, section 4). Between equal items the larger one comes first,
- * then the earlier one, then the one of lower index.
- */
-enum npuplan_order {
-	NPUPLAN_BY_SIZE,      /* largest first */
-	NPUPLAN_BY_DURATION,  /* longest live range first */
-	NPUPLAN_BY_PEERS,     /* most peers first */
-	NPUPLAN_BY_BREADTH,   /* greatest breadth first */
-	NPUPLAN_BY_START,     /* earliest first: the order of execution */
-	NPUPLAN_BY_AREA,      /* largest size times duration first */
-	NPUPLAN_BY_CONFLICTS, /* most bytes of peers first */
-	NPUPLAN_ORDER_COUNT,
-	/*
-	 * Largest first, and between equal ones lower index first, as TFLM's greedy planner has it.
-	 */
-	NPUPLAN_BY_SIZE_ALONE,
-	/*
-	 * Largest size times the fourth root of duration first, which is best for tens of
-	 * thousands.
-	 */
-	NPUPLAN_BY_SIZE_DURATION,
-};
 
 /** npuplan_order_items() - fill @order with the items' numbers */
 int npuplan_order_items(const struct npuplan_conflicts *conflicts, enum npuplan_order rule,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The orders in which first fit places items (enum npuplan_order). */
+/* Items sorted by the orders of orders.h. */
 #include <errno.h>
 
 #include "first_fit.h"
@@ -112,6 +112,28 @@ unsigned __int128 npuplan_tight_key(uint64_t size, uint64_t duration, unsigned i
 	return squares ? value * (tight + 1) : value;
 }
 
+/* Of greater keys the item comes first. */
+static unsigned __int128 key_of(enum npuplan_order rule, const struct npuplan_item *item,
+				uint64_t sum)
+{
+	uint32_t duration = item->end - item->start + 1;
+	unsigned __int128 area = (unsigned __int128)item->size * duration;
+
+	switch (rule) {
+#define ORDER_KEY(order, planner, purpose, key) \
+	case order:                             \
+		return key;
+		NPUPLAN_GREEDY_ORDERS(ORDER_KEY)
+#undef ORDER_KEY
+	case NPUPLAN_BY_SIZE_DURATION:
+		return (unsigned __int128)item->size * root(duration);
+	case NPUPLAN_BY_SIZE_ALONE:
+	case NPUPLAN_ORDER_COUNT:
+		break;
+	}
+	return item->size;
+}
+
 int npuplan_order_items(const struct npuplan_conflicts *c, enum npuplan_order rule, uint32_t *order)
 {
 	AUTO_POOL struct npuplan_pool pool = { 0 };
@@ -121,35 +143,10 @@ int npuplan_order_items(const struct npuplan_conflicts *c, enum npuplan_order ru
 
 	for (uint32_t i = 0; i < c->item_count && !err; i++) {
 		const struct npuplan_item *item = &c->items[i];
-		uint32_t duration = item->end - item->start + 1;
-		unsigned __int128 value = item->size;
+		unsigned __int128 key = key_of(rule, item, sums[i]);
 
-		switch (rule) {
-		case NPUPLAN_BY_SIZE:
-		case NPUPLAN_BY_SIZE_ALONE:
-			break;
-		case NPUPLAN_BY_DURATION:
-			value = duration;
-			break;
-		case NPUPLAN_BY_PEERS:
-		case NPUPLAN_BY_BREADTH:
-		case NPUPLAN_BY_CONFLICTS:
-			value = sums[i];
-			break;
-		case NPUPLAN_BY_START:
-			value = UINT32_MAX - item->start;
-			break;
-		case NPUPLAN_BY_AREA:
-			value *= duration;
-			break;
-		case NPUPLAN_BY_SIZE_DURATION:
-			value *= root(duration);
-			break;
-		case NPUPLAN_ORDER_COUNT:
-			return -EINVAL;
-		}
-		/* Greater values come first; first_fit.h says what decides between equal ones. */
-		keys[i] = (struct npuplan_keyed){ ~value, ~item->size, item->start, i };
+		/* orders.h says what decides between equal ones. */
+		keys[i] = (struct npuplan_keyed){ ~key, ~item->size, item->start, i };
 		if (rule == NPUPLAN_BY_SIZE_ALONE)
 			keys[i].third = 0;
 	}
