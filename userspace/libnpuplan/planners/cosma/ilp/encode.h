@@ -86,7 +86,7 @@ struct ilp_op {
  * @op: per operator
  * @cell: of tensor a at timestep t: cell[a * steps + t]
  * @steps: timesteps, with 0
- * @granule: bytes; it divides all sizes, and sizes, steps and addresses are numbers of it
+ * @granule: bytes; it divides all sizes, and sizes, pitches and addresses are numbers of it
  * @budget: granules
  * @peak: column M_peak, or ILP_NONE
  */
