@@ -23,6 +23,7 @@ static const uint64_t buckets[] = { 1000, 10000, 100000, 1000000, 10000000, 6000
  * @failures: by errno
  * @durations: requests by bucket, each once; the last ones are longer than all
  * @duration_us: of all
+ * @cpu_us: processor time of planning processes, in microseconds
  * @searches: by outcome
  */
 struct metrics {
@@ -30,6 +31,7 @@ struct metrics {
 	uint64_t failures[MAX_ERRNO];
 	uint64_t durations[BUCKETS + 1];
 	uint64_t duration_us;
+	uint64_t cpu_us;
 	uint64_t searches[METRICS_SEARCHES];
 };
 
@@ -75,6 +77,12 @@ void metrics_request(struct metrics *metrics, const char *planner, enum metrics_
 	metrics->duration_us += duration_us;
 	if (outcome == METRICS_FAILED || outcome == METRICS_REFUSED)
 		metrics->failures[status < MAX_ERRNO ? status : MAX_ERRNO - 1]++;
+}
+
+void metrics_cpu(struct metrics *metrics, uint64_t cpu_us)
+{
+	if (metrics)
+		metrics->cpu_us += cpu_us;
 }
 
 void metrics_search(struct metrics *metrics, enum metrics_search outcome)
@@ -144,6 +152,15 @@ static void print_durations(FILE *out, const struct metrics *metrics, bool open)
 		count, (double)metrics->duration_us * 1e-6, count);
 }
 
+static void print_cpu(FILE *out, const struct metrics *metrics, bool open)
+{
+	family(out, open, "npumemd_planning_cpu_seconds", "counter",
+	       "Processor time of planning processes that have ended, but for searches.");
+	if (open)
+		fputs("# UNIT npumemd_planning_cpu_seconds seconds\n", out);
+	fprintf(out, "npumemd_planning_cpu_seconds_total %.6f\n", (double)metrics->cpu_us * 1e-6);
+}
+
 static void print_searches(FILE *out, const struct metrics *metrics, bool open)
 {
 	static const char *const outcomes[] = { "better", "no-better", "failed" };
@@ -185,6 +202,7 @@ char *metrics_text(const struct metrics *metrics, const struct metrics_now *now,
 	      now->searches);
 	print_requests(out, metrics, open);
 	print_durations(out, metrics, open);
+	print_cpu(out, metrics, open);
 	print_searches(out, metrics, open);
 	if (open)
 		fputs("# EOF\n", out);

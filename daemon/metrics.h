@@ -61,6 +61,8 @@ void metrics_free(struct metrics *metrics);
  */
 void metrics_request(struct metrics *metrics, const char *planner, enum metrics_outcome outcome,
 		     uint32_t status, uint64_t duration_us);
+/** metrics_cpu() - count processor time of a planning process; @metrics may be NULL */
+void metrics_cpu(struct metrics *metrics, uint64_t cpu_us);
 /** metrics_search() - count a search that has ended; @metrics may be NULL */
 void metrics_search(struct metrics *metrics, enum metrics_search outcome);
 

@@ -292,6 +292,7 @@ static void on_spent(uint64_t cpu_us, void *userdata)
 
 	quotas_charge(request->env->quotas, request->account, request->policy.cpu_quota, cpu_us,
 		      now_us());
+	metrics_cpu(request->env->metrics, cpu_us);
 }
 
 static struct worker_args worker_args(struct request *request)

@@ -23,6 +23,7 @@ BODY = ('# TYPE npumemd_build info\nnpumemd_build_info{version="9.8"} 1\nnpumemd
         'npumemd_requests_total{planner="cosma",outcome="failed"} 6\n'
         'npumemd_request_failures_total{errno="ENOSPC\x1b"} 6\n'
         'npumemd_request_duration_seconds_sum 30\nnpumemd_request_duration_seconds_count 15\n'
+        'npumemd_planning_cpu_seconds_total 12.5\n'
         'npumemd_searches_ended_total{outcome="better"} 7\n# EOF\n')
 OK = 'HTTP/1.1 200 OK\r\n\r\n'
 
@@ -71,7 +72,7 @@ got = ask(OK + BODY)
 expected = (0, 'npumemd    9.8, registered with the driver\n'
             'requests   1 of 2 places taken; 9 planned, 0 answered with kept plans, 6 failed, '
             '0 refused by the driver, 0 given up\n'
-            'duration   2.000 s on average\n'
+            'duration   2.000 s on average; planning took 12.500 s of processor time in all\n'
             'failures   ENOSPC\\x1b 6\n'
             'searches   3 run or wait; 7 found a better plan, 0 none, 0 failed\n', '')
 check('what it has done', got == expected, got)

@@ -43,6 +43,8 @@ static struct metrics *counted(void)
 	metrics_request(metrics, "no\"such\n", METRICS_FAILED, EOPNOTSUPP, 2);
 	metrics_request(metrics, "cosma", METRICS_REFUSED, 100000, 3);
 	metrics_request(metrics, "cosma", METRICS_OVER, ECANCELED, 4);
+	metrics_cpu(metrics, 1000000);
+	metrics_cpu(metrics, 500000);
 	metrics_search(metrics, METRICS_BETTER);
 	metrics_search(metrics, METRICS_BETTER);
 	metrics_search(metrics, METRICS_SEARCH_FAILED);
@@ -97,6 +99,11 @@ TEST(open_metrics)
 		"npumemd_request_duration_seconds_bucket{le=\"+Inf\"} 7\n"
 		"npumemd_request_duration_seconds_sum 61.002011\n"
 		"npumemd_request_duration_seconds_count 7\n"
+		"# TYPE npumemd_planning_cpu_seconds counter\n"
+		"# HELP npumemd_planning_cpu_seconds Processor time of planning processes that have "
+		"ended, but for searches.\n"
+		"# UNIT npumemd_planning_cpu_seconds seconds\n"
+		"npumemd_planning_cpu_seconds_total 1.500000\n"
 		"# TYPE npumemd_searches_ended counter\n"
 		"# HELP npumemd_searches_ended Searches for better plans that have ended.\n"
 		"npumemd_searches_ended_total{outcome=\"better\"} 2\n"

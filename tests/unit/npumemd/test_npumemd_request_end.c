@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "metrics.h"
 #include "npumem_netlink.h"
 #include "npuplan.h"
 
@@ -157,13 +158,30 @@ REQUEST_TEST(done_fails)
 	}
 }
 
+/* The metrics have these lines. */
+static void assert_counted(const char *lines)
+{
+	const struct metrics_now now = { 0 };
+	size_t size;
+	char *text = metrics_text(f.env.metrics, &now, true, &size);
+
+	assert_non_null(text);
+	if (!strstr(text, lines))
+		fail_msg("no \"%s\" in %s", lines, text);
+	free(text);
+}
+
 REQUEST_TEST(done_refused)
 {
 	struct accepted accepted = accept_good();
 
 	f.done_outcome = EINVAL;
+	f.env.metrics = metrics_new();
 	run_request(&accepted);
 	assert_int_equal(f.status, 0);
+	assert_counted("npumemd_requests_total{planner=\"auto\",outcome=\"refused\"} 1\n");
+	assert_counted("npumemd_request_failures_total{errno=\"EINVAL\"} 1\n");
+	metrics_free(f.env.metrics);
 }
 
 /* ---------------------------------------------------------- abort, drop, two */
@@ -214,10 +232,13 @@ REQUEST_TEST(given_up_while_planning)
 	struct accepted accepted = accept_good();
 
 	setenv(REPLACED_PLAN, "plan_spin", 1);
+	f.env.metrics = metrics_new();
 	assert_non_null(request_start(&f.env, &accepted));
 	assert_true(f.watched);
 	driver_settles(ECANCELED);
 	assert_given_up(accepted.fd);
+	assert_counted("npumemd_requests_total{planner=\"auto\",outcome=\"over\"} 1\n");
+	metrics_free(f.env.metrics);
 }
 
 static int after_planning(sd_event_source *source, void *userdata)

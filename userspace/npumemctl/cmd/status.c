@@ -217,8 +217,9 @@ static void print_status(const json_t *samples)
 	       sum(samples, requests, "outcome", "refused"),
 	       sum(samples, requests, "outcome", "over"));
 	if (count > 0)
-		printf("duration   %.3f s on average\n",
-		       sum(samples, "npumemd_request_duration_seconds_sum", NULL, NULL) / count);
+		printf("duration   %.3f s on average; planning took %.3f s of processor time in all\n",
+		       sum(samples, "npumemd_request_duration_seconds_sum", NULL, NULL) / count,
+		       sum(samples, "npumemd_planning_cpu_seconds_total", NULL, NULL));
 	print_failures(samples);
 	printf("searches   %.0f run or wait; %.0f found a better plan, %.0f none, %.0f failed\n",
 	       sum(samples, "npumemd_searches_waiting", NULL, NULL),
