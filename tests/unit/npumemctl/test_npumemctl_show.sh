@@ -173,6 +173,64 @@ check 'peak of a plan with transfers' peak "$graphs/densenet121.fused.json" --pl
 check 'a mark for each transfer' marks
 check 'three plans' usage_has 'only two PLANs can be shown side by side' \
 	"$ctl" show --graph "$graph" --html x.html taa.json shared.json whole.json
+# A row of the CSV file for each placement of the plan JSON, with its offset, bytes and span.
+rows_are() { # plan JSON, CSV file
+	python3 - "$1" "$2" <<-'PYTHON'
+		import csv, json, sys
+		plan = json.load(open(sys.argv[1]))
+		rows = list(csv.DictReader(open(sys.argv[2], newline="")))
+		want = [(p["offset"], p["from"], p["to"]) for p in plan["placements"]]
+		have = [(int(r["offset"]), int(r["from"]), int(r["to"])) for r in rows]
+		assert have == want, (len(have), len(want))
+		for r in rows:
+		    assert int(r["offset"]) + int(r["bytes"]) <= int(r["end"]) <= plan["arena"], r
+		    assert int(r["bytes"]) <= int(r["tensor_bytes"]), r
+	PYTHON
+}
+tables() {
+	"$ctl" show --graph "$graph" whole.json --table whole.txt --csv whole.csv --c-header whole.h &&
+		"$ctl" show --graph "$graph" pieces.json --csv pieces.csv &&
+		rows_are whole.json whole.csv && rows_are pieces.json pieces.csv &&
+		[ "$(wc -l <whole.txt)" = "$(wc -l <whole.csv)" ] && grep -q ' output  *classifier' whole.txt
+}
+check 'a table: a row for each placement' tables
+header_compiles() {
+	arena=$(python3 -c 'import json; print(json.load(open("whole.json"))["arena"])')
+	cat >uses.c <<-EOF
+		#include "whole.h"
+		#include "whole.h"
+		_Static_assert(SQUEEZENET1_1_FUSED_ARENA_BYTES == $arena, "the plan's");
+		_Static_assert(SQUEEZENET1_1_FUSED_T0_INPUT_OFFSET + SQUEEZENET1_1_FUSED_T0_INPUT_BYTES <= $arena, "inside");
+	EOF
+	grep -m 2 T0_ whole.h
+	"${CC:-cc}" -Wall -Werror -fsyntax-only uses.c
+}
+check 'a C header: it compiles' header_compiles
+# Names that would end a field, a line, or a comment.
+hostile_names() {
+	python3 - >odd.json <<-'PYTHON'
+		import json
+		name = 'a"b,*/\n#error "\x1b[2J'
+		print(json.dumps({"name": "9 */ net",
+		                  "tensors": [{"id": 0, "name": "x", "shape": [16], "bytes": 16, "kind": "input"},
+		                              {"id": 1, "name": name, "shape": [16], "bytes": 16, "kind": "output"}],
+		                  "ops": [{"id": 0, "name": name, "type": "relu", "inputs": [0], "outputs": [1]}]}))
+	PYTHON
+	"$ctl" plan -o odd.plan.json odd.json >/dev/null || return 1
+	"$ctl" show --graph odd.json odd.plan.json --csv odd.csv --c-header odd.h --table odd.txt || return 1
+	python3 -c '
+import csv
+rows = list(csv.DictReader(open("odd.csv", newline="")))
+assert len(rows) == 2 and rows[1]["tensor"].startswith("a\"b,*/"), rows' || return 1
+	! grep -q "$(printf '\033')" odd.csv odd.h odd.txt || return 1
+	printf '#include "odd.h"\nint x[GRAPH_9____NET_ARENA_BYTES];\n' >odd.c
+	"${CC:-cc}" -Wall -Werror -fsyntax-only odd.c
+}
+check 'names that would end a field or a comment' hostile_names
+check 'a table of two plans' usage_has 'a table is of one PLAN' \
+	"$ctl" show --graph "$graph" --html x --csv y taa.json taa.json
+check 'two tables for standard output' usage_has '--csv - and --c-header - both want standard output' \
+	"$ctl" show --graph "$graph" --csv - --c-header - taa.json
 check 'two plans as text' usage_has 'two PLANs need --html or --svg' \
 	"$ctl" show --graph "$graph" taa.json shared.json
 check 'two files of one name' usage_has '--html x and --svg x are the same file' \

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "model/model.h"
 #include "picture/picture.h"
+#include "report/report.h"
 
 #define MAX_PLANS   2
 /* npuplan_plan_print() takes no more. */
@@ -20,6 +21,9 @@ struct arguments {
 	const char *graph;
 	const char *html;
 	const char *svg;
+	const char *table;
+	const char *csv;
+	const char *c_header;
 	const char *plans[MAX_PLANS];
 	unsigned int plan_count;
 	unsigned int columns;
@@ -37,8 +41,45 @@ static const struct command_option options[] = {
 	  offsetof(struct arguments, html) },
 	{ "svg", 0, VALUE_TEXT, "FILE", "Write the picture alone, for papers",
 	  offsetof(struct arguments, svg) },
+	{ "table", 0, VALUE_TEXT, "FILE",
+	  "Write a table: where each tensor lies, and for how long (\"-\": standard output)",
+	  offsetof(struct arguments, table) },
+	{ "csv", 0, VALUE_TEXT, "FILE", "Write this table as CSV",
+	  offsetof(struct arguments, csv) },
+	{ "c-header", 0, VALUE_TEXT, "FILE", "Write it as macros of C",
+	  offsetof(struct arguments, c_header) },
 	{ 0 },
 };
+
+/*
+ * struct listing - a table that is asked for
+ * @path: of its file; NULL: it is not
+ */
+struct listing {
+	const char *option;
+	const char *path;
+	void (*write)(FILE *out, const struct npuplan_graph *graph,
+		      const struct npuplan_plan *plan);
+};
+
+#define LISTINGS 3
+
+static void listings_of(const struct arguments *args, struct listing listings[LISTINGS])
+{
+	listings[0] = (struct listing){ "--table", args->table, placements_print };
+	listings[1] = (struct listing){ "--csv", args->csv, placements_csv };
+	listings[2] = (struct listing){ "--c-header", args->c_header, placements_header };
+}
+
+static bool wants_picture(const struct arguments *args)
+{
+	return args->html || args->svg;
+}
+
+static bool wants_listing(const struct arguments *args)
+{
+	return args->table || args->csv || args->c_header;
+}
 
 static void check_files(const struct argp_state *state, const struct arguments *args)
 {
@@ -46,11 +87,32 @@ static void check_files(const struct argp_state *state, const struct arguments *
 					     { "PLAN", args->plans[0] },
 					     { "PLAN", args->plans[1] },
 					     { 0 } };
-	const struct named_path outputs[] = { { "--html", args->html },
-					      { "--svg", args->svg },
-					      { 0 } };
+	const struct named_path outputs[] = {
+		{ "--html", args->html },	  { "--svg", args->svg },
+		{ "--table", args->table },	  { "--csv", args->csv },
+		{ "--c-header", args->c_header }, { 0 }
+	};
 
 	outputs_check(state, inputs, outputs);
+}
+
+/* Standard output is for one of them. */
+static void check_stdout(const struct argp_state *state, const struct arguments *args)
+{
+	struct listing outputs[LISTINGS + 2];
+	const char *first = NULL;
+
+	listings_of(args, outputs);
+	outputs[LISTINGS] = (struct listing){ "--html", args->html, NULL };
+	outputs[LISTINGS + 1] = (struct listing){ "--svg", args->svg, NULL };
+	for (int i = LISTINGS + 1; i >= 0; i--) {
+		if (!is_stdout(outputs[i].path))
+			continue;
+		if (first)
+			usage_error(state, "%s - and %s - both want standard output",
+				    outputs[i].option, first);
+		first = outputs[i].option;
+	}
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -66,10 +128,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!args->plan_count)
 			usage_error(state, "which PLAN?");
-		if (args->plan_count > 1 && !args->html && !args->svg)
+		if (args->plan_count > 1 && !wants_picture(args))
 			usage_error(state, "two PLANs need --html or --svg");
-		if (is_stdout(args->html) && is_stdout(args->svg))
-			usage_error(state, "--html - and --svg - both want standard output");
+		if (args->plan_count > 1 && wants_listing(args))
+			usage_error(state, "a table is of one PLAN");
+		check_stdout(state, args);
 		if (!args->graph)
 			usage_error(state,
 				    "--graph is needed: a plan alone has no names and sizes");
@@ -86,7 +149,8 @@ static const struct command command = {
 	.args_doc = "PLAN [PLAN]",
 	.doc = "Draw a plan: one line a step, one character for a part of the arena, a letter or "
 	       "digit for each tensor that lives there. With --html or --svg a picture: time across, "
-	       "offset up, a box for each tensor and for each range of bytes that lives as long.",
+	       "offset up, a box for each tensor and for each range of bytes that lives as long; with "
+	       "--table, --csv or --c-header a list of them.",
 	.shared = { SHARED_WITH_MODELS(struct arguments) },
 };
 
@@ -143,13 +207,30 @@ static int draw_text(const struct arguments *args, struct shown *shown)
 		       err == -EINVAL ? "it does not fit its graph" : strerror(-err));
 }
 
-static int draw(const struct arguments *args, struct shown *shown)
+static int write_listings(const struct arguments *args, struct shown *shown)
+{
+	struct listing listings[LISTINGS];
+	int status = EXIT_OK;
+
+	listings_of(args, listings);
+	plain_names(shown->model.graph);
+	for (int i = 0; i < LISTINGS && status == EXIT_OK; i++) {
+		struct text text;
+
+		if (!listings[i].path)
+			continue;
+		text_begin(&text);
+		listings[i].write(text.out, shown->model.graph, shown->file.plan);
+		status = text_write(&text, listings[i].path);
+	}
+	return status;
+}
+
+static int draw_pictures(const struct arguments *args, struct shown *shown)
 {
 	struct picture pictures[MAX_PLANS];
 	int status = EXIT_OK;
 
-	if (!args->html && !args->svg)
-		return draw_text(args, shown);
 	for (unsigned int i = 0; i < args->plan_count; i++) {
 		int err = picture_init(&shown[i].picture, shown[i].file.path, shown[i].model.graph,
 				       shown[i].file.plan);
@@ -164,6 +245,20 @@ static int draw(const struct arguments *args, struct shown *shown)
 		status = write_picture(args->html, pictures, args->plan_count, picture_write_html);
 	if (status == EXIT_OK && args->svg)
 		status = write_picture(args->svg, pictures, args->plan_count, picture_write_svg);
+	return status;
+}
+
+static int draw(const struct arguments *args, struct shown *shown)
+{
+	int status = EXIT_OK;
+
+	if (!wants_picture(args) && !wants_listing(args))
+		return draw_text(args, shown);
+	if (wants_picture(args))
+		status = draw_pictures(args, shown);
+	/* Names become plain text then. */
+	if (status == EXIT_OK && wants_listing(args))
+		status = write_listings(args, shown);
 	return status;
 }
 

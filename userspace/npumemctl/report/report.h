@@ -26,6 +26,19 @@ json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan
 void plan_report_print(FILE *out, const struct npuplan_graph *graph,
 		       const struct npuplan_plan *plan, const struct asked *asked);
 
+/* ---------------------------------------------------------- placements.c */
+
+/*
+ * Where each piece of each tensor lies in the arena, and from which position of the schedule to
+ * which: lines for people, or CSV (RFC 4180) with a head. Names are printed as they are.
+ */
+void placements_print(FILE *out, const struct npuplan_graph *graph,
+		      const struct npuplan_plan *plan);
+void placements_csv(FILE *out, const struct npuplan_graph *graph, const struct npuplan_plan *plan);
+/* The same as macros of C. */
+void placements_header(FILE *out, const struct npuplan_graph *graph,
+		       const struct npuplan_plan *plan);
+
 /* -------------------------------------------------------- tiling_table.c */
 
 /*

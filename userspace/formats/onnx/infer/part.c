@@ -59,8 +59,7 @@ void infer_split(struct onnx_reader *r, struct onnx_node *n)
 	if (!infer_list(r, n, 1, "split", 13, sizes, parts, &count))
 		goto out;
 	if (!count && n->opset < 18 && all % parts)
-		onnx_fail(r, -EINVAL,
-			  "%s: %" PRId64 " elements are no %" PRIu32 " equal parts",
+		onnx_fail(r, -EINVAL, "%s: %" PRId64 " elements are no %" PRIu32 " equal parts",
 			  onnx_node_text(n).s, all, parts);
 	for (uint32_t i = 0; i < parts && !count; i++) {
 		int64_t each = (all + parts - 1) / parts, left = all - each * i;

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* Where each tensor lies, and for how long: a table for people, CSV for programs, a C header. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+static const char *kind_text(const struct npuplan_tensor *tensor)
+{
+	switch (tensor->kind) {
+	case NPUMEM_TENSOR_INPUT:
+		return "input";
+	case NPUMEM_TENSOR_OUTPUT:
+		return "output";
+	case NPUMEM_TENSOR_PARAMETER:
+		return "parameter";
+	case NPUMEM_TENSOR_STATE:
+		return "state";
+	default:
+		return "intermediate";
+	}
+}
+
+static uint64_t piece_bytes(const struct npumem_placement *p)
+{
+	return p->region.length * p->region.count[0] * p->region.count[1] * p->region.count[2];
+}
+
+/* The byte of the arena behind the last one. A ring has but so many of its repetitions. */
+static uint64_t end_of(const struct npumem_placement *p)
+{
+	uint64_t end = p->offset + p->region.length;
+
+	for (int d = 0; d < NPUMEM_REGION_DIMS; d++) {
+		uint32_t count = p->region.count[d];
+
+		if (d == 2 && p->ring && p->ring < count)
+			count = p->ring;
+		end += p->stride[d] * (count - 1);
+	}
+	return end;
+}
+
+static bool is_whole(const struct npuplan_graph *graph, const struct npumem_placement *p)
+{
+	return piece_bytes(p) == graph->tensors[p->tensor].size;
+}
+
+/* Name of what happens at a position; "" of a block that has none. */
+static const char *position_text(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+				 uint32_t position)
+{
+	static const char *const transfers[] = { "", "load", "spill", "fill", "drop", "store" };
+	const struct npumem_position *at;
+
+	if (position >= plan->position_count)
+		return "";
+	at = &plan->positions[position];
+	if (at->kind == NPUMEM_POSITION_STEP)
+		return graph->steps[at->index].name;
+	return at->kind < sizeof(transfers) / sizeof(transfers[0]) ? transfers[at->kind] : "";
+}
+
+void placements_print(FILE *out, const struct npuplan_graph *graph, const struct npuplan_plan *plan)
+{
+	fprintf(out, "%10s %10s %10s %7s %7s %-12s %s\n", "offset", "end", "bytes", "from", "to",
+		"kind", "tensor");
+	for (uint32_t i = 0; i < plan->placement_count; i++) {
+		const struct npumem_placement *p = &plan->placements[i];
+		const struct npuplan_tensor *tensor = &graph->tensors[p->tensor];
+
+		fprintf(out, "%10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %7u %7u %-12s %s",
+			(uint64_t)p->offset, end_of(p), piece_bytes(p), p->from, p->to,
+			kind_text(tensor), tensor->name);
+		if (!is_whole(graph, p))
+			fprintf(out, ", from its byte %" PRIu64 " on", (uint64_t)p->region.offset);
+		if (p->ring)
+			fprintf(out, ", a ring of %u", p->ring);
+		fputc('\n', out);
+	}
+}
+
+/* As RFC 4180 has it. */
+static void csv_text(FILE *out, const char *text)
+{
+	fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', out);
+		fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+void placements_csv(FILE *out, const struct npuplan_graph *graph, const struct npuplan_plan *plan)
+{
+	fputs("tensor,id,kind,tensor_bytes,offset,end,bytes,tensor_byte,ring,from,to,from_step,to_step\r\n",
+	      out);
+	for (uint32_t i = 0; i < plan->placement_count; i++) {
+		const struct npumem_placement *p = &plan->placements[i];
+		const struct npuplan_tensor *tensor = &graph->tensors[p->tensor];
+
+		csv_text(out, tensor->name);
+		fprintf(out, ",%" PRId64 ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
+			tensor->id, kind_text(tensor), tensor->size, (uint64_t)p->offset, end_of(p),
+			piece_bytes(p));
+		fprintf(out, ",%" PRIu64 ",%u,%u,%u,", (uint64_t)p->region.offset, p->ring, p->from,
+			p->to);
+		csv_text(out, position_text(graph, plan, p->from));
+		fputc(',', out);
+		csv_text(out, position_text(graph, plan, p->to));
+		fputs("\r\n", out);
+	}
+}
+
+/* Characters of a name that an identifier has: compilers' names are lists of names. */
+#define IDENTIFIER 40
+
+/* What an identifier may have of a name, in capitals. */
+static void print_identifier(FILE *out, const char *name)
+{
+	for (int i = 0; i < IDENTIFIER && name[i]; i++)
+		fputc(isascii((unsigned char)name[i]) && isalnum((unsigned char)name[i]) ?
+			      toupper((unsigned char)name[i]) :
+			      '_',
+		      out);
+}
+
+/* "#define NET_": the beginning that all macros of a graph have. */
+static void begin_define(FILE *out, const struct npuplan_graph *graph)
+{
+	fputs("#define ", out);
+	if (!isascii((unsigned char)*graph->name) || !isalpha((unsigned char)*graph->name))
+		fputs("GRAPH_", out);
+	print_identifier(out, graph->name);
+	fputc('_', out);
+}
+
+static void end_define(FILE *out, const char *what, uint64_t value)
+{
+	fprintf(out, "%s %" PRIu64 "%s\n", what, value, value > UINT32_MAX ? "ull" : "u");
+}
+
+/* "#define NET_T12_CONV1_OFFSET 4096u": the tensor's number makes it the only one. */
+static void define(FILE *out, const struct npuplan_graph *graph, const struct npumem_placement *p,
+		   uint32_t piece, const char *what, uint64_t value)
+{
+	begin_define(out, graph);
+	fprintf(out, "T%u_", p->tensor);
+	print_identifier(out, graph->tensors[p->tensor].name);
+	if (piece != NPUMEM_NONE)
+		fprintf(out, "_%u", piece);
+	fputc('_', out);
+	end_define(out, what, value);
+}
+
+/* What would end the comment that it stands in loses its slash. */
+static void print_comment(FILE *out, const char *text)
+{
+	for (const char *c = text; *c; c++)
+		fputc(*c == '/' && c > text && c[-1] == '*' ? '|' : *c, out);
+}
+
+void placements_header(FILE *out, const struct npuplan_graph *graph,
+		       const struct npuplan_plan *plan)
+{
+	uint32_t *counts = calloc(graph->tensor_count + (size_t)1, sizeof(*counts));
+	uint32_t *numbers = calloc(graph->tensor_count + (size_t)1, sizeof(*numbers));
+
+	for (uint32_t i = 0; counts && i < plan->placement_count; i++)
+		counts[plan->placements[i].tensor]++;
+	fputs("/* Where the tensors of graph \"", out);
+	print_comment(out, graph->name);
+	fputs("\" lie in the arena, in bytes. Made by npumemctl show --c-header. */\n"
+	      "#pragma once\n\n",
+	      out);
+	begin_define(out, graph);
+	end_define(out, "ARENA_BYTES", plan->info.arena_size);
+	begin_define(out, graph);
+	end_define(out, "ARENA_ALIGNMENT", plan->info.alignment);
+	for (uint32_t i = 0; counts && numbers && i < plan->placement_count; i++) {
+		const struct npumem_placement *p = &plan->placements[i];
+		uint32_t piece = counts[p->tensor] > 1 ? numbers[p->tensor]++ : NPUMEM_NONE;
+
+		fprintf(out, "\n/* %s \"", kind_text(&graph->tensors[p->tensor]));
+		print_comment(out, graph->tensors[p->tensor].name);
+		fprintf(out, "\", from its byte %" PRIu64 " on, positions %u to %u */\n",
+			(uint64_t)p->region.offset, p->from, p->to);
+		define(out, graph, p, piece, "OFFSET", p->offset);
+		define(out, graph, p, piece, "BYTES", piece_bytes(p));
+	}
+	/* A write that fails is seen by whoever ends the text; so is this. */
+	if (!counts || !numbers)
+		fputs("#error \"out of memory\"\n", out);
+	free(counts);
+	free(numbers);
+}
