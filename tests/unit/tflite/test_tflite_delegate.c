@@ -379,7 +379,7 @@ TEST(no_kernel)
 		"has no kernel to borrow");
 }
 
-/* A custom operator that the runtime knows may have functions or not; one that it does not, none. */
+/* A custom operator that the runtime knows may have functions; one that it does not has none. */
 TEST(custom_operators)
 {
 	struct fake *fake = make(&chain, 9);

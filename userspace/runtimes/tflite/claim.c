@@ -180,7 +180,7 @@ static bool kernel_reason(const struct tfl_node *node, const struct tfl_registra
 		reason = "it runs other graphs";
 	else if (!r->invoke)
 		reason = "it has no kernel to borrow";
-	/* So the runtime registers what it does not know; it says its name if the node is its own. */
+	/* So the runtime registers what it does not know; a node of its own says its name. */
 	else if (r->builtin_code == TFL_OP_CUSTOM && !r->prepare && !r->init && !r->free)
 		reason = "the runtime does not know it";
 	if (reason)

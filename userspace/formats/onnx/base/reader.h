@@ -304,7 +304,12 @@ struct onnx_external {
 	uint64_t bytes;
 };
 
-/* onnx_external_check() - what the model says of it; false: that is refused. @bytes: it must have */
+/*
+ * onnx_external_check() - what the model says of where data is
+ * @bytes: that it must have
+ *
+ * False: that is refused.
+ */
 bool onnx_external_check(struct onnx_reader *r, const struct onnx_value *value,
 			 const Onnx__TensorProto *data, uint64_t bytes,
 			 struct onnx_external *where);

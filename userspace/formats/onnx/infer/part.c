@@ -40,7 +40,10 @@ void infer_concat(struct onnx_reader *r, struct onnx_node *n)
 	n->attrs.axis = axis;
 }
 
-/* Equal parts, since opset 18 with a smaller last one, unless sizes are given: an input since 13. */
+/*
+ * Equal parts, since opset 18 with a smaller last one, unless sizes are given: an input since
+ * opset 13.
+ */
 void infer_split(struct onnx_reader *r, struct onnx_node *n)
 {
 	struct onnx_shape shape = n->inputs[0]->shape;
