@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/align.h"
 #include "base/array.h"
 #include "base/heap.h"
 #include "base/sorted.h"
@@ -133,7 +134,7 @@ static int64_t lowest(const struct npuplan_fit *fit, uint32_t align, int64_t fro
 			}
 		}
 		if (fit->taken[i].high > address)
-			address = (fit->taken[i].high + align - 1) & -(int64_t)align;
+			address = npuplan_align_up(fit->taken[i].high, align);
 	}
 	return found < 0 ? address : found;
 }
@@ -187,7 +188,7 @@ int npuplan_fit_lowest(struct npuplan_fit *fit, uint32_t item, uint32_t align, u
 {
 	int err;
 
-	from = (from + align - 1) & -(uint64_t)align;
+	from = npuplan_align_up(from, align);
 	if (!fit->listed) {
 		*address = npuplan_occupancy_lowest(&fit->occupancy, item,
 						    fit->conflicts->items[item].size, align, from,

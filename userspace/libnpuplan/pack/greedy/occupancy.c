@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/align.h"
 #include "base/array.h"
 #include "base/heap.h"
 
@@ -182,14 +183,14 @@ static uint64_t room(struct lists *lists, uint64_t size, uint32_t align, uint64_
 	uint32_t quiet = 0, i = 0;
 	uint64_t next = UINT64_MAX;
 
-	address = (address + align - 1) & -(uint64_t)align;
+	address = npuplan_align_up(address, align);
 	/* Go through the lists in turn until none of them moves the address. */
 	while (quiet < lists->count) {
 		++*work;
 		if (lists->high[i] <= address)
 			advance(lists, i, address);
 		if (lists->low[i] < address + size) {
-			address = (lists->high[i] + align - 1) & -(uint64_t)align;
+			address = npuplan_align_up(lists->high[i], align);
 			quiet = 0;
 		} else {
 			quiet++;

@@ -4,6 +4,7 @@
  * never live at once share a buffer as large as the largest of them, and the buffers lie one above
  * the other. It is a baseline, since the difference between an item and its buffer is never used.
  */
+#include "base/align.h"
 #include "pack/base/sections.h"
 #include "pack/greedy/first_fit.h"
 #include "shared_objects.h"
@@ -236,7 +237,7 @@ static void stack(struct npuplan_pack *call, const struct sharing *sharing, uint
 
 		for (uint32_t i = 0; i < object->count; i++)
 			offsets[object->items[i]] = address;
-		address = (address + object->size + align - 1) & -align;
+		address = npuplan_align_up(address + object->size, align);
 	}
 	npuplan_pack_offer(call, offsets);
 }

@@ -9,6 +9,7 @@
  * interval is decided next. There are finitely many intervals, so the search ends, and if it ends
  * without a packing there is none.
  */
+#include "base/align.h"
 #include "searches.h"
 
 #define NONE	  UINT32_MAX
@@ -69,15 +70,10 @@ struct disjunctive {
 	uint64_t asked;
 };
 
-static int64_t aligned(int64_t address, int64_t align)
-{
-	return (address + align - 1) & -align;
-}
-
 /* Raise the least address of an item. Returns 1; 0: it is above the item's limit; -ENOMEM. */
 static int raise(struct disjunctive *search, uint32_t item, int64_t low)
 {
-	low = aligned(low, search->call->alignments[item]);
+	low = npuplan_align_up(low, search->call->alignments[item]);
 	if (low <= search->low[item])
 		return 1;
 	if (low > search->limit[item])

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/align.h"
 #include "obstacles.h"
 
 /*
@@ -103,14 +104,14 @@ int64_t npuplan_obstacles_fit(const struct npuplan_obstacles *obstacles, uint32_
 {
 	size_t at, end;
 
-	low = (low + align - 1) & -align;
+	low = npuplan_align_up(low, align);
 	if (!obstacles->any)
 		return low;
 	end = obstacles->of_item[item + 1];
 	at = first_above(obstacles->ranges, obstacles->of_item[item], end, low);
 	for (; at < end && obstacles->ranges[at].low < low + size; at++)
 		if (obstacles->ranges[at].high > low)
-			low = (obstacles->ranges[at].high + align - 1) & -align;
+			low = npuplan_align_up(obstacles->ranges[at].high, align);
 	return low;
 }
 

@@ -5,6 +5,7 @@
  * its walls. This takes O(n log n): no item is looked at twice, so that it is the packer for tens
  * of thousands of them. On layered networks it is near perfect.
  */
+#include "base/align.h"
 #include "base/queue.h"
 #include "pack/base/granules.h"
 #include "searches.h"
@@ -298,7 +299,7 @@ static int put(struct valley *valley, uint32_t start, uint32_t item)
 	int64_t align = granules->align[item], height = valley->segments[start].height;
 	int err = 0;
 
-	valley->at[item] = (height + align - 1) & -align;
+	valley->at[item] = npuplan_align_up(height, align);
 	drop(&valley->starts, item);
 	drop(&valley->ends, item);
 	if (end < valley->segments[start].end) {

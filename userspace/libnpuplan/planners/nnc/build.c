@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* NNC: one construction of the allocation graph (a round). */
+#include "base/align.h"
 #include "pack/greedy/first_fit.h"
 #include "base/sorted.h"
 #include "build.h"
@@ -64,11 +65,6 @@ static uint32_t tuple_alignment(const struct nnc *nnc, const struct npuplan_nnc_
 	return alignment;
 }
 
-static uint64_t align_up(uint64_t address, uint32_t alignment)
-{
-	return (address + alignment - 1) & -(uint64_t)alignment;
-}
-
 /* ------------------------------------------------- an edge between two items */
 
 /* Whether @item may be at @base within an edge. */
@@ -88,7 +84,7 @@ static bool passes(const struct nnc *nnc, const struct npuplan_nnc_edge *edge, u
 
 static bool passes_alone(const struct nnc *nnc, const struct npuplan_nnc_edge *edge, uint32_t item)
 {
-	return passes(nnc, edge, item, align_up(edge->low, nnc->alignments[item]));
+	return passes(nnc, edge, item, npuplan_align_up(edge->low, nnc->alignments[item]));
 }
 
 static bool in_set(const struct nnc *nnc, uint32_t item)
@@ -188,7 +184,7 @@ static bool find_split(const struct nnc *nnc, const struct npuplan_nnc_tuple *tu
 	for (uint32_t i = first; i < nnc->allocation.edge_count; i++) {
 		const struct npuplan_nnc_edge *edge = &nnc->allocation.edges[i];
 		struct split split = {
-			.base = align_up(edge->low, alignment),
+			.base = npuplan_align_up(edge->low, alignment),
 			.weight = edge->high - edge->low,
 			.span = edge->before - edge->after,
 			.edge = i,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tensor_allocate.h"
 
+#include "base/align.h"
 #include "interval_tree.h"
 
 /* Number of steps between two questions whether to give up. */
@@ -63,11 +64,6 @@ static bool no_collision(void *context, uint32_t peer)
 	return !allocation->overlap && !has_ended(allocation);
 }
 
-static uint64_t aligned(uint64_t address, uint64_t align)
-{
-	return (address + align - 1) & -align;
-}
-
 /*
  * Lines 2 and 19: the first address from @start on with a region that is large enough between the
  * allocated tensors that live, as a whole, while this one lives as a whole.
@@ -76,7 +72,7 @@ static uint64_t find_region(const struct allocation *allocation, uint32_t tensor
 {
 	const struct npuplan_taa_tensor *tensors = allocation->taa->tensors;
 	const struct npuplan_taa_tensor *mine = &tensors[tensor];
-	uint64_t address = aligned(start, mine->align);
+	uint64_t address = npuplan_align_up(start, mine->align);
 
 	for (uint32_t i = 0; i < allocation->allocated; i++) {
 		const struct npuplan_taa_tensor *other = &tensors[allocation->by_address[i]];
@@ -89,7 +85,7 @@ static uint64_t find_region(const struct allocation *allocation, uint32_t tensor
 		if (begin >= address + mine->size)
 			break;
 		if (begin + other->size > address)
-			address = aligned(begin + other->size, mine->align);
+			address = npuplan_align_up(begin + other->size, mine->align);
 	}
 	return address;
 }

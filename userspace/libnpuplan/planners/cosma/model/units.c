@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/align.h"
 #include "base/region.h"
 #include "base/sorted.h"
 
@@ -141,7 +142,7 @@ static int place_states(struct unit_reading *reading)
 		if (tensor->kind != NPUMEM_TENSOR_STATE ||
 		    tensor->flags & (NPUMEM_TENSOR_FLAG_EXTERNAL | NPUMEM_TENSOR_FLAG_ALIAS))
 			continue;
-		state.offset = (units->state_end + align - 1) / align * align;
+		state.offset = npuplan_align_up(units->state_end, align);
 		if (state.size > MAX_STATE || state.offset > MAX_STATE - state.size)
 			return npuplan_fail(reading->error, -E2BIG,
 					    "graph %s: cosma plans at most 2^60 bytes of state",
@@ -152,7 +153,7 @@ static int place_states(struct unit_reading *reading)
 		err = npuplan_append(&units->state, &units->state_count, &state, 1);
 	}
 	units->state_apart |= units->state_end > units->state_bytes;
-	units->state_end = (units->state_end + most - 1) / most * most;
+	units->state_end = npuplan_align_up(units->state_end, most);
 	return err;
 }
 
@@ -194,7 +195,7 @@ static int add_fragments(struct unit_reading *reading, const struct npuv_cell *c
 
 		/* Within its whole tensor such a fragment needs no place that is aligned. */
 		units->unaligned |= !kept && (segment->first % align || *size % align);
-		*size = (*size + align - 1) / align * align;
+		*size = npuplan_align_up(*size, align);
 		fragment = (struct cosma_fragment){
 			.first = segment->first,
 			.length = segment->length,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/align.h"
 #include "baselines.h"
 
 /*
@@ -52,11 +53,6 @@ struct linear {
 	uint32_t parameter;
 };
 
-static uint64_t round_up(uint64_t offset, uint32_t align)
-{
-	return (offset + align - 1) / align * align;
-}
-
 /*
  * Returns the smallest gap between allocations that holds the bytes, the first of several; behind
  * all allocations if there is none; UINT64_MAX if that is beyond the budget.
@@ -66,7 +62,7 @@ static uint64_t best_fit(const struct linear *linear, uint64_t size, uint32_t al
 	uint64_t end = 0, best = UINT64_MAX, waste = UINT64_MAX;
 
 	for (uint32_t i = 0; i < linear->allocation_count; i++) {
-		uint64_t limit = linear->allocation[i].offset, at = round_up(end, align);
+		uint64_t limit = linear->allocation[i].offset, at = npuplan_align_up(end, align);
 
 		if (limit >= at && limit - at >= size && limit - end - size < waste) {
 			best = at;
@@ -74,8 +70,8 @@ static uint64_t best_fit(const struct linear *linear, uint64_t size, uint32_t al
 		}
 		end = linear->allocation[i].offset + linear->allocation[i].size;
 	}
-	if (best == UINT64_MAX && round_up(end, align) + size <= linear->budget)
-		best = round_up(end, align);
+	if (best == UINT64_MAX && npuplan_align_up(end, align) + size <= linear->budget)
+		best = npuplan_align_up(end, align);
 	return best;
 }
 
@@ -175,8 +171,8 @@ static bool evict_cheapest(struct linear *linear, uint64_t size, uint32_t align)
 	for (uint32_t i = 0; i < linear->allocation_count; i++) {
 		const struct allocation *allocation = &linear->allocation[i];
 
-		consider(linear, round_up(allocation->offset + allocation->size, align), size,
-			 &best, &best_at);
+		consider(linear, npuplan_align_up(allocation->offset + allocation->size, align),
+			 size, &best, &best_at);
 		if (allocation->offset >= size)
 			consider(linear, (allocation->offset - size) / align * align, size, &best,
 				 &best_at);
