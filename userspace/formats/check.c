@@ -197,11 +197,6 @@ static int check_cat_shapes(const struct npuplan_graph *graph, const struct npup
 			   import_op_text(op).s, sum, axis, out->shape[axis]);
 }
 
-bool import_is_cat(const struct npuplan_op *op)
-{
-	return !strcmp(op->type, "cat") || !strcmp(op->type, "concat");
-}
-
 int import_check_cat(const struct npuplan_graph *graph, const struct npuplan_op *op,
 		     struct npuplan_error *error)
 {

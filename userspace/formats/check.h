@@ -2,6 +2,7 @@
 /* Rules of graphs that all readers share. Internal to the importer. */
 #pragma once
 
+#include "base/region.h"
 #include "npuimport.h"
 
 /** import_fail() - put a sentence into @error, return @err */
@@ -73,9 +74,6 @@ int import_doubt(const struct import_doubts *doubts, int err, enum npuimport_dou
 /* import_info() - what is said of a file of one graph; @info may be NULL */
 void import_info(struct npuimport_info *info, enum npuimport_format format,
 		 const struct npuplan_graph *graph);
-
-/** import_is_cat() - an operator whose output is its inputs one after another */
-bool import_is_cat(const struct npuplan_op *op);
 
 /*
  * import_check_cat() - the inputs of a concatenation make up its output

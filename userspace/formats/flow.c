@@ -41,13 +41,6 @@ void import_number_made(struct npuplan_graph *graph, int64_t tensors, int64_t op
 			graph->ops[i].id = ops - 1 - graph->ops[i].id;
 }
 
-uint32_t import_base_of(const struct npuplan_graph *graph, uint32_t tensor)
-{
-	const struct npuplan_tensor *t = &graph->tensors[tensor];
-
-	return t->flags & NPUMEM_TENSOR_FLAG_ALIAS ? t->alias_of : tensor;
-}
-
 static void check_written(struct import_flow *flow, uint32_t tensor)
 {
 	if (!*flow->err && flow->ops->is_written && !flow->ops->is_written(flow->reader, tensor))
@@ -146,7 +139,7 @@ struct import_carries import_new_carries(struct import_flow *flow, uint32_t most
 static uint32_t carried_from(struct import_flow *flow, uint32_t tensor)
 {
 	const struct npuplan_tensor *tensors = flow->graph->tensors;
-	uint32_t base = import_base_of(flow->graph, tensor), kind = tensors[base].kind;
+	uint32_t base = npuplan_base_of(flow->graph, tensor), kind = tensors[base].kind;
 
 	if (kind == NPUMEM_TENSOR_PARAMETER || kind == NPUMEM_TENSOR_STATE ||
 	    tensors[base].size != tensors[tensor].size)

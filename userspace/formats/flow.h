@@ -58,9 +58,6 @@ struct import_carries {
 	uint32_t count;
 };
 
-/** import_base_of() - the tensor that has the bytes of @tensor */
-uint32_t import_base_of(const struct npuplan_graph *graph, uint32_t tensor);
-
 /**
  * import_copy() - add an operator that copies
  * @flow: blocks in the making

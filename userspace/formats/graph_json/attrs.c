@@ -369,7 +369,7 @@ static void read_converts(struct graph_json_reader *r, json_t *attrs, struct npu
 	bool none = !act || json_is_null(act) || (text && (!*text || !strcasecmp(text, "none")));
 
 	op->attrs.converts = npujson_bool_or(r->json, attrs, "converts", false) ||
-			     (import_is_cat(op) && !none);
+			     (npuplan_is_concat(op) && !none);
 	if (graph_json_doubt(r, NPUIMPORT_DOUBT_ATTRIBUTE, "converts"))
 		op->attrs.converts = true;
 }
@@ -424,7 +424,7 @@ void graph_json_attrs(struct graph_json_reader *r, json_t *object, struct npupla
 	read_parts(r, attrs, op);
 	/* A part of each is no sum. */
 	op->attrs.whole |= unknown ||
-			   (json_object_get(attrs, "partial_inputs") && import_is_cat(op));
+			   (json_object_get(attrs, "partial_inputs") && npuplan_is_concat(op));
 	read_inplace(r, attrs, op);
 	check_others(r, attrs);
 	read_converts(r, attrs, op);

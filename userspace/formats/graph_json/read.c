@@ -307,7 +307,7 @@ static void read_op(struct graph_json_reader *r, json_t *object, struct npuplan_
 	graph_json_attrs(r, object, op);
 	/* Whatever it is may say what the operator reads. */
 	op->attrs.whole |= unknown || r->whole;
-	if (!r->json->err && import_is_cat(op))
+	if (!r->json->err && npuplan_is_concat(op))
 		r->json->err = import_check_cat(r->graph, op, r->json->error);
 }
 

@@ -378,7 +378,7 @@ static void add_op(struct onnx_reader *r, struct onnx_node *n, struct npuplan_op
 					    tensors[op->outputs[0]].elem_size;
 	if (!n->known)
 		unknown_operator(r, n, op);
-	if (import_is_cat(op))
+	if (npuplan_is_concat(op))
 		r->err = import_check_cat(r->graph, op, r->error);
 	if (r->err)
 		return;

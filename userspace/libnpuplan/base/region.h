@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes of tensors: how many a region has, and of which tensor the bytes of an alias are. */
+/*
+ * Bytes of tensors: how many a region has, of which tensor the bytes of an alias are, and whether
+ * those of an output are its inputs'. The importer has this header, too.
+ */
 #pragma once
+
+#include <stdbool.h>
+#include <string.h>
 
 #include "npuplan.h"
 
@@ -25,4 +31,10 @@ static inline uint32_t npuplan_base_of(const struct npuplan_graph *graph, uint32
 	const struct npuplan_tensor *t = &graph->tensors[tensor];
 
 	return t->flags & NPUMEM_TENSOR_FLAG_ALIAS ? t->alias_of : tensor;
+}
+
+/** npuplan_is_concat() - whether an operator's output is its inputs one after another */
+static inline bool npuplan_is_concat(const struct npuplan_op *op)
+{
+	return !strcmp(op->type, "cat") || !strcmp(op->type, "concat");
 }

@@ -69,11 +69,6 @@ struct joiner {
 	uint32_t input_count;
 };
 
-static bool is_concat(const struct npuplan_op *op)
-{
-	return !strcmp(op->type, "cat") || !strcmp(op->type, "concat");
-}
-
 static int index_graph(struct joiner *j)
 {
 	const struct npuplan_graph *graph = j->graph;
@@ -90,7 +85,7 @@ static int index_graph(struct joiner *j)
 	base_of = npuplan_pool_take(pool, graph->tile_count, sizeof(*base_of));
 	for (uint32_t i = 0; i < graph->op_count && !pool->failed; i++) {
 		j->first_input[i] = inputs;
-		inputs += is_concat(&graph->ops[i]) ? graph->ops[i].input_count : 0;
+		inputs += npuplan_is_concat(&graph->ops[i]) ? graph->ops[i].input_count : 0;
 	}
 	/* It becomes the graph's. */
 	j->inputs = calloc((size_t)inputs + 1, sizeof(*j->inputs));
@@ -336,7 +331,7 @@ static int join_all(struct joiner *j)
 	if (j->pool.failed)
 		return -ENOMEM;
 	for (uint32_t i = graph->op_count; i-- > 0;)
-		if (is_concat(&graph->ops[i]))
+		if (npuplan_is_concat(&graph->ops[i]))
 			join(j, i, strips, done);
 	return 0;
 }
@@ -532,7 +527,7 @@ static uint32_t count_joined(const struct joiner *j, uint32_t op)
 {
 	uint32_t count = 0;
 
-	if (op >= j->graph->op_count || !is_concat(&j->graph->ops[op]))
+	if (op >= j->graph->op_count || !npuplan_is_concat(&j->graph->ops[op]))
 		return 0;
 	for (uint32_t i = 0; i < j->graph->ops[op].input_count; i++)
 		count += j->inputs[j->first_input[op] + i].join == NPUPLAN_JOINED;
