@@ -58,6 +58,17 @@ void *build_add(struct build_array *array, uint32_t n);
 #define build_plan_edge_at(b, i)     BUILD_AT(b, plan_edges, npumem_plan_edge, i)
 #define build_view_at(b, i)	     BUILD_AT(b, views, npumem_view, i)
 
+/* The tensor whose bytes a tensor has: itself, if it is no alias or there is no such tensor. */
+static inline uint32_t build_base_of(const struct build *b, uint32_t tensor)
+{
+	const struct npumem_tensor *t;
+
+	if (tensor >= b->tensors.count)
+		return tensor;
+	t = build_tensor_at(b, tensor);
+	return t->flags & NPUMEM_TENSOR_FLAG_ALIAS ? t->alias_of : tensor;
+}
+
 /* A region of @length bytes from @offset on, in one chunk. */
 struct npumem_region build_region(uint64_t offset, uint64_t length);
 /* A region of @count chunks of @length bytes, @stride bytes apart. */

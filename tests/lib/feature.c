@@ -26,19 +26,9 @@ static bool can_exist(uint32_t a, uint32_t b)
 
 /* ---------------------------------------------------------------- what a case has */
 
-static uint32_t base_of(const struct build *b, uint32_t tensor)
-{
-	const struct npumem_tensor *t;
-
-	if (tensor >= b->tensors.count)
-		return tensor;
-	t = build_tensor_at(b, tensor);
-	return t->flags & NPUMEM_TENSOR_FLAG_ALIAS ? t->alias_of : tensor;
-}
-
 static uint32_t tensor_of(const struct build *b, const struct npumem_access *a)
 {
-	return a->tile < b->tiles.count ? base_of(b, build_tile_at(b, a->tile)->tensor) :
+	return a->tile < b->tiles.count ? build_base_of(b, build_tile_at(b, a->tile)->tensor) :
 					  NPUMEM_NONE;
 }
 

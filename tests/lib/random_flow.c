@@ -51,7 +51,7 @@ static const struct npumem_tensor *tensor(const struct flow *f, uint32_t t)
 
 static uint32_t base_of(const struct flow *f, uint32_t t)
 {
-	return tensor(f, t)->flags & NPUMEM_TENSOR_FLAG_ALIAS ? tensor(f, t)->alias_of : t;
+	return build_base_of(f->b, t);
 }
 
 static bool kind_valid(uint32_t kind)

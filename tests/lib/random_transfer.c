@@ -40,13 +40,6 @@ struct plan {
 	uint32_t step_count;
 };
 
-static uint32_t base_of(const struct build *b, uint32_t tensor)
-{
-	const struct npumem_tensor *t = build_tensor_at(b, tensor);
-
-	return t->flags & NPUMEM_TENSOR_FLAG_ALIAS ? t->alias_of : tensor;
-}
-
 /* Does a step access a tensor; does it write it? */
 static bool uses(const struct build *b, uint32_t step, uint32_t tensor, bool *writes)
 {
@@ -58,7 +51,7 @@ static bool uses(const struct build *b, uint32_t step, uint32_t tensor, bool *wr
 	for (a = s->first_access; a < s->first_access + s->access_count; a++) {
 		const struct npumem_access *access = build_access_at(b, a);
 
-		if (base_of(b, build_tile_at(b, access->tile)->tensor) != tensor)
+		if (build_base_of(b, build_tile_at(b, access->tile)->tensor) != tensor)
 			continue;
 		found = true;
 		*writes |= access->mode != NPUMEM_ACCESS_READ;
@@ -72,7 +65,7 @@ static bool has_kind(const struct build *b, uint32_t tensor, uint32_t kind)
 	uint32_t t;
 
 	for (t = 0; t < b->tensors.count; t++)
-		if (base_of(b, t) == tensor && build_tensor_at(b, t)->kind == kind)
+		if (build_base_of(b, t) == tensor && build_tensor_at(b, t)->kind == kind)
 			return true;
 	return false;
 }

@@ -37,13 +37,6 @@ static uint64_t bytes_of(const struct npumem_region *r, uint64_t *bytes, uint64_
 	return n;
 }
 
-static uint32_t base_of(const struct build *b, uint32_t tensor)
-{
-	const struct npumem_tensor *t = build_tensor_at(b, tensor);
-
-	return t->flags & NPUMEM_TENSOR_FLAG_ALIAS ? t->alias_of : tensor;
-}
-
 static uint32_t block_at(const struct build *b, uint32_t position)
 {
 	uint32_t i = 0;
@@ -75,7 +68,7 @@ static void check_access(const struct build *b, const struct npumem_layout *layo
 	const struct npumem_access *access = build_access_at(b, first + number);
 	const struct npumem_tile *tile = build_tile_at(b, access->tile);
 	const struct npumem_tensor *tensor = build_tensor_at(b, tile->tensor);
-	uint32_t base = base_of(b, tile->tensor), mode = access->mode, count, found, read = 0;
+	uint32_t base = build_base_of(b, tile->tensor), mode = access->mode, count, found, read = 0;
 	bool alias = tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS;
 	bool bound = build_tensor_at(b, base)->flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
 	uint64_t bytes[4096], more[4096], n = bytes_of(&tile->region, bytes, 4096), at, delta;
@@ -104,7 +97,7 @@ static void check_access(const struct build *b, const struct npumem_layout *layo
 		/* Another access of the step may have the byte, too. */
 		read = build_access_at(b, first + found)->tile;
 		tile = build_tile_at(b, read);
-		if (base_of(b, tile->tensor) != base ||
+		if (build_base_of(b, tile->tensor) != base ||
 		    delta >= bytes_of(&tile->region, more, 4096) ||
 		    more[delta] + (build_tensor_at(b, tile->tensor)->flags &
 						   NPUMEM_TENSOR_FLAG_ALIAS ?

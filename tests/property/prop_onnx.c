@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/region.h"
 #include "npuimport.h"
 #include "npuplan.h"
 #include "onnx_build.h"
@@ -455,13 +456,6 @@ static void compute(const struct body *body, uint32_t *decisions)
 
 /* ------------------------------------------------------------------- in the graph */
 
-static uint32_t base_of(const struct npuplan_graph *graph, uint32_t tensor)
-{
-	const struct npuplan_tensor *t = &graph->tensors[tensor];
-
-	return t->flags & NPUMEM_TENSOR_FLAG_ALIAS ? t->alias_of : tensor;
-}
-
 static void execute(const struct npuplan_graph *graph, const struct npuplan_op *op, uint64_t *now)
 {
 	uint64_t in[LISTED] = { 0 };
@@ -470,10 +464,10 @@ static void execute(const struct npuplan_graph *graph, const struct npuplan_op *
 	if (op->input_count > LISTED)
 		fail("an operator reads %u tensors", op->input_count);
 	for (uint32_t i = 0; i < op->input_count; i++)
-		in[i] = now[base_of(graph, op->inputs[i])];
+		in[i] = now[npuplan_base_of(graph, op->inputs[i])];
 	is_copy = !strcmp(op->type, "copy") || !strcmp(op->type, "identity");
 	for (uint32_t i = 0; i < op->output_count; i++)
-		now[base_of(graph, op->outputs[i])] =
+		now[npuplan_base_of(graph, op->outputs[i])] =
 			is_copy ? in[0] : hash_of(op->type, in, op->input_count);
 }
 
@@ -484,9 +478,10 @@ static void cross(const struct npuplan_graph *graph, const struct npumem_edge *e
 	if (edge->carry_count > 64)
 		fail("an edge carries %u tensors", edge->carry_count);
 	for (uint32_t i = 0; i < edge->carry_count; i++)
-		carried[i] = now[base_of(graph, graph->carries[edge->first_carry + i].from)];
+		carried[i] =
+			now[npuplan_base_of(graph, graph->carries[edge->first_carry + i].from)];
 	for (uint32_t i = 0; i < edge->carry_count; i++)
-		now[base_of(graph, graph->carries[edge->first_carry + i].to)] = carried[i];
+		now[npuplan_base_of(graph, graph->carries[edge->first_carry + i].to)] = carried[i];
 }
 
 /* The edges that leave a block: at most two, of which the first one is to begin, or "then". */
@@ -546,7 +541,7 @@ static void check_outputs(const struct body *model, const struct npuplan_graph *
 			t++;
 		if (t == graph->tensor_count)
 			fail("output %s is not there\n%s", value->name, text);
-		if (now[base_of(graph, t)] != value->now)
+		if (now[npuplan_base_of(graph, t)] != value->now)
 			fail("output %s is another\n%s", value->name, text);
 	}
 }
