@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "cli/verdict.h"
 #include "commands.h"
 #include "report/report.h"
 
@@ -55,11 +56,6 @@ static const struct command command = {
 	.shared = { SHARED_WITH_MODELS(struct arguments) },
 };
 
-static void set_index(json_t *object, const char *key, uint32_t index)
-{
-	json_object_set_new(object, key, index == NPUMEM_NONE ? json_null() : json_integer(index));
-}
-
 static json_t *verdict_json(bool accepted, const struct npumem_verdict *verdict, const char *log)
 {
 	json_t *object = json_pack("{sbss}", "accepted", accepted, "log", log);
@@ -67,15 +63,7 @@ static json_t *verdict_json(bool accepted, const struct npumem_verdict *verdict,
 	if (accepted || !object)
 		return object;
 	json_object_set_new(object, "rule", json_integer(verdict->rule));
-	set_index(object, "position", verdict->position);
-	set_index(object, "step", verdict->step);
-	set_index(object, "tile", verdict->tile);
-	set_index(object, "tensor", verdict->tensor);
-	set_index(object, "other_step", verdict->other_step);
-	set_index(object, "other_tile", verdict->other_tile);
-	set_index(object, "other_tensor", verdict->other_tensor);
-	json_object_set_new(object, "first", json_integer((json_int_t)verdict->first));
-	json_object_set_new(object, "length", json_integer((json_int_t)verdict->length));
+	verdict_places(object, verdict, false);
 	return object;
 }
 

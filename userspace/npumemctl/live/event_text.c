@@ -8,12 +8,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-
-static void add_index(json_t *object, const char *name, uint32_t index)
-{
-	if (index != NPUMEM_NONE)
-		json_object_set_new(object, name, json_integer(index));
-}
+#include "cli/verdict.h"
 
 int event_print_json(FILE *out, const struct live_event *event, const char *process, time_t now)
 {
@@ -31,17 +26,7 @@ int event_print_json(FILE *out, const struct live_event *event, const char *proc
 	free(command);
 	if (event->is_fault)
 		json_object_set_new(object, "run", json_integer((json_int_t)event->run));
-	add_index(object, "position", v->position);
-	add_index(object, "step", v->step);
-	add_index(object, "tile", v->tile);
-	add_index(object, "tensor", v->tensor);
-	add_index(object, "other_step", v->other_step);
-	add_index(object, "other_tile", v->other_tile);
-	add_index(object, "other_tensor", v->other_tensor);
-	if (v->length) {
-		json_object_set_new(object, "first", json_integer((json_int_t)v->first));
-		json_object_set_new(object, "length", json_integer((json_int_t)v->length));
-	}
+	verdict_places(object, v, true);
 	line = object ? json_dumps(object, JSON_COMPACT) : NULL;
 	json_decref(object);
 	if (!line)
