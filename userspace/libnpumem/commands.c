@@ -42,12 +42,6 @@ void npumem_commands_free(struct npumem_commands *c)
 	free(c);
 }
 
-void npumem_commands_clear(struct npumem_commands *c)
-{
-	c->size = 0;
-	c->count = 0;
-}
-
 int64_t npumem_commands_append(struct npumem_commands *c, const void *bytes, size_t size,
 			       struct npumem_error *error)
 {

@@ -32,11 +32,6 @@ NPUMEM_EXPORT struct npumem_commands *npumem_commands_new(void);
  */
 NPUMEM_EXPORT void npumem_commands_free(struct npumem_commands *commands);
 /**
- * npumem_commands_clear() - begin anew, with the memory that there is
- * @commands: the commands. Cannot fail
- */
-NPUMEM_EXPORT void npumem_commands_clear(struct npumem_commands *commands);
-/**
  * npumem_commands_append() - append bytes, from the next multiple of 8 on
  * @commands: the commands
  * @bytes: what the engine is told, in its own format; copied; NULL: zeros

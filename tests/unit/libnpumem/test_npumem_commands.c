@@ -61,7 +61,9 @@ TEST_WITH(commands, transfers_setup, layout_teardown)
 		     "npumem_commands_append: NULL argument");
 	assert_error((int)npumem_commands_append(c, "", UINT32_MAX, &error), -E2BIG,
 		     "commands cannot have more than 4 GiB");
-	npumem_commands_clear(c);
+	npumem_commands_free(c);
+	c = npumem_commands_new();
+	assert_non_null(c);
 	job = npumem_commands_job(c, 0, 0, 1);
 	assert_int_equal(job.commands.size, 0);
 	assert_int_equal(job.relocations.count, 0);
