@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: MIT
+/*
+ * Names and numbers between commas, without quotes: no library, since that would hand out cells,
+ * and a row has to be written again as it was, with a column more.
+ */
 #include "pack_csv.h"
 
 #include <errno.h>
