@@ -24,7 +24,7 @@ struct policies;
  * @plan_limit: most bytes of a plan blob
  * @seccomp: workers may make only the system calls that planning needs
  * @cache_limit: bytes of plans that are kept; 0 = none are
- * @cache_folder: where
+ * @cache_folder: path of the folder that plans are kept in
  * @improve_time: seconds that a search for a better plan may take; 0 = none
  * @first_answer: milliseconds that planning may take where such a search follows
  * @improve_on_battery: also where a battery is emptied by it

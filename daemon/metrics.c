@@ -21,8 +21,9 @@ static const uint64_t buckets[] = { 1000, 10000, 100000, 1000000, 10000000, 6000
  * struct metrics - counters
  * @requests: by planner, in the library's order and then "unknown", and outcome
  * @failures: by errno
- * @durations: requests by bucket, each once; the last ones are longer than all
- * @duration_us: of all
+ * @durations: requests by how long they took: each is counted in the first bucket that it fits
+ *	into, and in the last element if it took longer than all buckets
+ * @duration_us: microseconds that all requests took together
  * @cpu_us: processor time of planning processes, in microseconds
  * @searches: by outcome
  */

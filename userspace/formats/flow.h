@@ -92,7 +92,11 @@ struct import_carries import_new_carries(struct import_flow *flow, uint32_t most
 void import_carry(struct import_flow *flow, struct import_carries *carries, uint32_t from,
 		  uint32_t to);
 
-/** import_decide() - the last operator of the block writes @condition, or a copy of it */
+/**
+ * import_decide() - see to it that the last operator of the block writes a condition
+ * @flow: blocks in the making; a copy is added if the last operator writes something else
+ * @condition: tensor that says which way control goes
+ */
 void import_decide(struct import_flow *flow, uint32_t condition);
 
 /**

@@ -41,5 +41,5 @@ struct onnx_value *onnx_output_of(struct onnx_reader *r, uint32_t k);
 
 /** onnx_loop() - a node Loop, its inputs and outputs found */
 void onnx_loop(struct onnx_reader *r, struct onnx_node *n);
-/** onnx_scan() - a node Scan, likewise */
+/** onnx_scan() - a node Scan, its inputs and outputs found */
 void onnx_scan(struct onnx_reader *r, struct onnx_node *n);

@@ -6,5 +6,5 @@
 
 #include "maker.h"
 
-/** maker_run() - operands, scales and attributes of the operator that the maker is of */
+/** maker_run() - put operands, scales and attributes of the maker's operator into its command */
 void maker_run(struct command_maker *m);

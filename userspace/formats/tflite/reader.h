@@ -24,7 +24,7 @@ struct tflite_name {
 
 /*
  * struct tflite_subgraph - one of the file
- * @number: of it
+ * @number: its place among the file's
  * @tensors, @operators, @inputs, @outputs: its vectors
  * @uses: per tensor, USE_*
  * @last_read: per tensor, the last operator that reads it; NPUMEM_NONE: none

@@ -10,7 +10,7 @@
 /*
  * event_print() - for people
  * @process: name of the process, as it has chosen it; "" if it is gone
- * @now: when
+ * @now: when the event came, in seconds since 1970
  */
 void event_print(FILE *out, const struct live_event *event, const char *process, time_t now);
 /** event_print_json() - as an object; -ENOMEM */

@@ -86,8 +86,8 @@ struct delegate;
  * @memory: plan and arena; NULL: nothing is planned
  * @variables: an operator has tensors that last from one inference to the next
  * @empty: of ENGINE_COMPUTE: no operator writes a byte
- * @program: of it; NULL: there is none
- * @in, @out: of it, what is copied before and after an inference
+ * @program: what npumem's engine computes of the operators; NULL: nothing
+ * @in, @out: what is copied before and after an inference of @program
  */
 struct partition {
 	struct delegate *delegate;
@@ -125,8 +125,8 @@ struct partition {
  * @holder: per tensor, whose @holding it is
  * @holding: enum holding, per tensor
  * @capacity: tensors that the runtime's vector has room for, as far as it is known
- * @operators: of the model
- * @claimed: of them
+ * @operators: number of the model's
+ * @claimed: number of those that are a partition's
  * @unsettled: a tensor's size is known only when something has run: the runtime prepares operators
  *	behind it only then, when a program has written inputs already
  * @destroyed: it is retired with its last partition
