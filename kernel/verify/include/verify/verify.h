@@ -66,21 +66,22 @@
  * its bytes only where both tiles have the same linear index, if that read, with
  * those of the same tile by the same step, is their last use.
  *
- * Files, by folder; a folder uses those that are named before it.
+ * Files, by folder, with the rules that are checked in them; a folder uses those that are
+ * named before it.
  * base/: log.c has refusals, array.c arrays, blob.c the framing of blobs, size.c the memory
  * that objects keep.
- * graph/: graph.c checks records, flow.c edges and carries; region.c has strided bytes;
- * classes.c and cells.c divide bytes into cells, residency.c with transfers (V5); runs.c
- * has the cells of accesses.
+ * graph/: graph.c checks records (V4), flow.c edges and carries; region.c has strided bytes;
+ * classes.c and cells.c divide bytes into cells (V3, V4, V7), residency.c with transfers (V5);
+ * runs.c has the cells of accesses.
  * plan/: instance.c checks blocks and schedule (V2), transfer.c transfers (V2, V5), and
  * makes the graph with them; edge.c checks ways out (V6), entry.c entry states (V6), view.c
- * views, placement.c placements (V1); extent.c cuts placements into extents;
+ * views, placement.c placements (V1); extent.c cuts placements into extents (V6);
  * unknown_tensor.c refuses tensors that are not there.
- * walk/: owner.c walks the schedule (V3, V4, V7); home.c finds the bytes where cells live,
- * initial.c those that are there at first; inplace.c decides on writes in place, demand.c
- * checks what edges and the exit need (V6, V7), version.c that transfers change no version
- * (V3, V4); refuse.c words the refusals, arena.c is the interval map; walk.c tells engines
- * the ranges of an access.
+ * walk/: owner.c walks the schedule (V3, V4, V5, V7); home.c finds the bytes where cells live
+ * (V3, V6, V7), initial.c those that are there at first (V6); inplace.c decides on writes in
+ * place, demand.c checks what edges and the exit need (V6, V7), version.c that transfers
+ * change no version (V3, V4); refuse.c words the refusals, arena.c is the interval map; walk.c
+ * tells engines the ranges of an access.
  * run/: states.c enforces; hazards.c finds out which jobs on several engines wait for which.
  * plan.c, beside the folders, puts the checks of a plan in order.
  *
