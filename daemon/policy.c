@@ -112,29 +112,43 @@ static int find_user(struct clients *clients, const char *user, char *wrong, siz
 	return 0;
 }
 
+static int add_member(struct clients *clients, uint32_t uid, char *wrong, size_t size)
+{
+	uint32_t *more = clients->members;
+
+	if (clients->member_count == MAX_MEMBERS)
+		return fail(-EINVAL, wrong, size, "the group has more than %d members",
+			    MAX_MEMBERS);
+	if (!more)
+		more = malloc(MAX_MEMBERS * sizeof(*more));
+	if (!more)
+		return fail(-ENOMEM, wrong, size, "out of memory");
+	clients->members = more;
+	more[clients->member_count++] = uid;
+	return 0;
+}
+
 /*
- * The members are copied now, since asking the system for them may take long where a directory in
- * the network is asked. Users who have left the system's list of users are passed over.
+ * The members are looked up now, since asking the system for them may take long where a directory
+ * in the network is asked: those that the group lists, and those whose first group it is, who may
+ * leave it for another one (newgrp(1)). Users who have left the system's list are passed over.
  */
 static int find_members(struct clients *clients, char *const *names, char *wrong, size_t size)
 {
-	size_t count = 0;
+	const struct passwd *entry;
+	int err = 0;
 
-	while (names[count])
-		count++;
-	if (count > MAX_MEMBERS)
-		return fail(-EINVAL, wrong, size, "the group has more than %d members",
-			    MAX_MEMBERS);
-	clients->members = calloc(count ? count : 1, sizeof(*clients->members));
-	if (!clients->members)
-		return fail(-ENOMEM, wrong, size, "out of memory");
-	for (size_t i = 0; i < count; i++) {
-		const struct passwd *entry = getpwnam(names[i]);
-
+	for (size_t i = 0; names[i] && !err; i++) {
+		entry = getpwnam(names[i]);
 		if (entry)
-			clients->members[clients->member_count++] = entry->pw_uid;
+			err = add_member(clients, entry->pw_uid, wrong, size);
 	}
-	return 0;
+	setpwent();
+	while (!err && (entry = getpwent()))
+		if (entry->pw_gid == clients->id)
+			err = add_member(clients, entry->pw_uid, wrong, size);
+	endpwent();
+	return err;
 }
 
 /* Names of members are copied: a look-up of a user may overwrite what that of the group gave. */
@@ -166,7 +180,7 @@ static int find_group(struct clients *clients, const char *group, char *wrong, s
 
 	/* A number that nobody has named yet is a group, too. */
 	if (!entry && parse_id(group, &clients->id))
-		return 0;
+		return find_members(clients, (char *const[]){ NULL }, wrong, size);
 	if (!entry)
 		return fail(-EINVAL, wrong, size, "there is no group \"%s\"", group);
 	clients->id = entry->gr_gid;
@@ -257,6 +271,7 @@ static const char *set_planners(struct policy *policy, const char *value)
 	const char *wrong = NULL;
 	uint64_t planners = 0;
 	char *list = strdup(value), *rest = list, *name;
+	size_t length;
 
 	if (!list)
 		return "cannot be read: out of memory";
@@ -264,7 +279,9 @@ static const char *set_planners(struct policy *policy, const char *value)
 		unsigned int number;
 
 		name += strspn(name, " \t");
-		name[strcspn(name, " \t")] = '\0';
+		length = strlen(name);
+		while (length && strchr(" \t", name[length - 1]))
+			name[--length] = '\0';
 		if (value_planner(name, &number))
 			wrong = "is no list, with commas, of planners of this npumemd";
 		else

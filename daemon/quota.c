@@ -74,7 +74,11 @@ uint64_t quotas_wait_us(struct quotas *quotas, const char *account, uint64_t per
 		return 0;
 	refill(quotas, now);
 	found = find(quotas, account);
-	if (!found || found->owed < full)
+	if (!found)
+		return 0;
+	/* The configuration may have changed its mind. */
+	found->per_cent = per_cent;
+	if (found->owed < full)
 		return 0;
 	return (found->owed - full) / per_cent + 1;
 }

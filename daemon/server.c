@@ -52,13 +52,33 @@ struct server {
 
 /* ----------------------------------------------------------------- requests */
 
-/* Accept requests until all places are taken or none waits. */
+static int on_place_free(sd_event_source *source, void *data);
+
+/* Go on accepting from the event loop. */
+static void accept_later(struct server *server)
+{
+	int err = sd_event_add_defer(server->event, NULL, on_place_free, server);
+
+	if (err < 0)
+		log_error("cannot go on accepting: %s", strerror(-err));
+}
+
+/*
+ * Accept requests until all places are taken or none waits. Those that are refused at once take no
+ * place: so many, and the loop sees to other things first.
+ */
 static void accept_requests(struct server *server)
 {
-	while (server->request_count < server->config.workers) {
+	for (unsigned int taken = 0; server->request_count < server->config.workers; taken++) {
 		struct accepted accepted;
 		struct request *request;
-		int err = server->transport.ops->accept(server->transport.data, &accepted);
+		int err;
+
+		if (taken == MAX_WORKERS) {
+			accept_later(server);
+			return;
+		}
+		err = server->transport.ops->accept(server->transport.data, &accepted);
 
 		if (err == -ENOENT || err == -ENOTCONN)
 			return;
@@ -83,7 +103,6 @@ static int on_place_free(sd_event_source *source, void *data)
 static void on_ended(struct request *request, void *data)
 {
 	struct server *server = data;
-	int err;
 
 	for (unsigned int i = 0; i < server->request_count; i++) {
 		if (server->requests[i] == request) {
@@ -92,9 +111,7 @@ static void on_ended(struct request *request, void *data)
 		}
 	}
 	/* The next request is not accepted from within this one's callback. */
-	err = sd_event_add_defer(server->event, NULL, on_place_free, server);
-	if (err < 0)
-		log_error("cannot go on accepting: %s", strerror(-err));
+	accept_later(server);
 }
 
 /* ------------------------------------------------------------------- driver */

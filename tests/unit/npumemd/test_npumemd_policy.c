@@ -27,6 +27,26 @@ struct passwd *getpwnam(const char *name)
 	return !strcmp(name, "camera") ? &camera : !strcmp(name, "radio") ? &radio : NULL;
 }
 
+/* The system's list, in which somebody has the group as the first one. */
+static unsigned int listed;
+
+void setpwent(void)
+{
+	listed = 0;
+}
+
+struct passwd *getpwent(void)
+{
+	static struct passwd all[] = { { .pw_uid = 1001, .pw_gid = 1001 },
+				       { .pw_uid = 1003, .pw_gid = 44 } };
+
+	return listed < 2 ? &all[listed++] : NULL;
+}
+
+void endpwent(void)
+{
+}
+
 struct group *getgrnam(const char *name)
 {
 	static char camera[] = "camera", gone[] = "gone", radio[] = "radio";
@@ -121,6 +141,8 @@ POLICY_TEST(refusals_of_the_file)
 	refuse("[user camera]\nimprove = 1\n", ":2: improve: \"1\" is not one of yes, no");
 	refuse("[user camera]\nplanners = auto, best\n",
 	       ":2: planners: \"auto, best\" is no list, with commas, of planners of this npumemd");
+	refuse("[user camera]\nplanners = auto nnc\n",
+	       ":2: planners: \"auto nnc\" is no list, with commas, of planners of this npumemd");
 	refuse("[user camera]\nplanners = auto,\n",
 	       ":2: planners: \"auto,\" is no list, with commas, of planners of this npumemd");
 	refuse("[user camera]\narena-limit = much\n",
@@ -162,6 +184,7 @@ POLICY_TEST(whose_policy_it_is)
 	/* By the system's list, and by the group that the process has. */
 	assert_string_equal(policy_name(1001, 1, "/"), "group sensors");
 	assert_string_equal(policy_name(1, 44, "/"), "group sensors");
+	assert_string_equal(policy_name(1003, 1, "/"), "group sensors");
 	assert_string_equal(policy_name(1, 50, "/"), "group 50");
 	assert_string_equal(policy_name(1001, 50, "/"), "group sensors");
 	assert_string_equal(policy_name(1002, 44, "/"), "user radio");
@@ -484,8 +507,11 @@ TEST(quota_fills_again)
 	/* However long he waits, he has no more than a minute's. */
 	quotas_charge(quotas, "user 1", 50, 31 * second, 1000 * second);
 	assert_int_equal(quotas_wait_us(quotas, "user 1", 50, 1000 * second), 2 * second + 1);
-	/* A quota that is raised is fuller at once. */
+	/* A quota that is raised is fuller at once, and fills faster. */
 	assert_int_equal(quotas_wait_us(quotas, "user 1", 100, 1000 * second), 0);
+	quotas_charge(quotas, "user 1", 50, 50 * second, 1000 * second);
+	assert_int_equal(quotas_wait_us(quotas, "user 1", 100, 1000 * second), 21 * second + 1);
+	assert_int_equal(quotas_wait_us(quotas, "user 1", 100, 1010 * second), 11 * second + 1);
 	quotas_free(quotas);
 }
 
