@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Commands of a TFLite model's steps, what is refused, and regions as boxes. */
 #include <errno.h>
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "auto.h"
@@ -170,6 +172,44 @@ TEST(part_of_another_shape)
 	}
 	free(command);
 	close_world(&w);
+}
+
+/* The range of an operator of one input, or of two that are the same, as many as there are. */
+static void float_range(int32_t builtin, uint32_t inputs, float range[2])
+{
+	struct tb_model model = floats();
+	struct world w;
+	struct parts p;
+	void *command;
+	size_t size;
+
+	model.tensor_count = 2;
+	model.tensors[1] = model.tensors[0];
+	model.tensors[1].buffer = 0;
+	model.codes[0] = (struct tb_code){ (int8_t)builtin, builtin, NULL };
+	model.op_count = 1;
+	model.ops[0] = (struct tb_op){ .input_count = inputs, .output_count = 1, .outputs = { 1 } };
+	model.outputs[0] = 1;
+	open_world(&w, &model, &whole);
+	assert_int_equal(w.err, 0);
+	assert_int_equal(tflite_command(w.commands, 0, &command, &size, &w.error), 0);
+	p = parts_of(command);
+	memcpy(range, p.attributes, 2 * sizeof(*range));
+	free(command);
+	close_world(&w);
+}
+
+/* What an operator without an activation leaves is finite; what only clamps leaves infinities. */
+TEST(ranges_of_floats)
+{
+	float range[2];
+
+	float_range(BUILTIN_ADD, 2, range);
+	assert_true(range[0] == -FLT_MAX && range[1] == FLT_MAX);
+	float_range(BUILTIN_RELU, 1, range);
+	assert_true(range[0] == 0 && range[1] == INFINITY);
+	float_range(BUILTIN_RELU6, 1, range);
+	assert_true(range[0] == 0 && range[1] == 6);
 }
 
 /* Constants are accessed whole, but one row is all that a row is made of. */

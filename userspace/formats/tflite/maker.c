@@ -2,6 +2,7 @@
 #include "maker.h"
 
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -471,12 +472,15 @@ uint8_t maker_activation_at(struct command_maker *m, unsigned int field)
 	return flatbuf_u8(m->fb, &m->options, field, ACTIVATION_NONE);
 }
 
-/* Range of the output that an activation leaves; two attributes from @first on. */
+/*
+ * Range of the output that an activation leaves; two attributes from @first on. Fused into an
+ * operator of floats, none leaves infinities, as in TensorFlow Lite's CalculateActivationRange().
+ */
 void maker_set_range(struct command_maker *m, uint8_t activation, uint32_t tensor, uint32_t first)
 {
 	static const float ranges[][2] = {
-		[ACTIVATION_NONE] = { -INFINITY, INFINITY },
-		[ACTIVATION_RELU] = { 0, INFINITY },
+		[ACTIVATION_NONE] = { -FLT_MAX, FLT_MAX },
+		[ACTIVATION_RELU] = { 0, FLT_MAX },
 		[ACTIVATION_RELU_N1_TO_1] = { -1, 1 },
 		[ACTIVATION_RELU6] = { 0, 6 },
 	};
@@ -504,10 +508,17 @@ void maker_set_range(struct command_maker *m, uint8_t activation, uint32_t tenso
 			continue;
 		}
 		range[i] = i ? max : min;
-		if (isinf(bound))
+		if (fabsf(bound) == FLT_MAX)
 			continue;
 		value = maker_zero_point(m, tensor) + nearest(m, bound / maker_scale_of(m, tensor));
 		if (i ? value < max : value > min)
 			range[i] = value;
 	}
+}
+
+void maker_open_range(struct command_maker *m, uint32_t first)
+{
+	for (uint32_t i = 0; i < 2; i++)
+		if (fabsf(engine_float(m->attributes[first + i])) == FLT_MAX)
+			m->attributes[first + i] = engine_bits(i ? INFINITY : -INFINITY);
 }

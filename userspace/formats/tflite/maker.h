@@ -124,3 +124,5 @@ void maker_fit_copy(struct command_maker *m);
 void maker_add_scale(struct command_maker *m, double factor);
 /** maker_set_range() - set attributes @first and @first + 1 to what an activation leaves */
 void maker_set_range(struct command_maker *m, uint8_t activation, uint32_t tensor, uint32_t first);
+/** maker_open_range() - likewise, of an operator of floats that leaves infinities as they are */
+void maker_open_range(struct command_maker *m, uint32_t first);

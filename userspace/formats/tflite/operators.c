@@ -199,6 +199,8 @@ static void make_convert(struct command_maker *m)
 	maker_set_range(m, activation, out, NPUMEM_COMMAND_CLAMP_MIN);
 	from_float = maker_is_float_type(maker_tensor_type(m, in));
 	to_float = maker_is_float_type(maker_tensor_type(m, out));
+	if (to_float)
+		maker_open_range(m, NPUMEM_COMMAND_CLAMP_MIN);
 	if (!from_float && !to_float)
 		/* An activation's ratio is one of floats. */
 		maker_add_scale(
