@@ -41,12 +41,12 @@ demo:
 # All models of a folder, in the guest: make inference MODELS=DIR; SEEDS=N: as many inputs of each
 inference:
 	@scripts/deps demo
-	@scripts/inference $(if $(SEEDS),--seeds $(SEEDS)) $(MODELS)
+	@scripts/inference $(if $(SEEDS),--seeds "$(SEEDS)") $(if $(MODELS),"$(MODELS)")
 
 # Some minutes of hostile and careless use of TensorFlow Lite's delegate; SEED=N: other seeds
 attack:
 	@scripts/deps check
-	@scripts/attack $(SEED)
+	@scripts/attack $(if $(SEED),"$(SEED)")
 
 bench: all
 	@scripts/deps check

@@ -118,6 +118,7 @@ static struct tfl_delegate *new_delegate(void)
 	char *text = strdup(value ? value : ""), *rest = text, *word;
 	char *keys[MAX_OPTIONS], *values[MAX_OPTIONS];
 	struct tfl_delegate *delegate = NULL;
+	bool bound = false;
 	size_t count = 0;
 
 	while (text && count < MAX_OPTIONS && (word = strsep(&rest, ";"))) {
@@ -125,8 +126,15 @@ static struct tfl_delegate *new_delegate(void)
 			continue;
 		keys[count] = strsep(&word, ":");
 		values[count++] = word;
+		bound = bound ||
+			(word && !strcmp(keys[count - 1], "inputs") && !strcmp(word, "bound"));
 	}
-	if (rest)
+	if (bound)
+		fprintf(stderr,
+			"npumem: %s: inputs:bound is for programs that bind them, and this one "
+			"knows nothing of it\n",
+			OPTIONS);
+	else if (rest)
 		fprintf(stderr, "npumem: %s has more than %d options\n", OPTIONS, MAX_OPTIONS);
 	else if (text)
 		delegate = tflite_plugin_create_delegate(keys, values, count, NULL);
