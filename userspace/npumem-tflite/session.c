@@ -122,7 +122,7 @@ struct arena session_arena(const struct session *session)
 
 		if (tensor->allocation != TFLITE_ARENA || !tensor->bytes)
 			continue;
-		/* What nothing uses has no place; of models that are laid out as they run nothing has. */
+		/* What nothing uses has no place; nothing has if sizes are known as it runs only. */
 		placeless = placeless || !at;
 		if (!at)
 			continue;

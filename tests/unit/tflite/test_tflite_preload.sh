@@ -134,7 +134,7 @@ check "an option without a value" refused "device" 'option 0 has no key or no va
 check "too many options" refused "$(printf 'strict:0;%.0s' {1..40})" \
 	'NPUMEM_TFLITE_OPTIONS has more than 32 options'
 check "inputs that it cannot bind" refused "inputs:bound" \
-	'inputs:bound is for programs that bind them'
+	'NPUMEM_TFLITE_OPTIONS: inputs:bound is for programs that bind them, and this one knows nothing of it'
 options="device:none;verbose:1;"
 if grep -q __asan_init "$(dirname "$preload")/../libnpumem-tflite.so"; then
 	skipped "a Python program, by ctypes" "Python has no sanitizer"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The default planner, a portfolio: it runs the greedy planners, TAA, NNC and then the exact
- * search, until one reaches the lower bound or the limit of work or time is reached. It keeps the
+ * The default planner, a portfolio: it runs the greedy planners, TAA, the exact search for a
+ * moment, NNC and then the exact search, until one reaches the lower bound or the limit of work or time is reached. It keeps the
  * best packing, so it is never worse than the best greedy planner that there was time for.
  */
 #include <stdlib.h>
@@ -18,6 +18,10 @@
  */
 #define NNC_WORK    20000000ull
 #define SEARCH_WORK 50000000ull
+/* What the search has before NNC: many packings are proved, or found, with little. */
+#define FIRST_WORK  2000000ull
+/* The most items with which a round of NNC takes some tenths of a second: it looks at all pairs. */
+#define NNC_ITEMS   1000
 /* The most entries of lists of peers with which a round of NNC takes reasonable time. */
 #define NNC_PEERS   (1u << 20)
 
@@ -165,10 +169,12 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 	if (!err && !is_over(&portfolio) && !portfolio.member.bounds && peer_start &&
 	    npuplan_is_straight(problem->graph))
 		err = run_member(&portfolio, npuplan_pack_taa, NPUPLAN_TAA_EXACT, limit, error);
-	/* A round of NNC may take time n^2, and look at all peers of each item. */
+	limit = work_left(&portfolio, FIRST_WORK);
+	if (!err && !is_over(&portfolio))
+		err = run_member(&portfolio, npuplan_pack_searched, 0,
+				 limit < FIRST_WORK ? limit : FIRST_WORK, error);
 	limit = work_left(&portfolio, NNC_WORK);
-	if (!err && !is_over(&portfolio) && n * n <= SEARCH_WORK && peer_start &&
-	    peers <= NNC_PEERS)
+	if (!err && !is_over(&portfolio) && n <= NNC_ITEMS && peer_start && peers <= NNC_PEERS)
 		err = run_member(&portfolio, npuplan_pack_nnc, 0, limit, error);
 	limit = work_left(&portfolio, SEARCH_WORK);
 	if (!err && !is_over(&portfolio))
