@@ -221,6 +221,30 @@ __attribute__((format(printf, 2, 3))) static void mistake(struct reading *readin
 	va_end(args);
 }
 
+/*
+ * A line that begins with a section's name. inih passes over what stands behind it, and a policy
+ * counts also if it has no key.
+ */
+static void begin_section(struct reading *reading, const char *line)
+{
+	char wrong[sizeof(reading->wrong)], section[256];
+	size_t length = strcspn(line, "]");
+	const char *rest = line + length;
+
+	/* inih refuses one without an end. */
+	if (*line != '[' || !*rest || length > sizeof(section))
+		return;
+	rest += 1 + strspn(rest + 1, " \t\r\n");
+	if (*rest && !strchr(";#", *rest)) {
+		mistake(reading, "something stands behind the section's name");
+		return;
+	}
+	snprintf(section, sizeof(section), "%.*s", (int)length - 1, line + 1);
+	if (policy_is_section(section) &&
+	    policies_add(&reading->config.policies, section, wrong, sizeof(wrong)))
+		mistake(reading, "%s", wrong);
+}
+
 /* As fgets(), but counts lines and refuses long ones, whose rest inih would take for a new line. */
 static char *read_line(char *text, int size, void *stream)
 {
@@ -233,6 +257,7 @@ static char *read_line(char *text, int size, void *stream)
 		return NULL;
 	reading->line++;
 	length = strlen(text);
+	begin_section(reading, text);
 	/* What is behind a NUL nobody would see. */
 	if (memrchr(text, '\0', (size_t)size) != text + length)
 		mistake(reading, "the line has a NUL");
@@ -259,7 +284,7 @@ static int handle_policy(struct reading *reading, const char *section, const cha
 {
 	char wrong[sizeof(reading->wrong)];
 	int err =
-		policies_set(&reading->config.policies, section, name, value, wrong, sizeof(wrong));
+		policies_set(reading->config.policies, section, name, value, wrong, sizeof(wrong));
 
 	if (err)
 		mistake(reading, "%s", wrong);

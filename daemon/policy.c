@@ -253,6 +253,15 @@ static struct clients *find(struct policies *policies, const char *section)
 	return NULL;
 }
 
+int policies_add(struct policies **policies, const char *section, char *wrong, size_t size)
+{
+	if (!*policies)
+		*policies = calloc(1, sizeof(**policies));
+	if (!*policies)
+		return fail(-ENOMEM, wrong, size, "out of memory");
+	return find(*policies, section) ? 0 : add(*policies, section, wrong, size);
+}
+
 /* ------------------------------------------------------------------------ keys */
 
 static const char *set_plans(struct policy *policy, const char *value)
@@ -335,29 +344,20 @@ static int set(struct clients *clients, size_t i, const char *value, char *wrong
 	return what ? fail(-EINVAL, wrong, size, "%s: \"%s\" %s", key->name, value, what) : 0;
 }
 
-int policies_set(struct policies **policies, const char *section, const char *name,
+int policies_set(struct policies *policies, const char *section, const char *name,
 		 const char *value, char *wrong, size_t size)
 {
-	struct clients *clients;
+	struct clients *clients = policies ? find(policies, section) : NULL;
 	size_t i = 0;
-	int err;
 
 	while (i < KEY_COUNT && strcmp(name, keys[i].name) != 0)
 		i++;
 	if (i == KEY_COUNT)
 		return fail(-EINVAL, wrong, size, "unknown key \"%s\" in section [%s]", name,
 			    section);
-	if (!*policies)
-		*policies = calloc(1, sizeof(**policies));
-	if (!*policies)
-		return fail(-ENOMEM, wrong, size, "out of memory");
-	clients = find(*policies, section);
-	if (!clients) {
-		err = add(*policies, section, wrong, size);
-		if (err)
-			return err;
-		clients = &(*policies)->clients[(*policies)->count - 1];
-	}
+	/* A section that inih sees, and who adds them has not. */
+	if (!clients)
+		return fail(-EINVAL, wrong, size, "section [%s] does not begin its line", section);
 	return set(clients, i, value, wrong, size);
 }
 

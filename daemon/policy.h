@@ -55,13 +55,22 @@ bool policy_is_section(const char *section);
 void policies_next_file(struct policies *policies);
 
 /*
- * policies_set() - what a key of a policy's section says
+ * policies_add() - a policy's section begins
  * @policies: allocated where it is NULL
  * @wrong: on failure what is wrong, no newline
  *
- * -EINVAL, -ENOMEM.
+ * One that is there already goes on. -EINVAL, -ENOMEM.
  */
-int policies_set(struct policies **policies, const char *section, const char *name,
+int policies_add(struct policies **policies, const char *section, char *wrong, size_t size);
+
+/*
+ * policies_set() - what a key of a policy's section says
+ * @section: of one that was added
+ * @wrong: on failure what is wrong, no newline
+ *
+ * -EINVAL.
+ */
+int policies_set(struct policies *policies, const char *section, const char *name,
 		 const char *value, char *wrong, size_t size);
 
 /*

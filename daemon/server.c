@@ -25,8 +25,10 @@
 #include "request.h"
 #include "worker.h"
 
-#define MAX_WORKERS 64 /* the most that config.workers may be */
-#define NO_WORK	    "none"
+#define MAX_WORKERS  64 /* the most that config.workers may be */
+#define NO_WORK	     "none"
+/* Microseconds of accepting in one go. */
+#define ACCEPTING_US 20000
 
 /*
  * struct server - state of the daemon
@@ -65,16 +67,18 @@ static void accept_later(struct server *server)
 
 /*
  * Accept requests until all places are taken or none waits. Those that are refused at once take no
- * place: so many, and the loop sees to other things first.
+ * place: after so long the loop sees to other things first.
  */
 static void accept_requests(struct server *server)
 {
-	for (unsigned int taken = 0; server->request_count < server->config.workers; taken++) {
+	uint64_t started = now_us();
+
+	while (server->request_count < server->config.workers) {
 		struct accepted accepted;
 		struct request *request;
 		int err;
 
-		if (taken == MAX_WORKERS) {
+		if (now_us() - started > ACCEPTING_US) {
 			accept_later(server);
 			return;
 		}

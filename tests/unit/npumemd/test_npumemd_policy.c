@@ -122,20 +122,23 @@ POLICY_TEST(refusals_of_the_file)
 {
 	char many[65 * 32] = "", *at = many;
 
-	refuse("[user nobody-here]\nplans = no\n", ":2: there is no user \"nobody-here\"");
-	refuse("[user 4294967295]\nplans = no\n", ":2: there is no user \"4294967295\"");
-	refuse("[user ]\nplans = no\n", ":2: there is no user \"\"");
-	refuse("[group nobody-here]\nplans = no\n", ":2: there is no group \"nobody-here\"");
+	refuse("[user nobody-here]\nplans = no\n", ":1: there is no user \"nobody-here\"");
+	refuse("[user 4294967295]\nplans = no\n", ":1: there is no user \"4294967295\"");
+	refuse("[user ]\nplans = no\n", ":1: there is no user \"\"");
+	refuse("[group nobody-here]\nplans = no\n", ":1: there is no group \"nobody-here\"");
 	refuse("[unit camera]\nplans = no\n",
-	       ":2: \"camera\" is no unit that ends in .service or .scope");
+	       ":1: \"camera\" is no unit that ends in .service or .scope");
 	refuse("[unit .service]\nplans = no\n",
-	       ":2: \".service\" is no unit that ends in .service or .scope");
+	       ":1: \".service\" is no unit that ends in .service or .scope");
 	refuse("[unit a/b.service]\nplans = no\n",
-	       ":2: \"a/b.service\" is no unit that ends in .service or .scope");
+	       ":1: \"a/b.service\" is no unit that ends in .service or .scope");
+	refuse("[others] plans = no\n", ":1: something stands behind the section's name");
+	refuse("[user camera]]\n", ":1: something stands behind the section's name");
+	refuse("[user nobody-here]\n", ":1: there is no user \"nobody-here\"");
 	refuse("[users camera]\nplans = no\n", ":2: unknown section [users camera]");
 	refuse("[others too]\nplans = no\n", ":2: unknown section [others too]");
 	refuse("[unit xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.service]\nplans = no\n",
-	       ":2: the section's name is longer than 48 bytes");
+	       ":1: the section's name is longer than 48 bytes");
 	refuse("[user camera]\nplan = no\n", ":2: unknown key \"plan\" in section [user camera]");
 	refuse("[user camera]\nplans = never\n", ":2: plans: \"never\" is not one of yes, no");
 	refuse("[user camera]\nimprove = 1\n", ":2: improve: \"1\" is not one of yes, no");
@@ -159,7 +162,7 @@ POLICY_TEST(refusals_of_the_file)
 	       ":6: nice is given twice");
 	for (int i = 0; i < 65; i++)
 		at += sprintf(at, "[user %d]\nnice = 1\n", i);
-	refuse(many, ":130: there are more than 64 policies");
+	refuse(many, ":129: there are more than 64 policies");
 }
 
 /* What a client's policy is called; "" for none. */
@@ -206,6 +209,9 @@ POLICY_TEST(whose_policy_it_is)
 	assert_string_equal(policy_name(1, 1, "/.slice/words.service"), "others");
 	configure("[user 7]\nplans = no\n");
 	assert_string_equal(policy_name(1, 1, "/"), "");
+	/* One without keys is one. */
+	configure("[others]\nplans = no\n[user 7] ; but for him\n");
+	assert_string_equal(policy_name(7, 1, "/"), "user 7");
 	configure("");
 	assert_null(f.config.policies);
 	assert_string_equal(policy_name(1, 1, "/"), "");
