@@ -122,7 +122,7 @@ struct arena session_arena(const struct session *session)
 
 		if (tensor->allocation != TFLITE_ARENA || !tensor->bytes)
 			continue;
-		/* What nothing uses has no place; nothing has if sizes are known as it runs only. */
+		/* What nothing uses has no place; nothing has if sizes come as it runs. */
 		placeless = placeless || !at;
 		if (!at)
 			continue;

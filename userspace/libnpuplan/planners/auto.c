@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * The default planner, a portfolio: it runs the greedy planners, TAA, the exact search for a
- * moment, NNC and then the exact search, until one reaches the lower bound or the limit of work or time is reached. It keeps the
- * best packing, so it is never worse than the best greedy planner that there was time for.
+ * moment, NNC and then the exact search, until one reaches the lower bound or the limit of work or
+ * time is reached. It keeps the best packing, so it is never worse than the best greedy planner
+ * that there was time for.
  */
 #include <stdlib.h>
 #include <string.h>
