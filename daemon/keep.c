@@ -53,15 +53,12 @@ static int map_request(const struct accepted *accepted, struct shown *shown)
 	return madvise(shown->map, size, MADV_POPULATE_READ) ? -errno : 0;
 }
 
-/*
- * What a plan may need. A policy's limit and a budget of the client's ask the same of a planner,
- * and so have the same answers.
- */
-static uint64_t least_arena(const struct accepted *accepted)
+/* A policy's limit, where the client's budget does not keep to it: he has plans of his own. */
+static uint64_t limit_of(const struct accepted *accepted)
 {
 	uint64_t budget = accepted->arena_budget, limit = accepted->arena_limit;
 
-	return limit && (!budget || limit < budget) ? limit : budget;
+	return budget && budget <= limit ? 0 : limit;
 }
 
 static void describe(const struct accepted *accepted, const char *graph,
@@ -72,7 +69,8 @@ static void describe(const struct accepted *accepted, const char *graph,
 		.graph_size = accepted->graph_size,
 		.planner = accepted->planner,
 		.objective = accepted->objective,
-		.arena_budget = least_arena(accepted),
+		.arena_budget = accepted->arena_budget,
+		.arena_limit = limit_of(accepted),
 		.cut = accepted->cut,
 	};
 	if (accepted->options_size) {

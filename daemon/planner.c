@@ -80,14 +80,12 @@ static void set_options(struct plan_work *work)
 {
 	const struct planner_task *task = work->task;
 	const struct asked *asked = &work->asked;
-	bool named = asked_for(asked, NPUMEM_OPTION_BUDGET) ||
-		     asked_for(asked, NPUMEM_OPTION_BANKS);
 	bool unlimited = npuplan_planner_traits(task->planner) & NPUPLAN_PLANNER_TILESCHED;
 
 	work->options = (struct npuplan_options){
 		.planner = task->planner,
-		/* Without a number that the client gives, the most that the policy allows. */
-		.arena_budget = named ? 0 : lesser(task->arena_budget, task->arena_limit),
+		.arena_budget = task->arena_budget ? lesser(task->arena_budget, task->arena_limit) :
+						     0,
 		.alignment = (uint32_t)asked->numbers[NPUMEM_OPTION_ALIGNMENT],
 		.schedule = schedule_of(asked->numbers[NPUMEM_OPTION_SCHEDULE]),
 		.work_limit = asked->numbers[NPUMEM_OPTION_WORK_LIMIT],
@@ -218,6 +216,24 @@ static int cut_anew(struct plan_work *work, const void *blob, size_t size)
 	return err;
 }
 
+/* Whether the policy's limit is to be a budget: planners of some have another aim with one. */
+static bool exceeds_limit(const struct plan_work *work, const struct npuplan_plan *plan)
+{
+	uint64_t limit = work->task->arena_limit;
+
+	return limit && plan->info.arena_size > limit && !work->options.arena_budget &&
+	       !asked_for(&work->asked, NPUMEM_OPTION_BANKS);
+}
+
+static int plan_within_limit(struct plan_work *work, struct npuplan_plan **plan)
+{
+	npuplan_plan_free(*plan);
+	*plan = NULL;
+	work->options.arena_budget = work->task->arena_limit;
+	set_deadline(work);
+	return npuplan_plan(work->graph, &work->options, plan, &work->error);
+}
+
 static int plan_graph(struct plan_work *work, const struct worker_input *input,
 		      struct npuplan_plan **plan)
 {
@@ -240,7 +256,10 @@ static int plan_graph(struct plan_work *work, const struct worker_input *input,
 		return err;
 	work->what = work->task->planner;
 	set_deadline(work);
-	return npuplan_plan(work->graph, &work->options, plan, &work->error);
+	err = npuplan_plan(work->graph, &work->options, plan, &work->error);
+	if (!err && exceeds_limit(work, *plan))
+		err = plan_within_limit(work, plan);
+	return err;
 }
 
 /* The blob of the plan, and before it that of a graph that is not the client's. */

@@ -201,7 +201,7 @@ static bool ends(const char *text, const char *suffix)
 
 static int check_unit(const char *unit, char *wrong, size_t size)
 {
-	if (!strchr(unit, '/') && (ends(unit, ".service") || ends(unit, ".scope")))
+	if (!strpbrk(unit, "/ ") && (ends(unit, ".service") || ends(unit, ".scope")))
 		return 0;
 	return fail(-EINVAL, wrong, size, "\"%s\" is no unit that ends in .service or .scope",
 		    unit);
@@ -237,6 +237,11 @@ static int add(struct policies *policies, const char *section, char *wrong, size
 	*clients = (struct clients){ .policy = policy_none, .kind = kind_of(section) };
 	snprintf(clients->policy.name, sizeof(clients->policy.name), "%s", section);
 	err = find_clients(clients, wrong, size);
+	for (size_t i = 0; i < policies->count && !err; i++)
+		if (clients->kind != UNIT && policies->clients[i].kind == clients->kind &&
+		    policies->clients[i].id == clients->id)
+			err = fail(-EINVAL, wrong, size, "[%s] is the same as [%s]", section,
+				   policies->clients[i].policy.name);
 	if (err) {
 		free(clients->members);
 		return err;
@@ -413,11 +418,20 @@ static bool applies(const struct clients *clients, const struct client *client)
 	}
 }
 
+/* Where nobody says what control group a client is in, a unit's policy would not be his. */
+static bool needs_cgroup(const struct policies *policies)
+{
+	for (size_t i = 0; i < policies->count; i++)
+		if (policies->clients[i].kind == UNIT)
+			return true;
+	return false;
+}
+
 const struct policy *policy_of(const struct policies *policies, const struct accepted *accepted)
 {
 	if (!policies)
 		return &policy_none;
-	if (!accepted->client.known)
+	if (!accepted->client.known || (!*accepted->client.cgroup && needs_cgroup(policies)))
 		return NULL;
 	for (enum kind kind = 0; kind < KINDS; kind++)
 		for (size_t i = 0; i < policies->count; i++)

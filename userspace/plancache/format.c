@@ -27,7 +27,8 @@ static void add_text(struct sha256_ctx *hash, const char *text)
 
 void plancache_key(const struct plancache_request *request, struct plancache_key *key)
 {
-	const uint64_t numbers[] = { request->objective, request->arena_budget, request->cut };
+	const uint64_t numbers[] = { request->objective, request->arena_budget, request->cut,
+				     request->arena_limit };
 	struct sha256_ctx hash;
 
 	sha256_init(&hash);

@@ -28,6 +28,7 @@
  * @planner: its name, never empty
  * @objective: enum drm_npumem_objective
  * @arena_budget: bytes, 0 = any
+ * @arena_limit: bytes that a plan has to keep to though nobody asks for it, 0 = any
  * @cut: the plan may be of another graph
  */
 struct plancache_request {
@@ -38,6 +39,7 @@ struct plancache_request {
 	const char *planner;
 	uint32_t objective;
 	uint64_t arena_budget;
+	uint64_t arena_limit;
 	bool cut;
 };
 

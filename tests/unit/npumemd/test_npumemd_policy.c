@@ -3,11 +3,13 @@
 #include "npumemd_request.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -139,6 +141,9 @@ POLICY_TEST(refusals_of_the_file)
 	refuse("[others too]\nplans = no\n", ":2: unknown section [others too]");
 	refuse("[unit xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.service]\nplans = no\n",
 	       ":1: the section's name is longer than 48 bytes");
+	refuse("[unit  a.service]\n",
+	       ":1: \" a.service\" is no unit that ends in .service or .scope");
+	refuse("[user camera]\n[user 1001]\n", ":2: [user 1001] is the same as [user camera]");
 	refuse("[user camera]\nplan = no\n", ":2: unknown key \"plan\" in section [user camera]");
 	refuse("[user camera]\nplans = never\n", ":2: plans: \"never\" is not one of yes, no");
 	refuse("[user camera]\nimprove = 1\n", ":2: improve: \"1\" is not one of yes, no");
@@ -183,7 +188,7 @@ POLICY_TEST(whose_policy_it_is)
 		  "[user 7]\nnice = 5\n"
 		  "[unit words.service]\nnice = 6\n"
 		  "[unit session-1.scope]\nnice = 7\n");
-	assert_string_equal(policy_name(1, 1, ""), "others");
+	assert_string_equal(policy_name(1, 1, "/"), "others");
 	/* By the system's list, and by the group that the process has. */
 	assert_string_equal(policy_name(1001, 1, "/"), "group sensors");
 	assert_string_equal(policy_name(1, 44, "/"), "group sensors");
@@ -306,6 +311,11 @@ static struct accepted by_user(uint32_t uid)
 /* Each with a loop of its own. */
 static void ask(struct accepted *accepted)
 {
+	eventfd_t count;
+
+	/* The driver's word on the one before. */
+	(void)!fcntl(f.settled, F_SETFL, O_NONBLOCK);
+	(void)!read(f.settled, &count, sizeof(count));
 	f.done = f.ended = 0;
 	run_request(accepted);
 	sd_event_unref(f.event);
@@ -334,6 +344,11 @@ POLICY_TEST(driver_that_does_not_say_who_asks)
 {
 	configure("[user 7]\nplans = no\n");
 	refused(accept_good(), EPERM,
+		"npumemd.conf says who may ask for what, and the driver is of an older version "
+		"that does not say who asks");
+	/* Nor is that of a unit where nobody says what control group a client is in. */
+	configure("[unit a.service]\nplans = no\n");
+	refused(by_user(8), EPERM,
 		"npumemd.conf says who may ask for what, and the driver is of an older version "
 		"that does not say who asks");
 	configure("");
@@ -424,6 +439,25 @@ POLICY_TEST(arena_limit)
 	accepted = by_user(8);
 	ask(&accepted);
 	assert_int_equal(f.status, 0);
+}
+
+/* A limit that suffices is no budget: planners of the least peak have no other aim then. */
+POLICY_TEST(arena_limit_that_suffices)
+{
+	static unsigned char plans[2][4096];
+	struct accepted accepted;
+
+	configure("[user 7]\narena-limit = 1M\n");
+	for (uint32_t i = 0; i < 2; i++) {
+		accepted = by_user(7 + i);
+		asks_with(&accepted, "cosma", NPUMEM_OBJECTIVE_TRAFFIC, 0);
+		ask(&accepted);
+		assert_int_equal(f.status, 0);
+		assert_true(pread(f.fd, plans[i], sizeof(plans[i]), (off_t)f.answer_at) > 0);
+		close(f.fd);
+	}
+	f.fd = -1;
+	assert_memory_equal(plans[0], plans[1], sizeof(plans[0]));
 }
 
 /* What has no number of the client's to be lowered is refused by the arena that it got. */
