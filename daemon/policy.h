@@ -76,8 +76,8 @@ int policies_set(struct policies *policies, const char *section, const char *nam
 /*
  * policy_of() - the policy that a request's client has
  *
- * NULL: the driver, an older one, does not say who that is, and there are policies; or the kernel has
- * no control groups of version 2, and there are policies of units.
+ * NULL: the driver, an older one, does not say who that is, and there are policies; or the kernel
+ * has no control groups of version 2, and there are policies of units.
  */
 const struct policy *policy_of(const struct policies *policies, const struct accepted *accepted);
 
