@@ -495,8 +495,9 @@ static int apply_policy(struct request *request, const struct policies *policies
 
 	if (!policy) {
 		snprintf(message, size,
-			 "npumemd.conf says who may ask for what, and the driver is of an older "
-			 "version that does not say who asks");
+			 "npumemd.conf says who may ask for what, and the driver does not say who "
+			 "asks: it is of an older version, or there are no control groups of "
+			 "version 2");
 		return -EPERM;
 	}
 	request->policy = *policy;

@@ -344,13 +344,13 @@ POLICY_TEST(driver_that_does_not_say_who_asks)
 {
 	configure("[user 7]\nplans = no\n");
 	refused(accept_good(), EPERM,
-		"npumemd.conf says who may ask for what, and the driver is of an older version "
-		"that does not say who asks");
+		"npumemd.conf says who may ask for what, and the driver does not say who asks: it is "
+		"of an older version, or there are no control groups of version 2");
 	/* Nor is that of a unit where nobody says what control group a client is in. */
 	configure("[unit a.service]\nplans = no\n");
 	refused(by_user(8), EPERM,
-		"npumemd.conf says who may ask for what, and the driver is of an older version "
-		"that does not say who asks");
+		"npumemd.conf says who may ask for what, and the driver does not say who asks: it is "
+		"of an older version, or there are no control groups of version 2");
 	configure("");
 	setenv(REPLACED_PLAN, "plan_never", 1);
 	refused(accept_good(), ECANCELED, "planned");
