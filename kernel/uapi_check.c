@@ -40,7 +40,7 @@ CHECK_SIZE(drm_npumem_sync, 16);
 CHECK_SIZE(drm_npumem_job, 48);
 CHECK_SIZE(drm_npumem_relocation, 24);
 CHECK_SIZE(drm_npumem_submit, 80);
-CHECK_SIZE(drm_npumem_run_query, 56);
+CHECK_SIZE(drm_npumem_run_query, 72);
 CHECK_SIZE(drm_npumem_engine_attach, 56);
 CHECK_SIZE(drm_npumem_run_turn, 16);
 

@@ -17,9 +17,13 @@
  * Where the commands have a relocation (struct drm_npumem_relocation) the window has the offset of
  * the byte that it names, or NPUMEM_ENGINE_NOWHERE if that is another position's.
  *
- * Commands and accesses begin at multiples of NPUMEM_ENGINE_ALIGN. What a step only writes is
- * zero at first. From the commit until the next task is fetched the window is the
- * driver's: what is written there meanwhile may spoil the engine's own results, or is lost.
+ * Commands and accesses begin at multiples of NPUMEM_ENGINE_ALIGN. Behind each of the three, and
+ * behind each access, are at least NPUMEM_ENGINE_GUARD bytes that are nobody's. An engine that has
+ * changed one of them when it commits has written where it had no business: nothing of the task is
+ * taken, and the job fails with EPROTO and a verdict, NPUMEM_RULE_ENFORCE_BESIDE, that says behind
+ * which tile. What a step only writes is zero at first. From the commit until the next task is
+ * fetched the window is the driver's: what is written there meanwhile may spoil the engine's own
+ * results, or is lost.
  *
  * A task has to be fetched within the engine's hang limit, and committed that long after that or
  * the last NPUMEM_IOCTL_ENGINE_ALIVE, and all of a job within NPUMEM_ENGINE_JOB_MS. If it is not,
@@ -41,6 +45,7 @@ extern "C" {
 #endif
 
 #define NPUMEM_ENGINE_ALIGN  64
+#define NPUMEM_ENGINE_GUARD  64
 #define NPUMEM_ENGINE_JOB_MS 10000
 
 /* As the offset of a byte: it is not in the window. */

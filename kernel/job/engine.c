@@ -73,7 +73,7 @@ static int engine_power(struct npu_engine *engine, struct npu_job *job)
 	err = pm_runtime_resume_and_get(engine->dev->drm.dev);
 	job->powered = !err;
 	if (err)
-		npumem_run_fail(job->run, err);
+		npumem_run_fail(job->run, err, NULL);
 	return err;
 }
 

@@ -27,7 +27,9 @@
 #include "base/work.h"
 #include "upcall/upcall.h"
 
-#define RECENT 64
+#define RECENT	 64
+/* Bytes of a text, with its NUL: a step and two tensors, with names. */
+#define MAX_TEXT 224
 
 /**
  * struct fault - one fault
@@ -39,6 +41,7 @@
  * @pid: process whose call was refused, or zero for a job that failed
  * @error: negative errno
  * @verdict: rule, position, step, tile
+ * @text: names of step and tensors of a job that failed, or empty. Its run may be gone
  */
 struct fault {
 	u64 number;
@@ -49,6 +52,7 @@ struct fault {
 	bool pending;
 	int error;
 	struct npumem_verdict verdict;
+	char text[MAX_TEXT];
 };
 
 /**
@@ -121,6 +125,10 @@ static void fault_record(const struct npu_run *run, pid_t pid, bool pending, int
 	};
 	unsigned long flags;
 
+	if (!pid)
+		npuv_verdict_text(npumem_plan_graph(run->plan)->v, verdict, fault.text,
+				  sizeof(fault.text));
+
 	trace_npumem_fault(run->id, error, verdict);
 	spin_lock_irqsave(&faults->lock, flags);
 	fault.number = ++faults->count;
@@ -165,7 +173,8 @@ static void fault_work(struct work_struct *work)
 	struct fault fault;
 
 	while (fault_next(faults, &fault))
-		npumem_upcall_event_fault(faults->dev, fault.run, fault.pid, NULL, &fault.verdict);
+		npumem_upcall_event_fault(faults->dev, fault.run, fault.pid, fault.text, NULL,
+					  &fault.verdict);
 }
 
 int npumem_faults_init(struct npu_device *dev)
@@ -197,7 +206,7 @@ void npumem_fault_refused(const struct npu_run *run, int error,
 		verdict->rule, verdict->step, verdict->tile, error);
 	fault_record(run, pid, false, error, verdict);
 	if (npumem_client_may_tell(run->client))
-		npumem_upcall_event_fault(dev, run->id, pid, npumem_plan_graph(run->plan)->v,
+		npumem_upcall_event_fault(dev, run->id, pid, NULL, npumem_plan_graph(run->plan)->v,
 					  verdict);
 }
 

@@ -58,23 +58,20 @@ void npumem_job_end(struct npu_job *job, int error)
 	npumem_fairq_wake(&wake);
 }
 
-void npumem_job_done(struct npu_job *job, int error)
+void npumem_job_failed(struct npu_job *job, int error, const struct npumem_verdict *verdict)
 {
 	bool cookie = dma_fence_begin_signalling();
 	struct npu_engine *engine = job->engine;
 	struct npu_run *run = job->run;
 	struct npu_fairq_wake wake;
-	struct npumem_verdict verdict;
 	struct dma_fence *fence;
 
 	trace_npumem_job_end(run->id, engine->index, job->first, job->count, job->commands_size,
 			     error);
 	/* -ECANCELED is of a run that is lost already, which was recorded then. */
 	if (error && error != -ECANCELED) {
-		npumem_run_fail(run, error);
-		npumem_verdict_init(&verdict, NPUMEM_RULE_ENFORCE_LOST);
-		verdict.position = job->first;
-		npumem_fault_failed(run, error, &verdict);
+		npumem_run_fail(run, error, verdict);
+		npumem_fault_failed(run, error, verdict);
 	}
 	npumem_job_dma_end(job);
 	npumem_engine_ended(engine, job);
@@ -94,6 +91,16 @@ void npumem_job_done(struct npu_job *job, int error)
 	}
 	npumem_run_put_async(run);
 	dma_fence_end_signalling(cookie);
+}
+EXPORT_SYMBOL_GPL(npumem_job_failed);
+
+void npumem_job_done(struct npu_job *job, int error)
+{
+	struct npumem_verdict verdict;
+
+	npumem_verdict_init(&verdict, NPUMEM_RULE_ENFORCE_LOST);
+	verdict.position = job->first;
+	npumem_job_failed(job, error, &verdict);
 }
 EXPORT_SYMBOL_GPL(npumem_job_done);
 

@@ -137,6 +137,8 @@ struct npu_job *npumem_engine_signalled(struct npu_engine *engine, struct npu_ru
  * a negative errno or zero. It may be gone on return.
  */
 void npumem_job_done(struct npu_job *job, int error);
+/* The same by an engine that knows more of a failure than that it is one: @verdict, if @error. */
+void npumem_job_failed(struct npu_job *job, int error, const struct npumem_verdict *verdict);
 
 int npumem_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file);
 

@@ -101,14 +101,44 @@ void npumem_run_put_async(struct npu_run *run)
 	run_put(run, run_release_async);
 }
 
-void npumem_run_fail(struct npu_run *run, int error)
+void npumem_run_fail(struct npu_run *run, int error, const struct npumem_verdict *verdict)
 {
+	unsigned long flags;
 	u32 i;
 
-	cmpxchg(&run->error, 0, error);
+	spin_lock_irqsave(&run->lost_lock, flags);
+	if (!run->error) {
+		WRITE_ONCE(run->error, error);
+		if (verdict)
+			run->lost = *verdict;
+	}
+	spin_unlock_irqrestore(&run->lost_lock, flags);
 	for (i = 0; i < run->dev->engine_count; i++)
 		npumem_fairq_cancel(&run->dev->engines[i]->queue, run);
 	npumem_gates_cancel(run);
+}
+
+int npumem_run_lost(struct npu_run *run, struct npumem_verdict *verdict)
+{
+	unsigned long flags;
+	int error;
+
+	spin_lock_irqsave(&run->lost_lock, flags);
+	error = run->error;
+	*verdict = run->lost;
+	spin_unlock_irqrestore(&run->lost_lock, flags);
+	return error;
+}
+
+/* The next inference begins. No job is in flight, but a file that is closed fails its runs. */
+static void run_clear_lost(struct npu_run *run)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&run->lost_lock, flags);
+	WRITE_ONCE(run->error, 0);
+	memset(&run->lost, 0, sizeof(run->lost));
+	spin_unlock_irqrestore(&run->lost_lock, flags);
 }
 
 /* Who waits for the run's turn shall not. */
@@ -163,7 +193,7 @@ void npumem_run_release_file(struct npu_file *file)
 	mutex_lock(&file->dev->runs_lock);
 	list_for_each_entry(run, &file->dev->runs, node)
 		if (run->file == file)
-			npumem_run_fail(run, -ECANCELED);
+			npumem_run_fail(run, -ECANCELED, NULL);
 	mutex_unlock(&file->dev->runs_lock);
 	xa_for_each(&file->runs, handle, run) {
 		xa_erase(&file->runs, handle);
@@ -388,6 +418,7 @@ static struct npu_run *run_create(struct npu_file *file, struct npu_plan *plan,
 	kref_init(&run->ref);
 	mutex_init(&run->lock);
 	spin_lock_init(&run->gates_lock);
+	spin_lock_init(&run->lost_lock);
 	INIT_LIST_HEAD(&run->gates);
 	INIT_WORK(&run->release, run_release_work);
 	run->file = file;
@@ -555,13 +586,12 @@ int npumem_run_restart(struct npu_run *run)
 		 * The caller was killed halfway. Another process may have the file: the
 		 * run is lost.
 		 */
-		npumem_run_fail(run, err);
+		npumem_run_fail(run, err, NULL);
 		return err;
 	}
 	WRITE_ONCE(run->submitted, 0);
 	npumem_transfers_reset(&run->transfers);
-	/* All jobs of the run have ended, so nobody sets the error at the same time. */
-	WRITE_ONCE(run->error, 0);
+	run_clear_lost(run);
 	return 0;
 }
 

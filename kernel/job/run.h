@@ -53,7 +53,10 @@ struct npu_bounce {
  *	the order of jobs in @entities
  * @states: states of the plan's cells
  * @submitted: number of positions submitted since the inference began
- * @error: negative errno once the run is lost, else zero; see npumem_run_fail()
+ * @error: negative errno once the run is lost, else zero; see npumem_run_fail(). Written under
+ *	@lost_lock
+ * @lost_lock: guards @lost; taken in any context
+ * @lost: how the first job that failed did, if @error is of one; its rule is none otherwise
  * @order: order of its jobs on several engines, and their fences
  * @gate: fence of the last gate, or NULL: all jobs submitted from then on wait for it
  * @bounces: the largest bounce buffer yet for jobs of each engine, or NULL
@@ -93,6 +96,8 @@ struct npu_run {
 	struct npuv_states *states;
 	u64 submitted;
 	int error;
+	spinlock_t lost_lock;
+	struct npumem_verdict lost;
 	struct npu_order order;
 	struct dma_fence *gate;
 	struct npu_bounce *bounces[NPUMEM_MAX_ENGINES];
@@ -153,14 +158,17 @@ void npumem_bounce_put(struct npu_bounce *bounce); /* or NULL */
 
 /*
  * The run has failed, with a negative errno; only the first failure of an inference is kept.
- * Jobs that wait end with -ECANCELED. Any context.
+ * @verdict: how a job of it has, or NULL. Jobs that wait end with -ECANCELED. Any context.
  */
-void npumem_run_fail(struct npu_run *run, int error);
+void npumem_run_fail(struct npu_run *run, int error, const struct npumem_verdict *verdict);
 
 static inline int npumem_run_error(const struct npu_run *run)
 {
 	return READ_ONCE(run->error);
 }
+
+/* The same, and how a job has failed: rule NPUMEM_RULE_NONE if none has. */
+int npumem_run_lost(struct npu_run *run, struct npumem_verdict *verdict);
 
 /* A file is closed: cancel all of its jobs that have not started. */
 void npumem_run_release_file(struct npu_file *file);

@@ -420,7 +420,7 @@ static int submit_back_out(struct submit *submit, u32 job, u32 unit, int err)
 	if (err != -EINTR && submit_undo(submit, job, unit))
 		err = -EINTR;
 	if (err == -EINTR)
-		npumem_run_fail(submit->run, err);
+		npumem_run_fail(submit->run, err, NULL);
 	return err;
 }
 

@@ -165,10 +165,15 @@ int npumem_ioctl_run_query(struct drm_device *drm, void *data, struct drm_file *
 {
 	struct npu_run *run __free(npumem_run_put) = NULL;
 	struct drm_npumem_run_query *args = data;
+	struct npu_verdict_user lost;
 	const struct npu_transfers *t;
+	int err;
 
 	if (args->flags)
 		return npumem_refuse(drm, -EINVAL, "RUN_QUERY: flags %#x", args->flags);
+	err = npumem_verdict_begin(&lost, &args->verdict);
+	if (err)
+		return npumem_refuse(drm, err, "RUN_QUERY: verdict");
 	run = npumem_run_lookup(file->driver_priv, args->run);
 	if (!run)
 		return npumem_refuse(drm, -ENOENT, "RUN_QUERY: no run %u", args->run);
@@ -176,12 +181,12 @@ int npumem_ioctl_run_query(struct drm_device *drm, void *data, struct drm_file *
 		return -ERESTARTSYS;
 	t = &run->transfers;
 	args->block = run->states->block;
-	args->error = -npumem_run_error(run);
+	args->error = -npumem_run_lost(run, &lost.verdict);
 	args->submitted = run->submitted;
 	args->load_bytes = npumem_transfers_bytes(t, NPUMEM_POSITION_LOAD);
 	args->spill_bytes = npumem_transfers_bytes(t, NPUMEM_POSITION_SPILL);
 	args->store_bytes = npumem_transfers_bytes(t, NPUMEM_POSITION_STORE);
 	args->fill_bytes = npumem_transfers_bytes(t, NPUMEM_POSITION_FILL);
 	mutex_unlock(&run->lock);
-	return 0;
+	return npumem_verdict_give(&lost);
 }

@@ -145,11 +145,13 @@ static inline bool npumem_attachment_attached(const struct npu_attachment *att)
 int npumem_task_size(const struct npu_job *job, u32 position, u64 max, u32 *ticks, u64 *size);
 /*
  * Fill in the task of a step, in &npu_attachment.next and the window, and copy what the step
- * reads; copy what it writes from there. Only while no engine has the task. -ENODEV,
- * -ECANCELED: the device, or the job's client, is gone. Without memory or locks that sleep.
+ * reads; copy what it writes from there, unless the engine has written beside that (-EPROTO, and
+ * a verdict that says where). Only while no engine has the task. -ENODEV, -ECANCELED: the device,
+ * or the job's client, is gone. Without memory or locks that sleep.
  */
 int npumem_task_begin(struct npu_attachment *att, struct npu_job *job, u32 position);
-int npumem_task_end(struct npu_attachment *att, struct npu_job *job, u32 position);
+int npumem_task_end(struct npu_attachment *att, struct npu_job *job, u32 position,
+		    struct npumem_verdict *verdict);
 /* A load, spill, store or fill. */
 int npumem_task_transfer(struct npu_job *job, u32 position);
 

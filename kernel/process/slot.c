@@ -29,6 +29,7 @@
 #include <linux/slab.h>
 
 #include "job/engine.h"
+#include "job/fault.h"
 #include "job/range.h"
 #include "process.h"
 
@@ -115,13 +116,13 @@ static int task_execute(struct npu_slot *slot, struct npu_attachment *att, struc
 }
 
 static int step_execute(struct npu_slot *slot, struct npu_attachment *att, struct npu_job *job,
-			u32 position, unsigned long deadline)
+			u32 position, unsigned long deadline, struct npumem_verdict *verdict)
 {
 	int err = npumem_task_begin(att, job, position);
 
 	if (!err)
 		err = task_execute(slot, att, job, deadline);
-	return err ?: npumem_task_end(att, job, position);
+	return err ?: npumem_task_end(att, job, position, verdict);
 }
 
 /* ------------------------------------------------------------------------ jobs */
@@ -153,7 +154,8 @@ static int attachment_wait(struct npu_slot *slot, struct npu_attachment *att,
 	return npumem_run_error(run) ? -ECANCELED : 0;
 }
 
-static int slot_execute(struct npu_slot *slot, struct npu_attachment *att, struct npu_job *job)
+static int slot_execute(struct npu_slot *slot, struct npu_attachment *att, struct npu_job *job,
+			struct npumem_verdict *verdict)
 {
 	unsigned long deadline;
 	u32 p;
@@ -163,7 +165,7 @@ static int slot_execute(struct npu_slot *slot, struct npu_attachment *att, struc
 	for (p = 0; !err && p < job->count; p++) {
 		switch (npumem_job_position(job, p)->kind) {
 		case NPUMEM_POSITION_STEP:
-			err = step_execute(slot, att, job, p, deadline);
+			err = step_execute(slot, att, job, p, deadline, verdict);
 			break;
 		case NPUMEM_POSITION_DROP:
 			break;
@@ -180,15 +182,18 @@ static void slot_work(struct work_struct *work)
 	bool cookie = dma_fence_begin_signalling();
 	struct npu_job *job = slot->job;
 	struct npu_attachment *att = npumem_attachment_get(slot, job->tag);
+	struct npumem_verdict verdict;
 	int err = -ENODEV;
 
+	npumem_verdict_init(&verdict, NPUMEM_RULE_ENFORCE_LOST);
+	verdict.position = job->first;
 	if (att) {
-		err = slot_execute(slot, att, job);
+		err = slot_execute(slot, att, job, &verdict);
 		npumem_attachment_put(att);
 	}
-	/* The next job may be started before npumem_job_done() is back. */
+	/* The next job may be started before npumem_job_failed() is back. */
 	WRITE_ONCE(slot->job, NULL);
-	npumem_job_done(job, err);
+	npumem_job_failed(job, err, &verdict);
 	dma_fence_end_signalling(cookie);
 }
 

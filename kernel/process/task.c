@@ -9,6 +9,7 @@
 #include <linux/sizes.h>
 #include <drm/drm_drv.h>
 
+#include "job/fault.h"
 #include "job/range.h"
 #include "process.h"
 
@@ -18,8 +19,40 @@ static u64 place(u64 *end, u64 size)
 {
 	u64 offset = *end;
 
-	*end = ALIGN(*end + size, NPUMEM_ENGINE_ALIGN);
+	*end = ALIGN(*end + size + NPUMEM_ENGINE_GUARD, NPUMEM_ENGINE_ALIGN);
 	return offset;
+}
+
+/* ----------------------------------------------------------------------- guards */
+
+/*
+ * Behind each part of the window. Any value would do that kernels seldom write: an engine that
+ * writes just this is not noticed, and what it has written there goes nowhere.
+ */
+#define GUARD_BYTE 0xa5
+
+/* The guard of a part that has so many bytes at so many, up to where the next one begins. */
+static void guard_set(u8 *window, u64 offset, u64 size, u64 end)
+{
+	memset(window + offset + size, GUARD_BYTE, end - offset - size);
+}
+
+/* Its first and last byte that have been changed, counted from the part's first; none: false. */
+static bool guard_changed(const u8 *window, u64 offset, u64 size, u64 end, u64 *first, u64 *last)
+{
+	const u8 *part = window + offset;
+	bool changed = false;
+	u64 at;
+
+	for (at = size; at < end - offset; at++) {
+		if (READ_ONCE(part[at]) == GUARD_BYTE)
+			continue;
+		if (!changed)
+			*first = at;
+		*last = at;
+		changed = true;
+	}
+	return changed;
 }
 
 int npumem_task_size(const struct npu_job *job, u32 position, u64 max, u32 *ticks, u64 *size)
@@ -152,6 +185,7 @@ static int put_access(const struct npu_job *job, u32 position, u32 access, u64 *
 	if (mode != NPUMEM_ACCESS_READ)
 		entry.flags |= NPUMEM_ENGINE_ACCESS_WRITE;
 	entry.offset = place(end, entry.size);
+	guard_set(window, entry.offset, entry.size, *end);
 	*to = entry;
 	if (entry.flags & NPUMEM_ENGINE_ACCESS_READ)
 		return copy_access(job, position, access, window + entry.offset, entry.size, true);
@@ -177,7 +211,9 @@ int npumem_task_begin(struct npu_attachment *att, struct npu_job *job, u32 posit
 	scrub(att, job->run);
 	att->dirty = max(att->dirty, size);
 	place(&end, array_size(count, sizeof(*table)));
+	guard_set(window, 0, array_size(count, sizeof(*table)), end);
 	commands = place(&end, job->commands_size);
+	guard_set(window, commands, job->commands_size, end);
 	for (i = 0; !err && i < count; i++)
 		err = put_access(job, position, i, &end, window, &table[i]);
 	if (err)
@@ -195,13 +231,73 @@ int npumem_task_begin(struct npu_attachment *att, struct npu_job *job, u32 posit
 	return 0;
 }
 
-int npumem_task_end(struct npu_attachment *att, struct npu_job *job, u32 position)
+/* What is said of a task whose access, or all before the first one, has something behind it. */
+static void beside(const struct npu_job *job, u32 position, u32 access,
+		   struct npumem_verdict *verdict)
+{
+	const struct npuv_graph *g = job->run->plan->v->graph;
+	u32 step = npumem_job_position(job, position)->index;
+	u32 first = npuv_step(g, step)->first_access;
+
+	npumem_verdict_init(verdict, NPUMEM_RULE_ENFORCE_BESIDE);
+	verdict->position = job->first + position;
+	verdict->step = step;
+	if (access != NPUMEM_NONE) {
+		verdict->tile = npuv_access(g, first + access)->tile;
+		verdict->tensor = npuv_tile(g, verdict->tile)->tensor;
+	}
+	/* NPUMEM_NONE + 1 is 0. */
+	if (++access < npumem_job_access_count(job, position)) {
+		verdict->other_tile = npuv_access(g, first + access)->tile;
+		verdict->other_tensor = npuv_tile(g, verdict->other_tile)->tensor;
+	}
+}
+
+/* One part of the window: -EPROTO if the bytes behind it are not what they were. */
+static int check_guard(const struct npu_attachment *att, const struct npu_job *job, u32 position,
+		       u32 access, u64 size, u64 *end, struct npumem_verdict *verdict)
+{
+	u64 first, last, offset = place(end, size);
+
+	if (!guard_changed(att->map.vaddr, offset, size, *end, &first, &last))
+		return 0;
+	beside(job, position, access, verdict);
+	verdict->first = access == NPUMEM_NONE ? offset + first : first;
+	verdict->length = last - first + 1;
+	return -EPROTO;
+}
+
+static int check_guards(const struct npu_attachment *att, const struct npu_job *job, u32 position,
+			struct npumem_verdict *verdict)
+{
+	u32 i, count = npumem_job_access_count(job, position);
+	u64 end = 0;
+	int err;
+
+	err = check_guard(att, job, position, NPUMEM_NONE,
+			  array_size(count, sizeof(struct npumem_engine_access)), &end, verdict);
+	if (!err)
+		err = check_guard(att, job, position, NPUMEM_NONE, job->commands_size, &end,
+				  verdict);
+	for (i = 0; !err && i < count; i++) {
+		err = check_guard(att, job, position, i, npumem_job_access_bytes(job, position, i),
+				  &end, verdict);
+		cond_resched();
+	}
+	return err;
+}
+
+int npumem_task_end(struct npu_attachment *att, struct npu_job *job, u32 position,
+		    struct npumem_verdict *verdict)
 {
 	u32 i, count = npumem_job_access_count(job, position);
 	u8 *window = att->map.vaddr;
 	u64 end = 0, size, offset;
 	int err;
 
+	err = check_guards(att, job, position, verdict);
+	if (err)
+		return err;
 	place(&end, array_size(count, sizeof(struct npumem_engine_access)));
 	place(&end, job->commands_size);
 	for (i = 0; i < count; i++) {

@@ -185,7 +185,7 @@ void npumem_upcall_event_verdict(struct npu_device *dev, pid_t pid, const char *
 	upcall_nl_event(&event);
 }
 
-void npumem_upcall_event_fault(struct npu_device *dev, u64 run, pid_t pid,
+void npumem_upcall_event_fault(struct npu_device *dev, u64 run, pid_t pid, const char *message,
 			       const struct npuv_graph *g, const struct npumem_verdict *verdict)
 {
 	const struct nl_event event = {
@@ -193,6 +193,7 @@ void npumem_upcall_event_fault(struct npu_device *dev, u64 run, pid_t pid,
 		.dev = dev,
 		.run = run,
 		.pid = pid,
+		.message = message,
 		.g = g,
 		.verdict = verdict,
 	};

@@ -59,7 +59,7 @@ void npumem_upcall_unplug(struct npu_device *dev);
  */
 void npumem_upcall_event_verdict(struct npu_device *dev, pid_t pid, const char *message,
 				 const struct npuv_graph *g, const struct npumem_verdict *verdict);
-void npumem_upcall_event_fault(struct npu_device *dev, u64 run, pid_t pid,
+void npumem_upcall_event_fault(struct npu_device *dev, u64 run, pid_t pid, const char *message,
 			       const struct npuv_graph *g, const struct npumem_verdict *verdict);
 
 #endif /* NPUMEM_UPCALL_H */

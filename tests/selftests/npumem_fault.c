@@ -104,13 +104,22 @@ static void lost_until_reset(struct __test_metadata *_metadata, FIXTURE_DATA(fau
 
 TEST_F(fault, job_fails)
 {
+	struct npumem_verdict verdict, *v = &verdict;
+	struct drm_npumem_run_query query = { .run = self->w.run, .verdict = NPU_BUFFER(verdict) };
 	struct drm_npumem_submit args;
 
+	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_QUERY, &query));
+	EXPECT_TRUE(npu_all_bytes(v, sizeof(*v), 0));
 	ASSERT_EQ(0, npu_knob("fail_next", 1));
 	ASSERT_EQ(0, submit(self, &self->w, CHAIN_COPY, &args));
 	EXPECT_EQ(0, npu_sync_wait(self->fd, self->out[CHAIN_COPY], 0));
 	EXPECT_EQ(-EIO, npu_sync_status(self->fd, self->out[CHAIN_COPY]));
 	EXPECT_TRUE(untouched(self, CHAIN_A));
+	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_QUERY, &query));
+	EXPECT_EQ(EIO, query.error);
+	EXPECT_EQ(NPUMEM_RULE_ENFORCE_LOST, v->rule);
+	EXPECT_EQ(CHAIN_COPY, v->position);
+	EXPECT_EQ(NPUMEM_NONE, v->step);
 	lost_until_reset(_metadata, self);
 }
 

@@ -112,12 +112,100 @@ TEST_F(process, changes_what_the_step_writes)
 	ASSERT_EQ(0, attach_submit(&self->w, CHAIN_COPY));
 	ASSERT_EQ(0, attach_fetch(&self->engine, &task));
 	out = attach_access(&self->engine, 1);
-	memset(self->engine.window, 0x99, WINDOW);
+	memset(self->engine.window + attach_access(&self->engine, 0).offset, 0x99, SIZE);
 	fill(self->engine.window + out.offset, SIZE, 77);
 	ASSERT_EQ(0, attach_commit(&self->engine, task.task, 0));
 	ASSERT_EQ(0, attach_outcome(&self->w));
 	fill(before + CHAIN_A * SIZE, SIZE, 77);
 	EXPECT_EQ(0, memcmp(before, self->w.arena, sizeof(before)));
+}
+
+/*
+ * struct beside - bytes of the window that are nobody's
+ * @at: the first one that the engine spoils, in the window
+ * @count: of them
+ * @tile: of the verdict, and @tensor, since each tile of the model is a tensor
+ * @other_tile: of the verdict, likewise
+ * @first: of the verdict
+ */
+struct beside {
+	const char *what;
+	uint64_t at;
+	uint64_t count;
+	uint32_t tile;
+	uint32_t other_tile;
+	uint64_t first;
+};
+
+/* It computes what it should, writes beside that too, and says that it is done. */
+static void spoil_beside(struct __test_metadata *_metadata, FIXTURE_DATA(process) * self,
+			 const struct beside *beside)
+{
+	uint8_t before[CHAIN_TENSORS * SIZE];
+	struct npumem_verdict verdict, *v = &verdict;
+	struct drm_npumem_run_query query = { .run = self->w.run, .verdict = NPU_BUFFER(verdict) };
+	struct npumem_engine_next task;
+
+	fill(self->w.arena, sizeof(before), 3);
+	memcpy(before, self->w.arena, sizeof(before));
+	ASSERT_EQ(0, attach_submit(&self->w, CHAIN_COPY));
+	ASSERT_EQ(0, attach_fetch(&self->engine, &task));
+	attach_mix(&self->engine, &task, KEY);
+	memset(self->engine.window + beside->at, 0x3c, beside->count);
+	ASSERT_EQ(0, attach_commit(&self->engine, task.task, 0));
+	EXPECT_EQ(EPROTO, attach_outcome(&self->w)) TH_LOG("%s", beside->what);
+	EXPECT_EQ(0, memcmp(before, self->w.arena, sizeof(before)));
+	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_QUERY, &query));
+	EXPECT_EQ(NPUMEM_RULE_ENFORCE_BESIDE, v->rule);
+	EXPECT_EQ(CHAIN_COPY, v->position);
+	EXPECT_EQ(CHAIN_COPY, v->step);
+	EXPECT_EQ(beside->tile, v->tile);
+	EXPECT_EQ(beside->tile, v->tensor);
+	EXPECT_EQ(NPUMEM_NONE, v->other_step);
+	EXPECT_EQ(beside->other_tile, v->other_tile);
+	EXPECT_EQ(beside->other_tile, v->other_tensor);
+	EXPECT_EQ(beside->first, v->first) TH_LOG("%s", beside->what);
+	EXPECT_EQ(beside->count, v->length) TH_LOG("%s", beside->what);
+	ASSERT_EQ(0, world_reset(&self->w));
+	memset(&verdict, 0xff, sizeof(verdict));
+	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_QUERY, &query));
+	EXPECT_TRUE(npu_all_bytes(&verdict, sizeof(verdict), 0));
+}
+
+/* The next job is as good as ever. What lies behind the last guard is the engine's own. */
+static void recovers(struct __test_metadata *_metadata, FIXTURE_DATA(process) * self, uint64_t free)
+{
+	struct npumem_engine_next task;
+
+	ASSERT_EQ(0, attach_submit(&self->w, CHAIN_COPY));
+	ASSERT_EQ(0, attach_fetch(&self->engine, &task));
+	memset(self->engine.window + free, 0x3c, WINDOW - free);
+	ASSERT_EQ(0, attach_commit(&self->engine, task.task, 0));
+	EXPECT_EQ(0, attach_outcome(&self->w));
+}
+
+/* An engine that writes too much: nothing of it arrives, and it is said where. */
+TEST_F(process, writes_beside_its_tiles)
+{
+	/* The table, commands, of which there are none, and two tiles, each with its guard. */
+	const uint64_t in = 128 + 64, out = in + SIZE + 64, end = out + SIZE + 64;
+	const uint64_t table = 2 * sizeof(struct npumem_engine_access);
+	const uint32_t none = NPUMEM_NONE, x = CHAIN_X, a = CHAIN_A;
+	/* Where, how much, and of the verdict: tile, the other one, first byte. */
+	const struct beside cases[] = {
+		{ "behind the table", table, 1, none, x, table },
+		{ "before what it reads", in - 1, 1, none, x, in - 1 },
+		{ "behind what it reads", in + SIZE, 64, x, a, SIZE },
+		{ "before what it writes", out - 1, 1, x, a, SIZE + 63 },
+		{ "behind what it writes, one byte", out + SIZE, 1, a, none, SIZE },
+		{ "behind what it writes, all", out + SIZE, 64, a, none, SIZE },
+		{ "behind what it writes, the last byte", end - 1, 1, a, none, SIZE + 63 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		spoil_beside(_metadata, self, &cases[i]);
+	recovers(_metadata, self, end);
 }
 
 /* Many steps in one job, one after the other. */
@@ -311,8 +399,8 @@ TEST_F(process, step_that_the_window_cannot_hold)
 
 	detach_engine(&self->engine);
 	ASSERT_EQ(0, attach_engine(&small, self->fd, 0, 4096, ATTACH_HANG));
-	/* Table, commands and two tiles, each of them at a multiple of 64. */
-	job.commands = NPU_BYTES(commands, 4096 - 64 - 2 * SIZE + 1);
+	/* Table, commands and two tiles, each at a multiple of 64, and 64 bytes behind it. */
+	job.commands = NPU_BYTES(commands, 4096 - 128 - 64 - 2 * (SIZE + 64) + 1);
 	EXPECT_EQ(-EMSGSIZE, world_submit(&self->w, &job, 1, &args));
 	EXPECT_EQ(0, args.failed_job);
 	job.commands.size--;

@@ -572,6 +572,31 @@ static int submit_one(int fd, uint32_t run, const struct drm_npumem_job *job)
 	return npu_ioctl(fd, DRM_IOCTL_NPUMEM_SUBMIT, &args);
 }
 
+TEST_F(uapi, run_query_fields)
+{
+	static const struct field fields[] = {
+		FIELD(drm_npumem_run_query, run, 0, -ENOENT),
+		FIELD(drm_npumem_run_query, flags, 1, -EINVAL),
+		FIELD(drm_npumem_run_query, verdict.size, NPUMEM_MAX_RECORD + 1, -E2BIG),
+		FIELD(drm_npumem_run_query, verdict.size, UINT64_MAX, -E2BIG),
+		FIELD(drm_npumem_run_query, verdict.ptr, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_run_query, verdict.ptr, 0, 0),
+	};
+	struct drm_npumem_run_query args;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(fields); i++) {
+		memset(&args, 0, sizeof(args));
+		args.run = self->w.run;
+		args.verdict = NPU_BUFFER(self->verdict);
+		memcpy((uint8_t *)&args + fields[i].offset, &fields[i].value, fields[i].size);
+		EXPECT_EQ(fields[i].err, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_QUERY, &args))
+		TH_LOG("field: %s", fields[i].name);
+		if (!fields[i].err)
+			EXPECT_EQ(sizeof(struct npumem_verdict), args.verdict.size);
+	}
+}
+
 TEST_F(uapi, submit_fields)
 {
 	struct drm_npumem_submit args;

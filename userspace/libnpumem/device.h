@@ -94,6 +94,11 @@ __attribute__((format(printf, 3, 4))) int npumem_fail_errno(struct npumem_error 
  */
 int npumem_fail_verdict(struct npumem_error *error, int code, const char *what,
 			const struct npumem_verdict *verdict, const char *log);
+/*
+ * Fail with -EIO, since a run is lost: by a job with the positive errno @cause, and a verdict,
+ * whose rule may be NPUMEM_RULE_NONE.
+ */
+int npumem_fail_lost(struct npumem_error *error, int cause, const struct npumem_verdict *verdict);
 
 /* log.c */
 

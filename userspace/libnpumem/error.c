@@ -25,6 +25,7 @@ const char *npumem_rule_name(uint32_t rule)
 		[NPUMEM_RULE_ENFORCE_LOST] = "run has failed",
 		[NPUMEM_RULE_ENFORCE_EDGE] = "block that the run is not in",
 		[NPUMEM_RULE_ENFORCE_BIND] = "external tensor that is not bound",
+		[NPUMEM_RULE_ENFORCE_BESIDE] = "engine wrote beside a tile",
 	};
 	const char *name = rule < sizeof(names) / sizeof(names[0]) ? names[rule] : NULL;
 
@@ -147,6 +148,15 @@ static void say_index(struct sentence *s, const char **separator, const char *wh
 	*separator = ", ";
 }
 
+const char *npumem_verdict_space(const struct npumem_verdict *verdict)
+{
+	if (verdict->rule == NPUMEM_RULE_FORMAT)
+		return "blob";
+	if (verdict->rule != NPUMEM_RULE_ENFORCE_BESIDE)
+		return "arena";
+	return verdict->tile == NPUMEM_NONE ? "engine's window" : "copy of the tile";
+}
+
 static void say_verdict(struct sentence *s, const struct npumem_verdict *v)
 {
 	const char *separator = ", ";
@@ -158,8 +168,7 @@ static void say_verdict(struct sentence *s, const struct npumem_verdict *v)
 	say_index(s, &separator, "tensor", v->tensor);
 	if (v->length)
 		say(s, ", bytes [%llu, %llu) of the %s", (unsigned long long)v->first,
-		    (unsigned long long)(v->first + v->length),
-		    v->rule == NPUMEM_RULE_FORMAT ? "blob" : "arena");
+		    (unsigned long long)(v->first + v->length), npumem_verdict_space(v));
 	separator = "; against ";
 	say_index(s, &separator, "tensor", v->other_tensor);
 	say_index(s, &separator, "tile", v->other_tile);
@@ -187,4 +196,18 @@ int npumem_fail_verdict(struct npumem_error *error, int code, const char *what,
 	while (length && s.text[length - 1] == '\n')
 		s.text[--length] = '\0';
 	return code;
+}
+
+int npumem_fail_lost(struct npumem_error *error, int cause, const struct npumem_verdict *verdict)
+{
+	struct sentence s;
+
+	if (!error)
+		return -EIO;
+	s = begin(error, -EIO);
+	error->verdict = *verdict;
+	say(&s, "the run is lost, a job of it failed: %s", strerror(cause));
+	if (verdict->rule != NPUMEM_RULE_NONE && verdict->rule != NPUMEM_RULE_ENFORCE_LOST)
+		say_verdict(&s, verdict);
+	return -EIO;
 }

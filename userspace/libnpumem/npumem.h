@@ -107,6 +107,14 @@ NPUMEM_EXPORT const char *npumem_version(void);
 NPUMEM_EXPORT const char *npumem_rule_name(uint32_t rule);
 
 /**
+ * npumem_verdict_space() - what the bytes are counted in that a verdict cites
+ * @verdict: as the driver has given it, not NULL
+ *
+ * "arena", "blob", "copy of the tile" or "engine's window". The text is the library's.
+ */
+NPUMEM_EXPORT const char *npumem_verdict_space(const struct npumem_verdict *verdict);
+
+/**
  * npumem_deadline() - absolute time that lies so long from now
  * @nanoseconds: how long; below 0: before now
  *
@@ -634,6 +642,8 @@ NPUMEM_EXPORT int npumem_run_reset(struct npumem_run *run, struct npumem_error *
  * @spill_bytes: bytes of the spills that they have carried out
  * @store_bytes: bytes of stores, likewise
  * @fill_bytes: bytes of fills, likewise
+ * @lost: how the first job that failed did, if the run is lost by one; NPUMEM_RULE_NONE otherwise,
+ *	and from a driver that does not say
  */
 struct npumem_run_stats {
 	uint32_t block;
@@ -643,6 +653,7 @@ struct npumem_run_stats {
 	uint64_t spill_bytes;
 	uint64_t store_bytes;
 	uint64_t fill_bytes;
+	struct npumem_verdict lost;
 };
 
 NPUMEM_EXPORT int npumem_run_get_stats_sized(struct npumem_run *run, struct npumem_run_stats *stats,
@@ -667,9 +678,9 @@ static inline int npumem_run_get_stats(struct npumem_run *run, struct npumem_run
  * @deadline: CLOCK_MONOTONIC nanoseconds, see npumem_deadline()
  * @error: filled in if the call fails; may be NULL
  *
- * -EIO: the run is lost; the error says by which errno of a job, as @error of
- * npumem_run_get_stats() does. Otherwise as npumem_bo_wait() for its arena, which knows nothing of
- * how jobs have ended.
+ * -EIO: the run is lost; the error says by which errno of a job, and what rule an engine has
+ * broken, as @error and @lost of npumem_run_get_stats() do. Otherwise as npumem_bo_wait() for its
+ * arena, which knows nothing of how jobs have ended.
  */
 NPUMEM_EXPORT int npumem_run_wait(struct npumem_run *run, int64_t deadline,
 				  struct npumem_error *error);

@@ -215,11 +215,13 @@ int npumem_run_get_stats_sized(struct npumem_run *run, struct npumem_run_stats *
 {
 	struct npumem_run_stats found;
 	struct drm_npumem_run_query args = { 0 };
+	struct npumem_verdict lost = { 0 };
 	int err;
 
 	if (!run || !stats)
 		return npumem_fail(error, -EINVAL, "npumem_run_stats: NULL argument");
 	args.run = run->handle;
+	args.verdict = buffer_of(&lost, sizeof(lost));
 	err = npumem_call(run->device, DRM_IOCTL_NPUMEM_RUN_QUERY, &args, error, "query a run");
 	if (err)
 		return err;
@@ -231,6 +233,7 @@ int npumem_run_get_stats_sized(struct npumem_run *run, struct npumem_run_stats *
 		.spill_bytes = args.spill_bytes,
 		.store_bytes = args.store_bytes,
 		.fill_bytes = args.fill_bytes,
+		.lost = lost,
 	};
 	sized_give(stats, stats_size, &found, sizeof(found));
 	return 0;
@@ -248,8 +251,7 @@ int npumem_run_wait(struct npumem_run *run, int64_t deadline, struct npumem_erro
 		err = npumem_run_get_stats(run, &stats, error);
 	if (err || !stats.error)
 		return err;
-	return npumem_fail(error, -EIO, "the run is lost, a job of it failed: %s",
-			   strerror((int)stats.error));
+	return npumem_fail_lost(error, (int)stats.error, &stats.lost);
 }
 
 /* An array for the driver; one without records is all zero. */

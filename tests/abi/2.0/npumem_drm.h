@@ -737,12 +737,12 @@ struct drm_npumem_job {
  * and by all that are submitted later; @out_syncs are signalled when these and all that
  * were submitted before have ended.
  *
- * All jobs go or none does, edges included. EPERM: a tile's state forbids the
- * access, or the run is not in the job's block (the verdict says which). ENXIO: a
- * job accesses an external tensor that is bound to nothing: @failed_job and the
- * verdict (NPUMEM_RULE_ENFORCE_BIND) say which. EIO: an earlier job of the run
- * failed. ENOLCK: the arena is shared, and it is not the run's turn. @out_syncs of a SUBMIT of
- * edges alone are signalled when @in_syncs and all earlier jobs of the run are.
+ * All jobs go or none does, edges included. EPERM: a tile's state forbids the access, or the run is
+ * not in the job's block (the verdict says which). ENXIO: a job accesses an external tensor that is
+ * bound to nothing: @failed_job and the verdict (NPUMEM_RULE_ENFORCE_BIND) say which. EIO: an
+ * earlier job of the run failed (NPUMEM_RULE_ENFORCE_LOST; RUN_QUERY says how). ENOLCK: the arena
+ * is shared, and it is not the run's turn. @out_syncs of a SUBMIT of edges alone are signalled when
+ * @in_syncs and all earlier jobs of the run are.
  *
  * E2BIG: the jobs are more work for the driver than max_submit_work, and @failed_job
  * is the first one that is beyond it: submit fewer at a time, down to a job of one
@@ -757,7 +757,8 @@ struct drm_npumem_job {
  * serves this file. EMSGSIZE: commands and tiles of a step are more than its window holds.
  * EOPNOTSUPP: a dma-buf of another device is bound: what others wait for it would wait for
  * a process, too. The job fails with EIO if the process says that it has not done it, with
- * ETIMEDOUT if it says nothing in time, and with ENODEV if it is detached.
+ * EPROTO if it has written beside the tiles, with ETIMEDOUT if it says nothing in time, and
+ * with ENODEV if it is detached.
  *
  * EBUSY: the open file has max_queued_jobs jobs that have not ended (a SUBMIT of
  * edges alone counts as one), or all files of its user have twice as many. Wait
@@ -797,6 +798,9 @@ struct drm_npumem_submit {
  * @spill_bytes: see @load_bytes
  * @store_bytes: see @load_bytes
  * @fill_bytes: see @load_bytes
+ * @verdict: room for struct npumem_verdict: of a run that is lost how its first job failed
+ *	(NPUMEM_RULE_ENFORCE_LOST with its first position, NPUMEM_RULE_ENFORCE_BESIDE), zero
+ *	if it is not lost, or not by a job
  *
  * Counted from RUN_CREATE or the last RUN_RESET on: an inference's traffic is there
  * once its last job is done. While jobs are in flight it says how far they are.
@@ -811,6 +815,7 @@ struct drm_npumem_run_query {
 	__u64 spill_bytes;
 	__u64 store_bytes;
 	__u64 fill_bytes;
+	struct drm_npumem_buffer verdict;
 };
 
 #define NPUMEM_TURN_BEGIN (1u << 0) /* wait for the turn */

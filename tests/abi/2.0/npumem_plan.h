@@ -266,12 +266,13 @@ enum npumem_rule {
 
 	NPUMEM_RULE_FORMAT = 64, /* the blob itself; see the log */
 
-	NPUMEM_RULE_ENFORCE_READ = 128,	 /* job reads a tile that is not LIVE */
-	NPUMEM_RULE_ENFORCE_WRITE = 129, /* job overwrites a tile not yet RETIRED */
-	NPUMEM_RULE_ENFORCE_TWICE = 130, /* job's step has been submitted already */
-	NPUMEM_RULE_ENFORCE_LOST = 131,	 /* the run has failed; RUN_RESET first */
-	NPUMEM_RULE_ENFORCE_EDGE = 132,	 /* job of a block that the run is not in */
-	NPUMEM_RULE_ENFORCE_BIND = 133,	 /* job accesses an external tensor not bound */
+	NPUMEM_RULE_ENFORCE_READ = 128,	  /* job reads a tile that is not LIVE */
+	NPUMEM_RULE_ENFORCE_WRITE = 129,  /* job overwrites a tile not yet RETIRED */
+	NPUMEM_RULE_ENFORCE_TWICE = 130,  /* job's step has been submitted already */
+	NPUMEM_RULE_ENFORCE_LOST = 131,	  /* the run has failed; RUN_RESET first */
+	NPUMEM_RULE_ENFORCE_EDGE = 132,	  /* job of a block that the run is not in */
+	NPUMEM_RULE_ENFORCE_BIND = 133,	  /* job accesses an external tensor not bound */
+	NPUMEM_RULE_ENFORCE_BESIDE = 134, /* engine in a process wrote beside a tile's copy */
 };
 
 /* Features that verification and enforcement know, in drm_npumem_info. */
@@ -293,7 +294,8 @@ enum npumem_rule {
  * @other_tile: whose bytes they are, or NPUMEM_NONE
  * @other_tensor: whose bytes they are, or NPUMEM_NONE
  * @first: first offending byte, in the arena; in the blob for
- *	NPUMEM_RULE_FORMAT
+ *	NPUMEM_RULE_FORMAT; for NPUMEM_RULE_ENFORCE_BESIDE counted from the first byte of the copy
+ *	of @tile, or of the window if that is NPUMEM_NONE, with what follows in @other_tile
  * @length: offending bytes
  * @reserved: zero; room for later versions
  */

@@ -54,6 +54,60 @@ static int says_well(unsigned long request, void *argument)
 	return request == DRM_IOCTL_NPUMEM_RUN_QUERY ? 0 : fake_default(request, argument);
 }
 
+/* An engine in a process wrote behind a tile; the window's part before the tiles. */
+static const struct npumem_verdict beside = {
+	.rule = NPUMEM_RULE_ENFORCE_BESIDE,
+	.position = 3,
+	.step = 3,
+	.tile = 7,
+	.tensor = 5,
+	.other_step = NPUMEM_NONE,
+	.other_tile = 8,
+	.other_tensor = 6,
+	.first = 100,
+	.length = 4,
+};
+static struct npumem_verdict lost_by;
+
+static int says_how(unsigned long request, void *argument)
+{
+	struct drm_npumem_run_query *args = argument;
+
+	if (request != DRM_IOCTL_NPUMEM_RUN_QUERY)
+		return fake_default(request, argument);
+	args->error = EPROTO;
+	fake_give(&args->verdict, &lost_by, sizeof(lost_by));
+	return 0;
+}
+
+TEST_WITH(run_wait_says_how, objects_setup, objects_teardown)
+{
+	struct npumem_run_stats stats;
+	struct objects *o = *state;
+
+	fake.handler = says_how;
+	lost_by = beside;
+	assert_error(
+		npumem_run_wait(o->run, 0, &error), -EIO,
+		"the run is lost, a job of it failed: Protocol error: rule \"engine wrote beside a "
+		"tile\", position 3, step 3, tile 7, tensor 5, bytes [100, 104) of the copy of the "
+		"tile; against tensor 6, tile 8");
+	assert_memory_equal(&error.verdict, &beside, sizeof(beside));
+	assert_int_equal(npumem_run_get_stats(o->run, &stats, &error), 0);
+	assert_memory_equal(&stats.lost, &beside, sizeof(beside));
+	lost_by.tile = lost_by.tensor = NPUMEM_NONE;
+	assert_error(
+		npumem_run_wait(o->run, 0, &error), -EIO,
+		"the run is lost, a job of it failed: Protocol error: rule \"engine wrote beside a "
+		"tile\", position 3, step 3, bytes [100, 104) of the engine's window; against "
+		"tensor 6, tile 8");
+	/* No more than that it failed. */
+	lost_by = (struct npumem_verdict){ .rule = NPUMEM_RULE_ENFORCE_LOST, .position = 3 };
+	assert_error(npumem_run_wait(o->run, 0, &error), -EIO,
+		     "the run is lost, a job of it failed: Protocol error");
+	assert_int_equal(npumem_run_wait(o->run, 0, NULL), -EIO);
+}
+
 static int says_late(unsigned long request, void *argument)
 {
 	return request == DRM_IOCTL_NPUMEM_BO_WAIT ? ETIMEDOUT : fake_default(request, argument);

@@ -63,8 +63,8 @@ void event_print(FILE *out, const struct live_event *event, const char *process,
 	if (event->is_fault && v->position != NPUMEM_NONE)
 		fprintf(out, ", position %" PRIu32, v->position);
 	if (event->is_fault && v->length)
-		fprintf(out, ", bytes [%" PRIu64 ", %" PRIu64 ") of the arena", (uint64_t)v->first,
-			(uint64_t)(v->first + v->length));
+		fprintf(out, ", bytes [%" PRIu64 ", %" PRIu64 ") of the %s", (uint64_t)v->first,
+			(uint64_t)(v->first + v->length), npumem_verdict_space(v));
 	fputc('\n', out);
 	free(message);
 	free(command);
