@@ -661,6 +661,20 @@ NPUPLAN_EXPORT int npuplan_verify_plan(const struct npuplan_graph *graph,
 				       struct npumem_verdict *verdict, struct npuplan_error *error);
 
 /**
+ * npuplan_verdict_names() - say the step and the tensors that a verdict cites by their names
+ * @graph: the graph that the verdict is of; its tiling has made steps
+ * @verdict: of a plan or a job
+ * @text: out: such as: step 3 "conv", tensor 5 "x"; step 4 "add", tensor 6 "y". Empty if it cites
+ *	none that the graph has; cut if it does not fit
+ * @size: bytes at @text, > 0
+ *
+ * Of a name at most 100 bytes are said, as they are: who prints them has to mind what they are.
+ */
+NPUPLAN_EXPORT void npuplan_verdict_names(const struct npuplan_graph *graph,
+					  const struct npumem_verdict *verdict, char *text,
+					  size_t size);
+
+/**
  * npuplan_json_tiling() - how a graph must be tiled for a plan JSON to fit it
  * @graph: the plan is for; gives the operators' ids
  * @text: the text

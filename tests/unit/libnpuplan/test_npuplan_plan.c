@@ -514,6 +514,23 @@ TEST(blob_round_trip)
 	npuplan_plan_free(plan);
 }
 
+static void verdict_names(const struct npuplan_graph *graph, struct npumem_verdict verdict)
+{
+	char text[128], cut[8];
+
+	npuplan_verdict_names(graph, &verdict, text, sizeof(text));
+	assert_string_equal(text, "step 1 \"\", tensor 2 \"b\"; step 1 \"\", tensor 1 \"a\"");
+	npuplan_verdict_names(graph, &verdict, cut, sizeof(cut));
+	assert_string_equal(cut, "step 1 ");
+	verdict.other_step = NPUMEM_NONE;
+	verdict.tensor = graph->tensor_count;
+	npuplan_verdict_names(graph, &verdict, text, sizeof(text));
+	assert_string_equal(text, "step 1 \"\"; tensor 1 \"a\"");
+	verdict.rule = NPUMEM_RULE_NONE;
+	npuplan_verdict_names(graph, &verdict, text, sizeof(text));
+	assert_string_equal(text, "");
+}
+
 TEST(verify)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
@@ -533,6 +550,7 @@ TEST(verify)
 	assert_int_equal(verdict.rule, NPUMEM_RULE_V4_WRITE);
 	assert_int_equal(verdict.tensor, 2);
 	assert_int_equal(verdict.other_tensor, 1);
+	verdict_names(graph, verdict);
 	assert_int_equal(npuplan_verify_plan(graph, plan, NULL, NULL), -EINVAL);
 
 	assert_int_equal(npuplan_graph_write(graph, &graph_blob, &graph_size, NULL), 0);

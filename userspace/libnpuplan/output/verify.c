@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The kernel's verifier, run in this process, and its verdict as a sentence. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,4 +76,36 @@ int npuplan_verify_plan(const struct npuplan_graph *graph, const struct npuplan_
 	err = npuplan_verify_cells(checked.cells, plan, "plan", verdict, error);
 	npuplan_checked_fini(&checked);
 	return err;
+}
+
+/* One that the verdict cites, behind what separates it from the one before. */
+static void cite(char *text, size_t size, const char *separator, const char *what, uint32_t index,
+		 const char *name)
+{
+	size_t used = strlen(text);
+
+	snprintf(text + used, size - used, "%s%s %" PRIu32 " \"%.100s\"", used ? separator : "",
+		 what, index, name);
+}
+
+void npuplan_verdict_names(const struct npuplan_graph *graph, const struct npumem_verdict *verdict,
+			   char *text, size_t size)
+{
+	const uint32_t steps[] = { verdict->step, verdict->other_step };
+	const uint32_t tensors[] = { verdict->tensor, verdict->other_tensor };
+
+	text[0] = '\0';
+	if (verdict->rule == NPUMEM_RULE_NONE)
+		return;
+	for (int i = 0; i < 2; i++) {
+		const char *separator = "; ";
+
+		if (steps[i] < graph->step_count) {
+			cite(text, size, separator, "step", steps[i], graph->steps[steps[i]].name);
+			separator = ", ";
+		}
+		if (tensors[i] < graph->tensor_count)
+			cite(text, size, separator, "tensor", tensors[i],
+			     graph->tensors[tensors[i]].name);
+	}
 }

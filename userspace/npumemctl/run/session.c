@@ -374,10 +374,12 @@ struct batch {
 static int wait_idle(struct session *s)
 {
 	struct npumem_error error = { 0 };
+	char names[512];
 
-	if (npumem_run_wait(s->run, deadline(s), &error))
-		return failure(session_device(s), "%s", error.text);
-	return EXIT_OK;
+	if (!npumem_run_wait(s->run, deadline(s), &error))
+		return EXIT_OK;
+	npuplan_verdict_names(s->model.graph, &error.verdict, names, sizeof(names));
+	return failure(session_device(s), "%s%s%s", error.text, *names ? "; " : "", names);
 }
 
 static int job_refused(const struct session *s, const struct drm_npumem_job *job, const char *why)

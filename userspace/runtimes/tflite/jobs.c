@@ -92,6 +92,15 @@ static int make_job(struct session *s, uint32_t position, uint32_t count, uint32
 	return 0;
 }
 
+/* With the names of what the driver cites by number. */
+static int fail(const struct session *s, int err, const struct npumem_error *error, struct why *why)
+{
+	char names[512];
+
+	npuplan_verdict_names(s->program->graph, &error->verdict, names, sizeof(names));
+	return why_fail(why, err, "%s%s%s", error->text, *names ? "; " : "", names);
+}
+
 int jobs_run(struct session *s, struct why *why)
 {
 	uint32_t count = npumem_layout_count(s->layout, NPUMEM_PLAN_SECTION_SCHEDULE);
@@ -114,5 +123,5 @@ int jobs_run(struct session *s, struct why *why)
 		/* What was submitted before has to end before a next inference begins. */
 		npumem_run_wait(s->run, npumem_deadline(RUN_TIME), &later);
 	}
-	return err ? why_fail(why, err, "%s", error.text) : 0;
+	return err ? fail(s, err, &error, why) : 0;
 }
