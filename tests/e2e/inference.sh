@@ -145,20 +145,20 @@ planted() {
 	/opt/npumem/e2e/npumem_planted "$1" libtensorflowlite_c.so "$PLANTED_MODEL" \
 		fallback=error 2>planted.err || { cat planted.err; return 1; }
 }
-# overrun: an engine that writes too much, into tiles that are copies.
+# overrun: an engine that writes too much. Computed by it, by its client and by the delegate.
 overrun() {
 	/opt/npumem/e2e/npumem_overrun plain "$PLANTED_MODEL" 64 || return 1
-	/opt/npumem/e2e/npumem_overrun engine >engine.out 2>engine.log &
-	ENGINE=$!
-	until_true 300 attached || { cat engine.log; return 1; }
-	npumemctl run -j --engine npumem-engine --seed "$SEED" "$PLANTED_MODEL" >run.json || cat run.json
-	$COMPARED 2 -o engine=engine "$PLANTED_MODEL" >both.json || cat both.json
+	start_overrun 64 || return 1
+	npumemctl run -j --engine npumem-engine --seed "$SEED" "$PLANTED_MODEL" >run.json 2>run.err
+	ran=$?
+	$COMPARED 1 -o engine=engine "$PLANTED_MODEL" >both.json 2>both.err
+	inferred=$?
 	stop_engine TERM 2>/dev/null || return 1
-	[ "$(field equal run.json)" = true ] || { cat run.json engine.out; return 1; }
-	right_of both.json || { cat engine.out; return 1; }
-	echo "the same in a process that gets copies of tiles: $(grep -c spoiled engine.out) steps," \
-		"$(awk '{ n += $3 } END { print n }' engine.out) bytes written that are not theirs;" \
-		"nothing of it arrives, and all outputs are right"
+	[ $ran != 0 ] && [ ! -s run.json ] || { cat run.json; return 1; }
+	[ $inferred != 0 ] || { cat both.json; return 1; }
+	names_overrun run.err && names_overrun both.err || return 1
+	echo "the same in a process that gets copies of tiles: $(head -n 1 engine.out)"
+	cat run.err both.err
 }
 # both_hold: two processes have an arena now.
 both_hold() {
@@ -263,7 +263,7 @@ planted_faults() {
 	}
 	shown 'a planner overlaps two tensors: refused' planted overlap
 	shown 'operators out of order: refused' planted order
-	shown 'an engine writes too much: nothing of it arrives' overrun
+	shown 'an engine writes too much: refused' overrun
 }
 
 # A face in a real picture, where scripts/lanes/inference or make inference could get one.

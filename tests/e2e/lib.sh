@@ -110,6 +110,39 @@ stop_engine() {
 	! attached
 }
 
+# start_overrun BYTES: in its place one that writes so many bytes behind each tile, and says so in
+# engine.out.
+start_overrun() {
+	/opt/npumem/e2e/npumem_overrun engine "$1" >engine.out 2>engine.log &
+	ENGINE=$!
+	until_true 300 attached || { cat engine.log; return 1; }
+}
+# names_overrun FILE: the refusal of that says rule, step, tensor and bytes, and cites both by name.
+names_overrun() {
+	of='step [0-9]+, tile [0-9]+, tensor [0-9]+, bytes \[[0-9]+, [0-9]+\) of the copy of the tile'
+	grep -Eq "engine wrote beside a tile.*, $of.*; step [0-9]+ \".+\", tensor [0-9]+ \".+\"" "$1" ||
+		{ cat "$1"; return 1; }
+}
+
+# monitor N OPTION...: what a monitor prints until N events have come, in events.txt.
+MONITOR=
+monitor() {
+	npumemctl monitor -n "$@" >events.txt 2>monitor.err &
+	MONITOR=$!
+	until_true 300 monitor_listens
+}
+# It has joined the group: the kernel lists sockets with their groups.
+monitor_listens() {
+	awk -v pid="$MONITOR" '$2 == 16 && $4 != "00000000" { found = 1 } END { exit !found }' \
+		/proc/net/netlink
+}
+# monitor_ends: when all have come.
+monitor_ends() {
+	until_true 60 monitor_ended || { kill "$MONITOR"; cat events.txt monitor.err; return 1; }
+	wait "$MONITOR"
+}
+monitor_ended() { ! kill -0 "$MONITOR" 2>/dev/null; }
+
 # computes MODEL OPTION...: by npumem-engine; in run.json, equal to memory that is used once.
 computes() {
 	model=$1

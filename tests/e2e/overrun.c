@@ -3,13 +3,12 @@
  * overrun - an engine that writes too much.
  *
  * usage: npumem_overrun plain MODEL BYTES
- *        npumem_overrun engine
+ *        npumem_overrun engine BYTES
  *
  *   plain   a model in an arena that the engine can write: behind each tile that it writes it
  *           spoils so many bytes. Says what becomes of the outputs; exit 0: they are wrong
- *   engine  the same fault, and worse, in a process: an engine as npumem-engine is, for all
- *           clients, which spoils all of its window but the tiles that it is to write, after each
- *           step. Says how many bytes; ends when it is detached
+ *   engine  the same fault in a process: an engine as npumem-engine is, for all clients. Says
+ *           behind which tiles it has written; ends when it is detached
  */
 #include <err.h>
 #include <errno.h>
@@ -102,35 +101,17 @@ static int plain(const char *path, uint64_t overrun)
 
 /* ----------------------------------------------------------------------- engine */
 
-/* A byte of the window is one of a tile that the step writes. */
-static bool is_written(const struct npumem_engine_access *accesses, uint32_t count, uint64_t byte)
+static void spoil(const struct npumem_engine_task *task, uint64_t overrun)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (accesses[i].flags & NPUMEM_ENGINE_ACCESS_WRITE && byte >= accesses[i].offset &&
-		    byte - accesses[i].offset < accesses[i].size)
-			return true;
-	return false;
-}
+	for (uint32_t i = 0; i < task->access_count; i++) {
+		const struct npumem_engine_access *a = &task->accesses[i];
 
-/* The table of accesses goes, too, so it is copied first. */
-static uint64_t spoil(const struct npumem_engine_task *task)
-{
-	const size_t size = task->access_count * sizeof(*task->accesses);
-	struct npumem_engine_access *accesses = malloc(size + 1);
-	uint8_t *window = task->window;
-	uint64_t count = 0;
-
-	if (!accesses)
-		errx(2, "out of memory");
-	memcpy(accesses, task->accesses, size);
-	for (uint64_t byte = 0; byte < WINDOW; byte++) {
-		if (is_written(accesses, task->access_count, byte))
+		if (!(a->flags & NPUMEM_ENGINE_ACCESS_WRITE))
 			continue;
-		window[byte] = 0x3c;
-		count++;
+		memset((char *)task->window + a->offset + a->size, 0x3c, overrun);
+		printf("step %u: %" PRIu64 " bytes too many behind tile %u\n", task->step, overrun,
+		       a->tile);
 	}
-	free(accesses);
-	return count;
 }
 
 static struct npumem_engine *attach(void)
@@ -153,7 +134,7 @@ static struct npumem_engine *attach(void)
 	return engine;
 }
 
-static int serve(void)
+static int serve(uint64_t overrun)
 {
 	struct npumem_engine *engine = attach();
 	struct npumem_engine_task task;
@@ -171,8 +152,7 @@ static int serve(void)
 		if (err)
 			printf("step %u: %s\n", task.step, why);
 		else
-			printf("step %u: %" PRIu64 " bytes of the window spoiled\n", task.step,
-			       spoil(&task));
+			spoil(&task, overrun);
 	}
 	npumem_engine_free(engine);
 	compute_fini(&compute);
@@ -183,7 +163,7 @@ int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "plain"))
 		return plain(argv[2], strtoull(argv[3], NULL, 10));
-	if (argc == 2 && !strcmp(argv[1], "engine"))
-		return serve();
-	errx(2, "usage: npumem_overrun plain MODEL BYTES | npumem_overrun engine");
+	if (argc == 3 && !strcmp(argv[1], "engine"))
+		return serve(strtoull(argv[2], NULL, 10));
+	errx(2, "usage: npumem_overrun plain MODEL BYTES | npumem_overrun engine BYTES");
 }

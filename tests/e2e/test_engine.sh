@@ -76,6 +76,17 @@ no_model() {
 killed() {
 	stop_engine KILL && start_engine && same computes own.tflite --plan plan.json --repeat 2
 }
+# One more byte behind each tile is enough.
+too_much() {
+	stop_engine KILL && start_overrun 1 && monitor 1 || return 1
+	fails 1 'the run is lost, a job of it failed: Protocol error' \
+		npumemctl run --engine npumem-engine --seed $SEED own.tflite || return 1
+	names_overrun fails.out && stop_engine TERM 2>/dev/null && start_engine && monitor_ends ||
+		return 1
+	cat events.txt
+	grep -qE "run [0-9]+: job failed: engine wrote beside a tile: step 0 '.+', tensor [0-9]+ '.+', position [0-9]+, bytes \[[0-9]+, [0-9]+\) of the copy of the tile" \
+		events.txt
+}
 everything() {
 	start_daemon && start_engine && /opt/npumem/e2e/npumem_make_model own.tflite &&
 		/opt/npumem/e2e/npumem_make_model both.tflite concat
@@ -91,6 +102,8 @@ shown "--trace says what was computed" traced
 check "a second engine for everybody is refused" second
 check "what is no model of TensorFlow Lite is refused" no_model
 check "an engine that was killed is replaced by the next" killed
+shown "an engine that writes a byte too much: refused, and the monitor says which" too_much
+check "the same afterwards" same computes own.tflite --repeat 2
 check "a model with a concat: planned by the daemon, computed, equal" by_daemon both.tflite
 WHOLE=$(field sha256 run.json)
 check "the same, the concat joined: one step less" joined both.tflite

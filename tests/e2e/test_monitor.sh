@@ -7,31 +7,11 @@
 # shellcheck source=tests/e2e/lib.sh
 . /opt/npumem/e2e/lib.sh
 
-MONITOR=
-
 # A process that has ended by the time that its event is read has no name any more.
-# monitor N OPTION...: what a monitor prints until N events have come, in events.txt.
-monitor() {
-	npumemctl monitor -n "$@" >events.txt 2>monitor.err &
-	MONITOR=$!
-	until_true 300 listens
-}
-# It has joined the group: the kernel lists sockets with their groups.
-listens() {
-	awk -v pid="$MONITOR" '$2 == 16 && $4 != "00000000" { found = 1 } END { exit !found }' \
-		/proc/net/netlink
-}
-# ends: when all have come.
-ends() {
-	until_true 60 ended || { kill "$MONITOR"; cat events.txt monitor.err; return 1; }
-	wait "$MONITOR"
-}
-ended() { ! kill -0 "$MONITOR" 2>/dev/null; }
-
 plan_refused() {
 	offline_blobs "$MOBILENET" 1 && monitor 1 || return 1
 	"$ATTACK" overlap graph.blob plan.blob || return 1
-	ends || return 1
+	monitor_ends || return 1
 	cat events.txt
 	grep -qE '^..:..:.. device [0-9]+, pid [0-9]+ \((npumem_attack)?\): plan refused: V4 write: step [0-9]+ .features' \
 		events.txt
@@ -39,7 +19,7 @@ plan_refused() {
 job_refused() {
 	monitor 1 || return 1
 	"$ATTACK" order graph.blob plan.blob || return 1
-	ends || return 1
+	monitor_ends || return 1
 	cat events.txt
 	grep -qE "run [0-9]+, pid [0-9]+ \((npumem_attack)?\): job refused: read of a tile that is not live: step [0-9]+ '.*', tensor [0-9]+ '.*'; step [0-9]+ '.*', tensor [0-9]+ '.*', position [0-9]+, bytes" \
 		events.txt
@@ -47,7 +27,7 @@ job_refused() {
 as_json() {
 	monitor 2 -j || return 1
 	"$ATTACK" overlap graph.blob plan.blob && "$ATTACK" order graph.blob plan.blob || return 1
-	ends || return 1
+	monitor_ends || return 1
 	cat events.txt
 	[ "$(wc -l <events.txt)" = 2 ] && head -n 1 events.txt >first.json || return 1
 	tail -n 1 events.txt >second.json
