@@ -33,6 +33,23 @@ echo "== verifier"
 echo "== engine: operators of npumem-engine beside XNNPACK's, one thread"
 "$(dirname "$bench_plan")/bench_engine"
 
+# TensorFlow Lite with the borrowing delegate beside plain TensorFlow Lite.
+rc=0
+runtime=$("$top/scripts/fetch-tflite") || rc=$?
+tflite_models=${NPUMEM_SHARED:-$top/../shared}/models/tflite
+if [ $rc = 0 ] && [ -d "$tflite_models" ]; then
+	echo "== TensorFlow Lite beside itself with the delegate, one thread, in process"
+	faces=$("$top/scripts/fetch-model") || [ $? = 4 ]
+	words=$("$top/scripts/fetch-sample" wake-words) || [ $? = 4 ]
+	userspace=${NPUMEM_BUILD:-$top/build}/bench-build/userspace
+	# shellcheck disable=SC2086 # a list of files
+	python3 "$top/tests/bench/bench_inference.py" "$userspace/npumem-tflite/npumem-tflite" \
+		"$userspace/runtimes/tflite/libnpumem-tflite.so" "$runtime" "$tflite_models"/*.tflite \
+		$faces ${words:+"$words"/*.tflite}
+else
+	echo "WARNING: no TensorFlow Lite, or no $tflite_models, so inferences are not measured" >&2
+fi
+
 # TAA, on the networks of its paper: intermediate tensors, layer order.
 bench_taa=${NPUMEM_BUILD:-$top/build}/bench-build/tests/bench/bench_taa
 taa_models=
