@@ -29,7 +29,7 @@
 #include "npumem_layout.h"
 #include "npumem_sim.h"
 #include "npumem_tflite.h"
-#include "tflite_runtime.h"
+#include "tflite/tflite_runtime.h"
 
 #define SECOND 1000000000ll
 #define BYTES  65536u

@@ -6,8 +6,8 @@
 # faults are planted: beside what npumem does is told what merely reused memory makes of them.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2086,SC2015
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 INFERENCE=npumem-tflite PLANNED='-o fallback=error' RUNS=5 SEED=1
 # Inputs of each model on the engine: `make inference SEEDS=N` says how many, here as there.

@@ -23,7 +23,7 @@
 
 #include "delegate.h"
 #include "npuplan.h"
-#include "tflite_runtime.h"
+#include "tflite/tflite_runtime.h"
 
 #define MAX_OPTIONS 8
 #define SEED	    20261126

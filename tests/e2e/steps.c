@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "random.h"
-#include "tflite_runtime.h"
+#include "tflite/tflite_runtime.h"
 
 /* Floats are from -1 to 1 in 128ths; of all other types any bytes will do. */
 static void draw(struct tfl_tensor *t, uint64_t *seed)

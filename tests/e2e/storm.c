@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tflite_runtime.h"
+#include "tflite/tflite_runtime.h"
 
 #define INPUTS	   4
 #define INFERENCES 4

@@ -6,8 +6,8 @@
 # inference.sh: each storm lasts until it has been felt, and for some more blows.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2086,SC2015,SC2119
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 MODEL=/opt/npumem/inference/mlptiny_kws_ref_model.tflite
 BLOWS=4

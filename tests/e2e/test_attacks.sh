@@ -4,8 +4,8 @@
 # Attacks are changes of the plan and the order of jobs of a real model.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2119,SC2086
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 for bands in 1 8; do
 	# That the plan as it is loads and runs, each attack tests itself.

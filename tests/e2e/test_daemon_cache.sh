@@ -5,8 +5,8 @@
 # daemon, and whatever becomes of the files, a program gets its plan.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2119,SC2015
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 printf '[cache]\nfolder = %s/plans\n' "$PWD" >cache.conf
 start() { start_daemon --config cache.conf; }

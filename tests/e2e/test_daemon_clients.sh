@@ -5,8 +5,8 @@
 # one and survives the other.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2119,SC2086
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 two_at_once() {
 	npumemctl run -j --seed 11 "$MOBILENET" >one.json &

@@ -5,8 +5,8 @@
 # as the configuration has it, after a reload, too, and gone with the daemon.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2119
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 configured() { # KEY...
 	printf '[cache]\nfolder = %s/plans\n[metrics]\n' "$PWD" >metrics.conf

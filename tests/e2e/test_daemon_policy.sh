@@ -5,8 +5,8 @@
 # opened the device; a reload changes it for the next request.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2119
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 UNIT=/sys/fs/cgroup/system.slice/words.service
 

@@ -5,8 +5,8 @@
 # back, verified, and runs.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2119,SC2086
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 same_bytes() {
 	npumemctl plan "$1" "$2" -o offline.json "$MOBILENET" &&

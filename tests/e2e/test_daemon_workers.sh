@@ -5,8 +5,8 @@
 # request is.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 CLIENT=${CLIENT:-/opt/npumem/e2e/npumem_plan_client}
 

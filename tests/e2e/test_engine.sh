@@ -6,8 +6,8 @@
 # commands on memory that is used once, and to TensorFlow Lite's reference kernels.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2119,SC2120,SC2086
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 TFLITE=${TFLITE:-/opt/npumem/tflite}
 SEED=20261123

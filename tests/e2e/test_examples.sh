@@ -4,8 +4,8 @@
 # The examples that need a device: what docs/runtime.md walks through, with driver and daemon.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2119,SC2086
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 EXAMPLES=${EXAMPLES:-/opt/npumem/e2e/examples}
 

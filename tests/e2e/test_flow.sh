@@ -6,8 +6,8 @@
 # what comes out if no memory is ever used twice.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2119,SC2086
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 FLOW=${FLOW:-/opt/npumem/e2e/flow}
 PLANS=${PLANS:-/opt/npumem/e2e/flow_plans}

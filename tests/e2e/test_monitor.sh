@@ -4,8 +4,8 @@
 # npumemctl monitor while plans and jobs are refused: who did it, and the names of what they are of.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2086
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 # A process that has ended by the time that its event is read has no name any more.
 plan_refused() {

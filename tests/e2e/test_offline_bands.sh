@@ -5,8 +5,8 @@
 # with halos, and lives of their own.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2119,SC2086
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 offline_trips 8
 finish

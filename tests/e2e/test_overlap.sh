@@ -7,8 +7,8 @@
 # `make bench`, which sets STEPS_MS and TRANSFERS_MS.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2154
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 OVERLAP=${OVERLAP:-/opt/npumem/e2e/npumem_overlap}
 STEPS_MS=${STEPS_MS:-3000}

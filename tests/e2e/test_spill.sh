@@ -6,8 +6,8 @@
 # uses no memory twice, and the traffic that the driver counted with the plan's.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2119,SC2086
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 SPILL=${SPILL:-/opt/npumem/e2e/spill}
 DENSENET=$GRAPHS/densenet121.fused.json

@@ -7,8 +7,8 @@
 # in whatever way. A plan that puts a tensor onto the state is refused.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2119,SC2120,SC2086
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 SEED=20261126 STEPS=300
 # Of STEPS inferences from SEED on: tests/unit/engine/test_engine_stream.c has made it in plain C.

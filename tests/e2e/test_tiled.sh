@@ -8,8 +8,8 @@
 # pieces.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2119,SC2086
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 SQUEEZENET=$GRAPHS/squeezenet1_1.fused.json
 FSRCNN=$GRAPHS/fsrcnn_s_x2_512.fused.json

@@ -5,8 +5,8 @@
 # another user sees of it; in a terminal and without one.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317
-# shellcheck source=tests/e2e/lib.sh
-. /opt/npumem/e2e/lib.sh
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
 
 SPILL=${SPILL:-/opt/npumem/e2e/spill}
 RUN=

@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "random.h"
-#include "real_child.h"
-#include "real_plugin.h"
+#include "tflite/real_child.h"
+#include "tflite/real_plugin.h"
 
 #define STEPS 24
 

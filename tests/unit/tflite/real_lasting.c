@@ -27,8 +27,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "real_child.h"
-#include "real_plugin.h"
+#include "tflite/real_child.h"
+#include "tflite/real_plugin.h"
 
 /* What libraries allocate once, and caches, have come to rest after these. */
 #define WARM_UP 100

@@ -23,8 +23,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "real_child.h"
-#include "real_plugin.h"
+#include "tflite/real_child.h"
+#include "tflite/real_plugin.h"
 
 #define INFERENCES 2
 #define RANGES	   64

@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "random.h"
-#include "real_child.h"
-#include "real_plugin.h"
+#include "tflite/real_child.h"
+#include "tflite/real_plugin.h"
 
 /* enum fate - what became of an attempt; the later ones are the worse ones */
 enum fate {

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "random.h"
-#include "real_plugin.h"
+#include "tflite/real_plugin.h"
 
 #define MAX_OPTIONS 16
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "delegate.h"
-#include "fake_runtime.h"
+#include "tflite/fake_runtime.h"
 #include "npuplan.h"
 #include "plugin.h"
 #include "said.h"

@@ -10,7 +10,7 @@
 
 #include "compute.h"
 #include "delegate.h"
-#include "fake_network.h"
+#include "tflite/fake_network.h"
 #include "npumem_command.h"
 #include "plugin.h"
 #include "said.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "delegate.h"
-#include "fake_runtime.h"
+#include "tflite/fake_runtime.h"
 #include "plugin.h"
 #include "said.h"
 #include "unit.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "delegate.h"
-#include "fake_runtime.h"
+#include "tflite/fake_runtime.h"
 #include "npuplan.h"
 #include "plancache.h"
 #include "plugin.h"

@@ -39,10 +39,10 @@ planned_host() {
 	NPUMEM_TFLITE_OPTIONS=$options LD_PRELOAD=$preload LD_LIBRARY_PATH=$path \
 		"$host" "$library" "$@" 2>said
 }
-plain_python() { python3 "$here/unmodified.py" "$runtime" "$model" 2>said; }
+plain_python() { python3 "$here/../../lib/tflite/unmodified.py" "$runtime" "$model" 2>said; }
 planned_python() {
 	NPUMEM_TFLITE_OPTIONS=$options LD_PRELOAD="$preload" \
-		python3 "$here/unmodified.py" "$runtime" "$model" 2>said
+		python3 "$here/../../lib/tflite/unmodified.py" "$runtime" "$model" 2>said
 }
 # claimed COUNT: so many interpreters have said that all operators are claimed
 claimed() {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
 #
-# lib.sh - what the end-to-end tests share: TAP, the daemon, numbers out of
+# e2e.sh - what the end-to-end tests share: TAP, the daemon, numbers out of
 # npumemctl's JSON. Source it; end with "finish".
 GRAPHS=${GRAPHS:-/opt/npumem/graphs}
 MODELS=${MODELS:-/opt/npumem/models}
