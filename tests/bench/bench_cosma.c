@@ -20,10 +20,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cosma_oracle.h"
+#include "cpu_seconds.h"
 #include "npuimport.h"
 #include "random.h"
 
@@ -137,14 +137,6 @@ struct network {
 	uint32_t *order;
 };
 
-static double cpu_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static bool execute(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		    const struct npuplan_cosma_plan *plan, const char *what, struct totals *totals)
 {
@@ -164,7 +156,7 @@ static uint64_t plan(const struct network *network, const struct cosma_settings 
 	struct npuplan_cosma_plan result;
 	struct npuplan_error error;
 	uint64_t traffic = UINT64_MAX;
-	double seconds = cpu_now();
+	double seconds = cpu_seconds();
 	bool proved;
 
 	if (npuplan_cosma(network->graph, options, &result, &error)) {
@@ -172,7 +164,7 @@ static uint64_t plan(const struct network *network, const struct cosma_settings 
 		totals->failed = true;
 		return traffic;
 	}
-	seconds = cpu_now() - seconds;
+	seconds = cpu_seconds() - seconds;
 	if (execute(network->graph, options, &result, network->name, totals))
 		traffic = result.spill + result.fill;
 	proved = result.status == NPUMEM_PLAN_STATUS_OPTIMAL;
@@ -443,7 +435,7 @@ static bool table_large(struct totals *totals)
 		}
 		for (int budget = 0; budget < 2; budget++) {
 			struct npuplan_cosma_plan result;
-			double seconds = cpu_now();
+			double seconds = cpu_seconds();
 			uint64_t traffic;
 
 			options.common.arena_budget = budget ? budgets.middle : budgets.needed;
@@ -452,7 +444,7 @@ static bool table_large(struct totals *totals)
 				totals->failed = true;
 				continue;
 			}
-			seconds = cpu_now() - seconds;
+			seconds = cpu_seconds() - seconds;
 			traffic = result.spill + result.fill;
 			if (!execute(graph, &options, &result, shapes[i], totals))
 				traffic = UINT64_MAX;

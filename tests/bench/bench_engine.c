@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "command_build.h"
+#include "cpu_seconds.h"
 #include "fixed.h"
 #include "random.h"
 #ifdef BENCH_XNNPACK
@@ -398,14 +398,6 @@ struct side {
 	unsigned int calls;
 	double seconds[ROUNDS];
 };
-
-static double cpu_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* Seconds of @calls calls; negative if one fails. */
 static double measure(const struct side *side, unsigned int calls)

@@ -15,23 +15,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "cpu_seconds.h"
 #include "model/pack_csv.h"
 #include "random.h"
 
 /* Seconds at which the anytime curve is read. */
 static const double instants[] = { 0.001, 0.01, 0.1, 1 };
 #define INSTANTS (sizeof(instants) / sizeof(instants[0]))
-
-/* Seconds of CPU time: what else the machine does adds little to it. */
-static double cpu_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /*
  * struct curve - best top at each instant

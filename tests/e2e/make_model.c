@@ -12,17 +12,6 @@
 #include "tflite/schema.h"
 #include "tflite_build.h"
 
-/* Numbers from -1 to 1. */
-static void fill(float *values, size_t count)
-{
-	uint32_t state = 1;
-
-	for (size_t i = 0; i < count; i++) {
-		state = state * 1664525u + 1013904223u;
-		values[i] = (float)(state >> 16) / 32768.0f - 1.0f;
-	}
-}
-
 /* Behind the convolution and the softmax: both of them, one beside the other in each pixel. */
 static void add_concat(struct tb_model *model)
 {
@@ -63,8 +52,8 @@ static struct tb_model computing(bool concat)
 		model.tensors[t].shape[1] = model.tensors[t].shape[2] = 32;
 	if (concat)
 		add_concat(&model);
-	fill(weights, 54);
-	fill(bias, 2);
+	stream_fill(weights, 54, 1);
+	stream_fill(bias, 2, 1);
 	model.buffers[1] = (struct tb_buffer){ .size = sizeof(weights), .data = weights };
 	model.buffers[2] = (struct tb_buffer){ .size = sizeof(bias), .data = bias };
 	return model;

@@ -107,27 +107,13 @@ static void pair_free(struct pair *p)
 		plugin.destroy(p->delegate);
 }
 
-/* FNV-1a. Never 0. */
-static uint64_t hash_outputs(const void *interpreter)
-{
-	uint64_t hash = 0xcbf29ce484222325;
-
-	for (int32_t i = 0; i < tfl.output_count(interpreter); i++) {
-		const struct tfl_tensor *t = tfl.output(interpreter, i);
-
-		for (size_t j = 0; j < t->bytes; j++)
-			hash = (hash ^ ((const unsigned char *)t->data.raw)[j]) * 0x100000001b3;
-	}
-	return hash | 1;
-}
-
 /* 0: it is refused. */
 static uint64_t infer(const struct pair *p, uint64_t seed)
 {
 	tfl_draw_inputs(p->interpreter, seed);
 	*tfl_said = '\0';
 	if (tfl.invoke(p->interpreter) == TFL_OK)
-		return hash_outputs(p->interpreter);
+		return tfl_hash_outputs(p->interpreter) | 1;
 	note_reason(*tfl_said ? tfl_said : "an inference fails, without a reason");
 	return 0;
 }

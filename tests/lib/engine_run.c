@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "engine_run.h"
 #include "command.h"
+#include "place_byte.h"
 #include "random.h"
 #include "text.h"
 
@@ -80,29 +81,6 @@ struct memory {
 	uint32_t position;
 };
 
-/* Where in a placement a byte of its tensor lies, and how many are there in a row; 0: none. */
-static uint64_t within(const struct npumem_placement *at, uint64_t byte, uint64_t *address)
-{
-	const struct npumem_region *r = &at->region;
-
-	if (byte < r->offset)
-		return 0;
-	byte -= r->offset;
-	*address = at->offset;
-	for (int d = 2; d >= 0; d--) {
-		uint64_t i = r->count[d] > 1 ? byte / r->stride[d] : 0;
-
-		if (i >= r->count[d])
-			return 0;
-		byte -= i * r->stride[d];
-		if (d == 2 && at->ring)
-			i %= at->ring;
-		*address += i * at->stride[d];
-	}
-	*address += byte;
-	return byte < r->length ? r->length - byte : 0;
-}
-
 /* A byte of a tensor, and how many follow it there; NULL: it is nowhere. */
 static uint8_t *find(struct memory *m, uint32_t tensor, uint64_t byte, uint64_t *count)
 {
@@ -122,7 +100,7 @@ static uint8_t *find(struct memory *m, uint32_t tensor, uint64_t byte, uint64_t 
 
 		if (at->tensor != tensor || at->from > m->position || at->to < m->position)
 			continue;
-		*count = within(at, byte, &address);
+		*count = place_run(at, byte, &address);
 		if (*count)
 			return &m->bytes[address];
 	}

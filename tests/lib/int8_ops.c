@@ -596,3 +596,21 @@ int8_t int8_element(const struct int8_op *k, const int64_t *at)
 			return kernels[i].element(k, at);
 	return each(k, at);
 }
+
+struct npuplan_op *int8_add_op(struct npuplan_graph *graph, const char *type,
+			       const uint32_t *inputs, uint32_t count, uint32_t output)
+{
+	struct npuplan_op op = {
+		.name = (char *)(uintptr_t)type,
+		.type = (char *)(uintptr_t)type,
+		.inputs = (uint32_t *)(uintptr_t)inputs,
+		.outputs = &output,
+		.input_count = count,
+		.output_count = 1,
+		.attrs = { .axis = -1, .groups = 1 },
+		.id = graph->op_count,
+	};
+	int64_t index = npuplan_graph_add_op(graph, &op);
+
+	return index < 0 ? NULL : &graph->ops[index];
+}

@@ -57,5 +57,13 @@ bool int8_knows(const char *type);
  */
 const char *int8_elementwise(uint32_t i, uint32_t *inputs);
 
+/**
+ * int8_add_op() - add an operator of one output, with attributes that ask for nothing
+ *
+ * It has @type's name. NULL: it cannot be added.
+ */
+struct npuplan_op *int8_add_op(struct npuplan_graph *graph, const char *type,
+			       const uint32_t *inputs, uint32_t count, uint32_t output);
+
 /** int8_by_channel() - whether operands of one dimension have one element a channel */
 bool int8_by_channel(const char *type);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "int8_run.h"
+#include "place_byte.h"
 #include "random.h"
 #include "text.h"
 
@@ -216,29 +217,6 @@ struct run {
 	bool with_parameters;
 };
 
-/* Where in the placement byte @byte of its tensor lies; false: it doesn't. */
-static bool within(const struct npumem_placement *at, uint64_t byte, uint64_t *address)
-{
-	const struct npumem_region *r = &at->region;
-
-	if (byte < r->offset)
-		return false;
-	byte -= r->offset;
-	*address = at->offset;
-	for (int d = 2; d >= 0; d--) {
-		uint64_t i = r->count[d] > 1 ? byte / r->stride[d] : 0;
-
-		if (i >= r->count[d])
-			return false;
-		byte -= i * r->stride[d];
-		if (d == 2 && at->ring)
-			i %= at->ring;
-		*address += i * at->stride[d];
-	}
-	*address += byte;
-	return byte < r->length;
-}
-
 static int8_t *lost(struct run *run, uint32_t tensor, uint64_t byte, const char *why)
 {
 	wrong(run->net, "position %u: byte %" PRIu64 " of tensor %s %s", run->position, byte,
@@ -256,7 +234,7 @@ static int8_t *place_of(struct run *run, uint32_t tensor, uint64_t byte)
 		const struct npumem_placement *at = &run->plan->placements[run->places[i]];
 
 		if (at->from > run->position || at->to < run->position ||
-		    !within(at, byte, &address))
+		    !place_run(at, byte, &address))
 			continue;
 		found = address;
 		places++;

@@ -228,6 +228,46 @@ void run_request(const struct accepted *accepted)
 	assert_int_equal(fcntl(accepted->fd, F_GETFD), -1);
 }
 
+void run_again(const struct accepted *accepted)
+{
+	f.done = f.ended = 0;
+	run_request(accepted);
+	sd_event_unref(f.event);
+	assert_true(sd_event_new(&f.event) >= 0);
+	f.env.event = f.event;
+}
+
+struct accepted next_request(void)
+{
+	close(f.settled);
+	f.settled = eventfd(0, EFD_CLOEXEC);
+	return accept_good();
+}
+
+struct plancache_entry only_entry(void)
+{
+	struct plancache_entry entry = { 0 };
+	struct plancache_file *files;
+	size_t count;
+
+	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
+	assert_int_equal(count, 1);
+	assert_int_equal(plancache_peek(f.env.cache, &files[0].key, &entry), 0);
+	free(files);
+	free(entry.data);
+	entry.data = NULL;
+	return entry;
+}
+
+int plan_spin(const struct worker_input *input, struct worker_reply *reply)
+{
+	volatile bool forever = true;
+
+	while (forever)
+		;
+	return 0;
+}
+
 void assert_failed(uint32_t status, const char *message)
 {
 	assert_string_equal(f.message, message);

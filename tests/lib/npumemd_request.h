@@ -10,6 +10,7 @@
 #include <systemd/sd-event.h>
 
 #include "config.h"
+#include "keep.h"
 #include "npumem.h"
 #include "plan_options.h"
 #include "planner.h"
@@ -86,6 +87,14 @@ void with_options(struct accepted *accepted, const void *options, size_t size);
 void asking(struct accepted *accepted, const struct npumem_request *request);
 /* Begins the request and sees it to its end; the descriptor must be closed then. */
 void run_request(const struct accepted *accepted);
+/* The same of a request after the first one, with a loop of its own. */
+void run_again(const struct accepted *accepted);
+/* A good request after the first one, which the driver has not settled yet. */
+struct accepted next_request(void);
+/* What the cache has, if it is of one request; without its data. */
+struct plancache_entry only_entry(void);
+/* A planning or checking process that does not end. */
+int plan_spin(const struct worker_input *input, struct worker_reply *reply);
 /* The request has failed with exactly that message, or one that has a part, and has no plan. */
 void assert_failed(uint32_t status, const char *message);
 void assert_says(const char *part);

@@ -24,6 +24,30 @@ static inline bool place_byte_in(const struct npumem_placement *p, uint64_t byte
 	return false;
 }
 
+/* Where in a placement a byte of its tensor lies, and how many are there in a row; 0: none. */
+static inline uint64_t place_run(const struct npumem_placement *at, uint64_t byte,
+				 uint64_t *address)
+{
+	const struct npumem_region *r = &at->region;
+
+	if (byte < r->offset)
+		return 0;
+	byte -= r->offset;
+	*address = at->offset;
+	for (int d = 2; d >= 0; d--) {
+		uint64_t i = r->count[d] > 1 ? byte / r->stride[d] : 0;
+
+		if (i >= r->count[d])
+			return 0;
+		byte -= i * r->stride[d];
+		if (d == 2 && at->ring)
+			i %= at->ring;
+		*address += i * at->stride[d];
+	}
+	*address += byte;
+	return byte < r->length ? r->length - byte : 0;
+}
+
 /* How many placements of a plan of one block hold a byte at a position; *arena: in the last. */
 static inline uint32_t place_byte(const struct npuplan_plan *plan, uint32_t tensor, uint64_t byte,
 				  uint32_t position, uint64_t *arena)

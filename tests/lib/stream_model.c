@@ -37,21 +37,18 @@ static const int32_t first[4] = { 0, STREAM_NEW, 0, 0 }, ones[4] = { 1, 1, 1, 1 
 static const int32_t sizes[2] = { STREAM_HALF, STREAM_HALF }, axis = 3;
 static const float fade = 0.75f;
 
-/* Numbers from -1 to 1. */
-static void fill(float *values, size_t count)
+void stream_fill(float *values, size_t count, uint32_t seed)
 {
-	uint32_t state = 7;
-
 	for (size_t i = 0; i < count; i++) {
-		state = state * 1664525u + 1013904223u;
-		values[i] = (float)(state >> 16) / 32768.0f - 1.0f;
+		seed = seed * 1664525u + 1013904223u;
+		values[i] = (float)(seed >> 16) / 32768.0f - 1.0f;
 	}
 }
 
 void stream_begin(struct stream *stream)
 {
-	fill(stream->window[0], sizeof(stream->window) / sizeof(float));
-	fill(stream->sum[0], sizeof(stream->sum) / sizeof(float));
+	stream_fill(stream->window[0], sizeof(stream->window) / sizeof(float), 7);
+	stream_fill(stream->sum[0], sizeof(stream->sum) / sizeof(float), 7);
 }
 
 void stream_step(struct stream *stream, const float in[STREAM_INPUTS], float *out)

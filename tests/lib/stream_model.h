@@ -25,6 +25,8 @@ struct stream {
 
 /** stream_model() - the model; what it points to stays as it is */
 struct tb_model stream_model(void);
+/** stream_fill() - random numbers from -1 to 1, which @seed gives */
+void stream_fill(float *values, size_t count, uint32_t seed);
 /** stream_begin() - the state before the first inference */
 void stream_begin(struct stream *stream);
 /** stream_step() - one inference; @out: STREAM_OUTPUTS of them, as the model has them */

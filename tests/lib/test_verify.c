@@ -154,6 +154,12 @@ void free_plan(struct npuv_plan *plan)
 	free(blob);
 }
 
+void accept_build(struct build *b)
+{
+	free_plan(accept_plan(b));
+	build_free(b);
+}
+
 struct npumem_verdict refuse_plan_blob(const struct build *b, struct build_blob blob, int err,
 				       uint32_t rule, const char *text)
 {

@@ -43,6 +43,8 @@ void add_step(struct build *b, const char *name, uint32_t read, uint32_t other, 
 /* The verifier accepts both blobs; the caller frees plan and graph by free_plan(). */
 struct npuv_plan *accept_plan(struct build *b);
 void free_plan(struct npuv_plan *plan);
+/* The same of who needs nothing of it: all is freed, the build, too. */
+void accept_build(struct build *b);
 
 /* The verifier refuses the blob with exactly this; @text has no newline. Frees the blob. */
 struct npumem_verdict refuse_graph_blob(struct build_blob blob, int err, uint32_t rule,

@@ -34,3 +34,12 @@ int unit_run(CMFixtureFunction setup, CMFixtureFunction teardown)
 	}
 	return _cmocka_run_group_tests("tests", tests, count, setup, teardown);
 }
+
+void unit_write(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}

@@ -35,6 +35,9 @@ void unit_add(const char *name, CMUnitTestFunction test, CMFixtureFunction setup
  */
 int unit_run(CMFixtureFunction setup, CMFixtureFunction teardown);
 
+/* unit_write() - a file with exactly this text */
+void unit_write(const char *path, const char *text);
+
 /* A test, and one whose @state is made and freed by functions of its own. */
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 #define TEST_WITH(name, setup, teardown)                                         \

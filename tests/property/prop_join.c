@@ -52,23 +52,13 @@ static uint32_t add_tensor(uint32_t kind, uint32_t rank, const int64_t *shape)
 static struct npuplan_op *add_op(const char *type, const uint32_t *inputs, uint32_t count,
 				 uint32_t output)
 {
-	struct npuplan_op op = {
-		.name = (char *)(uintptr_t)type,
-		.type = (char *)(uintptr_t)type,
-		.inputs = (uint32_t *)(uintptr_t)inputs,
-		.outputs = &output,
-		.input_count = count,
-		.output_count = 1,
-		.attrs = { .axis = -1, .groups = 1 },
-		.id = graph->op_count,
-	};
-	int64_t index = npuplan_graph_add_op(graph, &op);
+	struct npuplan_op *op = int8_add_op(graph, type, inputs, count, output);
 
-	if (index < 0)
+	if (!op)
 		fail("no operator added");
 	if (output < graph->tensor_count && known_count < 2 * MOST)
 		known[known_count++] = output;
-	return &graph->ops[index];
+	return op;
 }
 
 static const struct npuplan_tensor *at(uint32_t tensor)

@@ -158,21 +158,11 @@ static uint32_t spatial_dims(void)
 static struct npuplan_op *add_op(const char *type, const uint32_t *inputs, uint32_t input_count,
 				 uint32_t output)
 {
-	struct npuplan_op op = {
-		.name = (char *)(uintptr_t)type,
-		.type = (char *)(uintptr_t)type,
-		.inputs = (uint32_t *)(uintptr_t)inputs,
-		.outputs = &output,
-		.input_count = input_count,
-		.output_count = 1,
-		.attrs = { .axis = -1, .groups = 1 },
-		.id = graph->op_count,
-	};
-	int64_t index = npuplan_graph_add_op(graph, &op);
+	struct npuplan_op *op = int8_add_op(graph, type, inputs, input_count, output);
 
-	if (index < 0)
+	if (!op)
 		fail("no operator added");
-	return &graph->ops[index];
+	return op;
 }
 
 static void random_window(struct npuplan_attrs *attrs, uint32_t spatial, bool dilated)

@@ -65,15 +65,3 @@ void *real_delegate(struct real_given *given)
 }
 
 /* FNV-1a. Outputs may be no tensors, or have no memory. */
-uint64_t real_hash(const void *interpreter)
-{
-	uint64_t hash = 0xcbf29ce484222325;
-
-	for (int32_t i = 0; i < tfl.output_count(interpreter); i++) {
-		const struct tfl_tensor *t = tfl.output(interpreter, i);
-
-		for (size_t j = 0; t && t->data.raw && j < t->bytes; j++)
-			hash = (hash ^ ((const unsigned char *)t->data.raw)[j]) * 0x100000001b3;
-	}
-	return hash;
-}

@@ -40,5 +40,3 @@ void real_take(struct real_given *given, int argc, char **argv);
 void real_give_up(struct real_given *given);
 /* A delegate with these options; ends the program if there is none. */
 void *real_delegate(struct real_given *given);
-/* A number that all bytes of all outputs decide. */
-uint64_t real_hash(const void *interpreter);

@@ -54,3 +54,6 @@ void *tfl_interpreter(const void *model, void *delegate);
 
 /* Fill all inputs: floats from -1 to 1; of all other types any bytes will do. */
 void tfl_draw_inputs(void *interpreter, uint64_t seed);
+
+/* A hash of the bytes of all outputs. */
+uint64_t tfl_hash_outputs(const void *interpreter);

@@ -2,6 +2,7 @@
 /* Graph JSON with loops and branches: what it is lowered to, what is refused. */
 #include <errno.h>
 
+#include "graph_check.h"
 #include "npuplan_build.h"
 
 #include "npuimport.h"
@@ -59,15 +60,6 @@ static void refuse(const char *text, const char *why)
 			 -EINVAL);
 	ASSERT_TEXT(error, why);
 	assert_null(graph);
-}
-
-static void check_edge(const struct npuplan_graph *graph, uint32_t edge, uint32_t from, uint32_t to,
-		       uint32_t carries)
-{
-	assert_true(edge < graph->edge_count);
-	assert_int_equal(graph->edges[edge].from, from);
-	assert_int_equal(graph->edges[edge].to, to);
-	assert_int_equal(graph->edges[edge].carry_count, carries);
 }
 
 /* ---------------------------------------------------------------- lowering */

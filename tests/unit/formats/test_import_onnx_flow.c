@@ -2,33 +2,8 @@
 /* If, Loop and Scan of ONNX models: the blocks, edges and carries that they become. */
 #include <errno.h>
 
+#include "graph_check.h"
 #include "onnx_check.h"
-
-static void check_edge(const struct npuplan_graph *graph, uint32_t edge, uint32_t from, uint32_t to,
-		       uint32_t carries)
-{
-	assert_true(edge < graph->edge_count);
-	assert_int_equal(graph->edges[edge].from, from);
-	assert_int_equal(graph->edges[edge].to, to);
-	assert_int_equal(graph->edges[edge].carry_count, carries);
-}
-
-static void check_carry(const struct npuplan_graph *graph, uint32_t carry, const char *from,
-			const char *to)
-{
-	assert_true(carry < graph->carry_count);
-	assert_string_equal(graph->tensors[graph->carries[carry].from].name, from);
-	assert_string_equal(graph->tensors[graph->carries[carry].to].name, to);
-}
-
-static void check_op(const struct npuplan_graph *graph, uint32_t index, const char *type,
-		     int64_t id, uint32_t block)
-{
-	assert_true(index < graph->op_count);
-	assert_string_equal(graph->ops[index].type, type);
-	assert_int_equal(graph->ops[index].id, id);
-	assert_int_equal(graph->ops[index].block, block);
-}
 
 /* Whether operator @index has an input of this name. */
 static bool reads(const struct npuplan_graph *graph, uint32_t index, const char *name)

@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "auto.h"
+#include "graph_check.h"
 #include "npuimport.h"
 #include "text.h"
 #include "unit.h"
@@ -204,15 +205,6 @@ static void check_written(const struct npuplan_graph *graph)
 	npuplan_graph_free(again);
 	free(text);
 	free(twice);
-}
-
-static uint32_t steps_of(const struct npuplan_graph *graph, uint32_t op)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < graph->step_count; i++)
-		count += graph->steps[i].op == op;
-	return count;
 }
 
 TEST(doubts)

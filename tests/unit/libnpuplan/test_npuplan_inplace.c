@@ -28,12 +28,8 @@ static uint32_t build_alias(struct npuplan_graph *graph, const char *name, uint3
 static struct npuplan_plan *plan_of(const struct npuplan_graph *graph, const char *planner)
 {
 	struct npuplan_options options = { .planner = planner };
-	struct npuplan_plan *plan = NULL;
-	struct npuplan_error error;
 
-	if (npuplan_plan(graph, &options, &plan, &error))
-		fail_msg("%s: %s", planner ? planner : "greedy", error.text);
-	return plan;
+	return build_plan_of(graph, &options);
 }
 
 static uint64_t offset_of(const struct npuplan_plan *plan, uint32_t tensor)

@@ -490,12 +490,8 @@ TEST(wrong_writes)
 static struct npuplan_plan *plan_of(const struct npuplan_graph *graph)
 {
 	struct npuplan_options options = { .planner = "greedy" };
-	struct npuplan_plan *plan = NULL;
-	struct npuplan_error error;
 
-	if (npuplan_plan(graph, &options, &plan, &error))
-		fail_msg("%s", error.text);
-	return plan;
+	return build_plan_of(graph, &options);
 }
 
 static struct npumem_placement *placement_of(struct npuplan_plan *plan, uint32_t tensor)

@@ -3,6 +3,7 @@
  * Joined concats: where inputs come to lie, what steps are left, and each reason why an input is
  * copied. That computing then gives the same bytes: tests/property/prop_join.c.
  */
+#include "graph_check.h"
 #include "npuplan_build.h"
 
 #include <errno.h>
@@ -99,15 +100,6 @@ static void assert_said(const struct npuplan_graph *graph, uint32_t op, uint32_t
 		return;
 	}
 	fail_msg("nothing is said of input %u of operator %u", input, op);
-}
-
-static uint32_t steps_of(const struct npuplan_graph *graph, uint32_t op)
-{
-	uint32_t count = 0;
-
-	for (uint32_t s = 0; s < graph->step_count; s++)
-		count += graph->steps[s].op == op;
-	return count;
 }
 
 /* The region that the first access in a mode of an operator's first step is of. */

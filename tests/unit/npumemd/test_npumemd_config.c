@@ -31,22 +31,13 @@ static int teardown(void **state)
 	return unlink(path);
 }
 
-static void write_file(const char *text)
-{
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-}
-
 static struct config read_good(const char *text)
 {
 	struct config config;
 	char reason[512] = "";
 	int err;
 
-	write_file(text);
+	unit_write(path, text);
 	err = config_read(path, false, &config, reason, sizeof(reason));
 	if (err)
 		fail_msg("%s", reason);
@@ -61,7 +52,7 @@ static void refuse(const char *text, const char *reason)
 
 	memset(&config, 0x5a, sizeof(config));
 	before = config;
-	write_file(text);
+	unit_write(path, text);
 	assert_int_equal(config_read(path, false, &config, got, sizeof(got)), -EINVAL);
 	assert_memory_equal(got, path, strlen(path));
 	assert_string_equal(got + strlen(path), reason);
@@ -335,7 +326,7 @@ TEST_WITH(strange_drop_ins, setup_folder, teardown_folder)
 	snprintf(wrong, sizeof(wrong), "%s:2: the line has a NUL", path);
 	assert_int_equal(config_read(path, false, &config, reason, sizeof(reason)), -EINVAL);
 	assert_string_equal(reason, wrong);
-	write_file("");
+	unit_write(path, "");
 	snprintf(fifo, sizeof(fifo), "%s.d/10-a.conf", path);
 	assert_int_equal(mkfifo(fifo, 0644), 0);
 	snprintf(wrong, sizeof(wrong), "%s: Invalid argument", fifo);
@@ -354,7 +345,7 @@ TEST_WITH(drop_ins_alone, setup_folder, teardown_folder)
 	assert_int_equal(config_read(path, true, &config, reason, sizeof(reason)), 0);
 	assert_int_equal(config.workers, 4);
 	assert_int_equal(config_read(path, false, &config, reason, sizeof(reason)), -ENOENT);
-	write_file("");
+	unit_write(path, "");
 }
 
 /* The example that is installed holds the defaults, commented out. */

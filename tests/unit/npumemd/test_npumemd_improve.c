@@ -136,34 +136,11 @@ static void ask_for(struct accepted *accepted)
 	assert_int_equal(f.status, 0);
 }
 
-static struct accepted next_request(void)
-{
-	close(f.settled);
-	f.settled = eventfd(0, EFD_CLOEXEC);
-	return accept_good();
-}
-
 static void ask(void)
 {
 	struct accepted accepted = next_request();
 
 	ask_for(&accepted);
-}
-
-/* What the cache has, if it is of one request. */
-static struct plancache_entry only_entry(void)
-{
-	struct plancache_entry entry = { 0 };
-	struct plancache_file *files;
-	size_t count;
-
-	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
-	assert_int_equal(count, 1);
-	assert_int_equal(plancache_peek(f.env.cache, &files[0].key, &entry), 0);
-	free(files);
-	free(entry.data);
-	entry.data = NULL;
-	return entry;
 }
 
 static void wait_for_searches(void)

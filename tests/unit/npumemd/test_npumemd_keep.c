@@ -87,27 +87,11 @@ static void rated(const char *text)
 
 /* ------------------------------------------------------------------ requests */
 
-/* A request like the one before, which a fresh loop sees to its end. */
 static void ask_for(struct accepted *accepted)
 {
 	close(f.fd);
 	f.fd = dup(accepted->fd);
-	f.done = 0;
-	f.ended = 0;
-	run_request(accepted);
-	sd_event_unref(f.event);
-	assert_true(sd_event_new(&f.event) >= 0);
-	f.env.event = f.event;
-}
-
-static struct accepted next_request(void)
-{
-	eventfd_t count;
-
-	/* The driver's word on the one before. */
-	(void)!fcntl(f.settled, F_SETFL, O_NONBLOCK);
-	(void)!read(f.settled, &count, sizeof(count));
-	return accept_good();
+	run_again(accepted);
 }
 
 static void ask(void)
@@ -153,22 +137,6 @@ static void none_kept(void)
 	struct accepted accepted = next_request();
 
 	not_kept(&accepted);
-}
-
-/* What the cache has of the requests, if it is one. */
-static struct plancache_entry only_entry(void)
-{
-	struct plancache_entry entry;
-	struct plancache_file *files;
-	size_t count;
-
-	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
-	assert_int_equal(count, 1);
-	assert_int_equal(plancache_get(f.env.cache, &files[0].key, &entry), 0);
-	free(files);
-	free(entry.data);
-	entry.data = NULL;
-	return entry;
 }
 
 KEEP_TEST(asked_again)

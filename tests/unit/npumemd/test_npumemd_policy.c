@@ -88,22 +88,13 @@ static int policy_teardown(void **state)
 
 #define POLICY_TEST(name) TEST_WITH(name, policy_setup, policy_teardown)
 
-static void write_file(const char *text)
-{
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-}
-
 /* The fixture's configuration is this one. */
 static void configure(const char *text)
 {
 	char reason[512];
 
 	config_free(&f.config);
-	write_file(text);
+	unit_write(path, text);
 	if (config_read(path, false, &f.config, reason, sizeof(reason)))
 		fail_msg("%s", reason);
 	f.config.memory_limit = 0; /* sanitizers */
@@ -114,7 +105,7 @@ static void refuse(const char *text, const char *reason)
 	struct config config;
 	char got[512];
 
-	write_file(text);
+	unit_write(path, text);
 	assert_int_equal(config_read(path, false, &config, got, sizeof(got)), -EINVAL);
 	assert_memory_equal(got, path, strlen(path));
 	assert_string_equal(got + strlen(path), reason);
@@ -237,7 +228,7 @@ POLICY_TEST(drop_ins)
 	assert_non_null(stream);
 	fputs("[user 7]\nnice = 9\nplanners = auto\n", stream);
 	fclose(stream);
-	write_file("[user 7]\nnice = 3\narena-limit = 4K\n");
+	unit_write(path, "[user 7]\nnice = 3\narena-limit = 4K\n");
 	assert_int_equal(config_read(path, false, &f.config, reason, sizeof(reason)), 0);
 	policy = policy_of(f.config.policies, &accepted);
 	assert_int_equal(policy->nice, 9);
@@ -277,15 +268,6 @@ static int plan_long(const struct worker_input *input, struct worker_reply *repl
 	return -ECANCELED;
 }
 
-static int plan_spin(const struct worker_input *input, struct worker_reply *reply)
-{
-	volatile bool forever = true;
-
-	while (forever)
-		;
-	return 0;
-}
-
 static int plan_never(const struct worker_input *input, struct worker_reply *reply)
 {
 	strcpy(reply->text, "planned");
@@ -302,30 +284,15 @@ const struct worker_job replacements[] = {
 
 static struct accepted by_user(uint32_t uid)
 {
-	struct accepted accepted = accept_good();
+	struct accepted accepted = next_request();
 
 	accepted.client = (struct client){ .known = true, .uid = uid, .gid = uid };
 	return accepted;
 }
 
-/* Each with a loop of its own. */
-static void ask(struct accepted *accepted)
-{
-	eventfd_t count;
-
-	/* The driver's word on the one before. */
-	(void)!fcntl(f.settled, F_SETFL, O_NONBLOCK);
-	(void)!read(f.settled, &count, sizeof(count));
-	f.done = f.ended = 0;
-	run_request(accepted);
-	sd_event_unref(f.event);
-	assert_true(sd_event_new(&f.event) >= 0);
-	f.env.event = f.event;
-}
-
 static void refused(struct accepted accepted, uint32_t status, const char *message)
 {
-	ask(&accepted);
+	run_again(&accepted);
 	assert_failed(status, message);
 	close(f.fd);
 	f.fd = -1;
@@ -382,7 +349,7 @@ POLICY_TEST(planners)
 	/* One that nobody knows is told so, as to everybody. */
 	accepted = by_user(7);
 	asks_with(&accepted, "best", NPUMEM_OBJECTIVE_ARENA, 0);
-	ask(&accepted);
+	run_again(&accepted);
 	assert_int_equal(f.status, EOPNOTSUPP);
 	assert_says("best");
 	close(f.fd);
@@ -429,7 +396,7 @@ POLICY_TEST(arena_limit)
 	/* The client's own is less. */
 	accepted = by_user(7);
 	asks_with(&accepted, "", NPUMEM_OBJECTIVE_ARENA, 300);
-	ask(&accepted);
+	run_again(&accepted);
 	assert_int_equal(f.status, ENOSPC);
 	assert_string_equal(f.message,
 			    "auto: needs 500 B, budget 300 B, lower bound 500 B, peak at "
@@ -437,7 +404,7 @@ POLICY_TEST(arena_limit)
 	close(f.fd);
 	/* Others have no limit. */
 	accepted = by_user(8);
-	ask(&accepted);
+	run_again(&accepted);
 	assert_int_equal(f.status, 0);
 }
 
@@ -451,7 +418,7 @@ POLICY_TEST(arena_limit_that_suffices)
 	for (uint32_t i = 0; i < 2; i++) {
 		accepted = by_user(7 + i);
 		asks_with(&accepted, "cosma", NPUMEM_OBJECTIVE_TRAFFIC, 0);
-		ask(&accepted);
+		run_again(&accepted);
 		assert_int_equal(f.status, 0);
 		assert_true(pread(f.fd, plans[i], sizeof(plans[i]), (off_t)f.answer_at) > 0);
 		close(f.fd);
@@ -470,7 +437,7 @@ POLICY_TEST(arena_limit_of_a_budget_by_name)
 	accepted = by_user(7);
 	asks_with(&accepted, "", NPUMEM_OBJECTIVE_TRAFFIC, 0);
 	asking(&accepted, &asks);
-	ask(&accepted);
+	run_again(&accepted);
 	assert_int_equal(f.status, ENOSPC);
 	assert_says("planner cosma made a plan that [user 7] of npumemd.conf forbids: it has an "
 		    "arena of ");
@@ -515,7 +482,7 @@ POLICY_TEST(cpu_quota)
 	setenv(REPLACED_PLAN, "plan_long", 1);
 	do {
 		accepted = by_user(7);
-		ask(&accepted);
+		run_again(&accepted);
 		close(f.fd);
 	} while (f.status == ECANCELED && planned++ < 20);
 	assert_int_equal(f.status, EDQUOT);

@@ -32,15 +32,6 @@ FAILURE(checker_crash, .check = "plan_crash", .status = EIO,
 	.message = "planner auto made a plan that does not pass verification: the "
 		   "planning process was killed by signal 6 (Aborted)")
 
-static int plan_spin(const struct worker_input *input, struct worker_reply *reply)
-{
-	volatile bool forever = true;
-
-	while (forever)
-		;
-	return 0;
-}
-
 FAILURE(runaway, .plan = "plan_spin", .deadline = 1000000000, .status = ETIMEDOUT,
 	.message = "planning was stopped at the deadline")
 /* The daemon's own limit, where the request would wait longer. */

@@ -107,7 +107,7 @@ static void take_steps(void *interpreter, uint64_t *state, struct trace *trace)
 		} else if (step->call == INVOKE) {
 			step->failed = tfl.invoke(interpreter) != TFL_OK;
 			if (!step->failed && is_settled && is_written)
-				step->hash = real_hash(interpreter);
+				step->hash = tfl_hash_outputs(interpreter);
 		}
 		if (loud)
 			printf("call %zu: %d%s, outputs %016llx\n", i, step->call,

@@ -262,19 +262,6 @@ static void destroyed_first(uint64_t count)
 
 /* ---------------------------------------------------------------------- variables */
 
-static uint64_t hash_outputs(const void *interpreter)
-{
-	uint64_t hash = 0xcbf29ce484222325;
-
-	for (int32_t i = 0; i < tfl.output_count(interpreter); i++) {
-		const struct tfl_tensor *t = tfl.output(interpreter, i);
-
-		for (size_t j = 0; j < t->bytes; j++)
-			hash = (hash ^ ((const unsigned char *)t->data.raw)[j]) * 0x100000001b3;
-	}
-	return hash;
-}
-
 static void begin_anew(void *interpreter, bool allocate)
 {
 	if ((allocate ? tfl.allocate(interpreter) : tfl.reset(interpreter)) != TFL_OK)
@@ -293,9 +280,9 @@ static uint64_t resets(size_t model, uint64_t count)
 			infer(ours.interpreter, 1);
 			same(plain.interpreter, ours.interpreter, 1);
 			if (!first)
-				first = hash_outputs(ours.interpreter);
-			differ += hash_outputs(ours.interpreter) != first;
-			if (!k && i % 3 != 2 && hash_outputs(ours.interpreter) != first)
+				first = tfl_hash_outputs(ours.interpreter);
+			differ += tfl_hash_outputs(ours.interpreter) != first;
+			if (!k && i % 3 != 2 && tfl_hash_outputs(ours.interpreter) != first)
 				errx(1, "round %llu: a reset leaves something of the state",
 				     (unsigned long long)i);
 		}

@@ -253,7 +253,7 @@ static void infer(void *interpreter, uint64_t *hashes)
 	for (uint64_t i = 0; i < INFERENCES; i++) {
 		tfl_draw_inputs(interpreter, i + 1);
 		if (tfl.invoke(interpreter) == TFL_OK)
-			hashes[i] = real_hash(interpreter);
+			hashes[i] = tfl_hash_outputs(interpreter);
 	}
 }
 

@@ -12,6 +12,7 @@
 
 #include "delegate.h"
 #include "tflite/fake_runtime.h"
+#include "tflite/stats.h"
 #include "npuplan.h"
 #include "plugin.h"
 #include "said.h"
@@ -121,14 +122,6 @@ static struct delegate *make_delegate(const char *key, const char *value)
 	}
 	assert_non_null(d);
 	return d;
-}
-
-static struct npumem_tflite_stats stats_of(struct delegate *d)
-{
-	struct npumem_tflite_stats stats = { .size = sizeof(stats) };
-
-	assert_int_equal(plugin_stats(d, &stats), 0);
-	return stats;
 }
 
 static void assert_same(struct fake *a, struct fake *b, const struct net *net)

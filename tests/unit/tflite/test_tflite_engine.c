@@ -11,6 +11,7 @@
 #include "compute.h"
 #include "delegate.h"
 #include "tflite/fake_network.h"
+#include "tflite/stats.h"
 #include "npumem_command.h"
 #include "plugin.h"
 #include "said.h"
@@ -46,14 +47,6 @@ static struct delegate *make_delegate(const char *options)
 	free(text);
 	assert_non_null(d);
 	return d;
-}
-
-static struct npumem_tflite_stats stats_of(struct delegate *d)
-{
-	struct npumem_tflite_stats stats = { .size = sizeof(stats) };
-
-	assert_int_equal(plugin_stats(d, &stats), 0);
-	return stats;
 }
 
 /* Inferences of one input after the other, the last with that of the one before. */

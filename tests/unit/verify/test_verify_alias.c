@@ -22,12 +22,6 @@ static void viewed(struct build *b, uint32_t kind)
 	build_tensor_at(b, VIEW)->alias_offset = 2;
 }
 
-static void accept(struct build *b)
-{
-	free_plan(accept_plan(b));
-	build_free(b);
-}
-
 /* Written through one name, read through another. */
 TEST(names)
 {
@@ -98,12 +92,12 @@ TEST(output)
 	struct build b;
 
 	viewed(&b, NPUMEM_TENSOR_OUTPUT);
-	accept(&b);
+	accept_build(&b);
 	/* y over what is not the output's, over what is. */
 	viewed(&b, NPUMEM_TENSOR_OUTPUT);
 	build_step_at(&b, MIX)->flags = NPUMEM_STEP_STAGED;
 	build_placement_at(&b, Y)->offset = 14;
-	accept(&b);
+	accept_build(&b);
 	viewed(&b, NPUMEM_TENSOR_OUTPUT);
 	build_step_at(&b, MIX)->flags = NPUMEM_STEP_STAGED;
 	build_placement_at(&b, Y)->offset = 13;
@@ -123,7 +117,7 @@ TEST(output)
 	/* An input that is an output by another name needs no write. */
 	viewed(&b, NPUMEM_TENSOR_OUTPUT);
 	build_tensor_at(&b, VIEW)->alias_of = X;
-	accept(&b);
+	accept_build(&b);
 }
 
 TEST(input)
@@ -135,7 +129,7 @@ TEST(input)
 	viewed(&b, NPUMEM_TENSOR_INPUT);
 	build_access_at(&b, 1)->tile = build_tile(&b, A, build_region(0, 2));
 	build_access_at(&b, 2)->tile = build_tile(&b, A, build_region(0, 6));
-	accept(&b);
+	accept_build(&b);
 	viewed(&b, NPUMEM_TENSOR_INPUT);
 	v = refuse_graph(
 		&b, EINVAL, V4,
@@ -163,12 +157,12 @@ TEST(state)
 	struct build b;
 
 	viewed(&b, NPUMEM_TENSOR_STATE);
-	accept(&b);
+	accept_build(&b);
 	/* a as it begins is at 24, what copy writes is at 8. */
 	viewed(&b, NPUMEM_TENSOR_STATE);
 	build_access(&b, VIEW, NPUMEM_ACCESS_UPDATE);
 	build_access_at(&b, 2)->tile = X;
-	accept(&b);
+	accept_build(&b);
 	viewed(&b, NPUMEM_TENSOR_STATE);
 	build_placement_at(&b, A)->from = 1;
 	build_position_at(&b, 0)->index = 1;
@@ -189,7 +183,7 @@ TEST(blocks)
 	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_OUTPUT, 4, "view"));
 	build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_FLAG_ALIAS;
 	build_tensor_at(&b, 4)->alias_of = LH;
-	accept(&b);
+	accept_build(&b);
 	loop(&b);
 	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_OUTPUT, 4, "view"));
 	build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_FLAG_ALIAS;

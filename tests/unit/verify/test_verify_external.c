@@ -25,12 +25,6 @@ static void outside(struct build *b)
 	b->placements.count = 1;
 }
 
-static void accept(struct build *b)
-{
-	free_plan(accept_plan(b));
-	build_free(b);
-}
-
 TEST(ranges)
 {
 	struct npuv_range range;
@@ -133,7 +127,7 @@ TEST(too_large)
 	chain(&b);
 	build_tensor(&b, NPUMEM_TENSOR_INPUT, 1ull << 63, NULL);
 	external(&b, 3);
-	accept(&b);
+	accept_build(&b);
 	chain(&b);
 	build_tensor(&b, NPUMEM_TENSOR_INPUT, 1ull << 63, NULL);
 	build_tensor(&b, NPUMEM_TENSOR_INPUT, 1ull << 63, NULL);
@@ -168,7 +162,7 @@ TEST(blocks)
 	build_plan_block_at(&b, 0)->entry_count = 0;
 	for (i = 1; i < 5; i++)
 		build_plan_block_at(&b, i)->first_entry--;
-	accept(&b);
+	accept_build(&b);
 
 	/* What is written in one block and read in another has to be listed. */
 	loop(&b);

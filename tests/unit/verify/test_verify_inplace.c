@@ -18,12 +18,6 @@ static void inplace(struct build *b)
 	build_placement_at(b, Y)->offset = 8;
 }
 
-static void accept(struct build *b)
-{
-	free_plan(accept_plan(b));
-	build_free(b);
-}
-
 #define ITSELF(first, end)                                                       \
 	"V4 write: step 1 'mix' writes tensor 2 'y' to bytes [" #first ", " #end \
 	") of the arena, where it reads tile 1 of tensor 1 'a' itself and is not staged"
@@ -54,7 +48,7 @@ TEST(whole)
 	assert_int_equal(v.length, 8);
 	/* A staged step needs not say it. */
 	build_step_at(&b, MIX)->flags = NPUMEM_STEP_STAGED;
-	accept(&b);
+	accept_build(&b);
 }
 
 /* One byte further: byte i of y lies on byte i + 1 of a. */
@@ -158,7 +152,7 @@ TEST(other)
 	build_access(&b, X, NPUMEM_ACCESS_READ);
 	build_access_at(&b, 3)->inplace = 2;
 	build_placement_at(&b, Y)->offset = 0;
-	accept(&b);
+	accept_build(&b);
 }
 
 /* Strided tiles: equal linear index is not an equal place in the tensor. */
@@ -182,7 +176,7 @@ TEST(strided)
 	build_placement_at(&b, Y)->region = build_strided(0, 1, 4, 1);
 	build_placement_at(&b, Y)->stride[0] = 2;
 	build_access_at(&b, 2)->tile = build_tile(&b, A, build_strided(0, 1, 4, 2));
-	accept(&b);
+	accept_build(&b);
 	/* Halves swapped: bytes 0 to 3 of y on bytes 4 to 7 of a. */
 	inplace(&b);
 	build_placement_at(&b, Y)->region.length = 4;
@@ -223,5 +217,5 @@ TEST(twins)
 		"where tensor 2 'w' must survive for edge 1 of the plan, to the exit");
 	/* If nobody asks for w any more, u alone is written over. */
 	build_tensor_at(&b, 2)->kind = NPUMEM_TENSOR_INTERMEDIATE;
-	accept(&b);
+	accept_build(&b);
 }

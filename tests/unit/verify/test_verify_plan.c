@@ -20,18 +20,12 @@
 	REFUSE_PLAN(struct npumem_position *p = build_position_at(&b, 1); \
 		    spoil, EINVAL, V2, "V2 order: position 1, step 1 'mix': " flaw)
 
-static void accept(struct build *b)
-{
-	free_plan(accept_plan(b));
-	build_free(b);
-}
-
 TEST(chain)
 {
 	struct build b;
 
 	chain(&b);
-	accept(&b);
+	accept_build(&b);
 }
 
 TEST(info)
@@ -106,7 +100,7 @@ TEST(edges)
 
 	chain(&b);
 	*(struct npumem_plan_edge *)build_add(&b.plan_edges, 1) = exit_edge;
-	accept(&b);
+	accept_build(&b);
 #define EDGE(spoil)                                                                           \
 	REFUSE_PLAN(struct npumem_plan_edge *e = build_add(&b.plan_edges, 1); *e = exit_edge; \
 		    spoil, EINVAL, NPUMEM_RULE_V6_EDGE,                                       \
@@ -176,7 +170,7 @@ TEST(v1)
 	/* To the last byte. */
 	chain(&b);
 	b.info.arena_size = 24;
-	accept(&b);
+	accept_build(&b);
 }
 
 TEST(v1_fixed)
@@ -197,7 +191,7 @@ TEST(v1_fixed)
 	t = build_tensor_at(&b, A);
 	t->flags = NPUMEM_TENSOR_FLAG_FIXED;
 	t->fixed_offset = 8;
-	accept(&b);
+	accept_build(&b);
 }
 
 TEST(v3_order)
@@ -275,7 +269,7 @@ TEST(unplaced)
 	b.placements.count = 3;
 	*build_placement_at(&b, A) = *build_placement_at(&b, Y);
 	b.placements.count = 2;
-	accept(&b);
+	accept_build(&b);
 	/* but if at all, then all that is read of it. */
 	REFUSE_PLAN(build_tensor_at(&b, X)->kind = NPUMEM_TENSOR_PARAMETER;
 		    build_placement_at(&b, X)->region.length = 4, EINVAL, V3,
@@ -285,12 +279,12 @@ TEST(unplaced)
 	chain(&b);
 	build_tile_at(&b, X)->region.length = 4;
 	build_placement_at(&b, X)->region.length = 4;
-	accept(&b);
+	accept_build(&b);
 	/* A tensor that nobody touches. */
 	chain(&b);
 	build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, 8, "unused");
 	build_tensor(&b, NPUMEM_TENSOR_INPUT, 8, "unread");
-	accept(&b);
+	accept_build(&b);
 	/* A state must be somewhere. */
 	REFUSE_PLAN(build_tensor(&b, NPUMEM_TENSOR_STATE, 8, "s"), EINVAL, V3,
 		    "V3 read: tensor 3 's' bytes [0, 8) have no placement at position 0, where "
@@ -298,7 +292,7 @@ TEST(unplaced)
 	/* Placements that nobody uses do no harm, wherever they are. */
 	chain(&b);
 	build_place(&b, build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, 8, "unused"), 0);
-	accept(&b);
+	accept_build(&b);
 }
 
 TEST(v4_live)
@@ -371,7 +365,7 @@ TEST(v4_within_step)
 	chain(&b);
 	build_placement_at(&b, Y)->offset = 8;
 	build_step_at(&b, MIX)->flags = NPUMEM_STEP_STAGED;
-	accept(&b);
+	accept_build(&b);
 	/* Two results of one step, one never read. */
 	chain(&b);
 	build_access(&b, build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, 4, "t")),
@@ -414,7 +408,7 @@ TEST(reuse)
 	chain(&b);
 	build_placement_at(&b, Y)->offset = 0;
 	b.info.arena_size = 16;
-	accept(&b);
+	accept_build(&b);
 }
 
 /* A result that nobody reads takes its bytes only while it is written. */
@@ -437,7 +431,7 @@ TEST(unread_result)
 	build_finish(&b);
 	build_place_region(&b, A, 0, 0, 0, build_region(0, 8));
 	build_place(&b, Y, 0);
-	accept(&b);
+	accept_build(&b);
 }
 
 /* x --copy--> a; a is updated in place; a --mix--> y */
@@ -465,9 +459,9 @@ TEST(update)
 	struct build b;
 
 	updated(&b, 0);
-	accept(&b);
+	accept_build(&b);
 	updated(&b, NPUMEM_STEP_STAGED);
-	accept(&b);
+	accept_build(&b);
 	/* Another step wants the old bytes, but the plan puts it after the update. */
 	updated(&b, 0);
 	build_step_at(&b, 1)->name = NPUMEM_NONE;
@@ -556,7 +550,7 @@ TEST(state)
 	struct build b;
 
 	stateful(&b);
-	accept(&b);
+	accept_build(&b);
 	/* Its new value elsewhere: the next inference would not find it. */
 	stateful(&b);
 	build_placement_at(&b, X)->to = 0;
@@ -588,5 +582,5 @@ TEST(state)
 	build_place(&b, X, 0);
 	build_place(&b, A, 8);
 	build_place(&b, Y, 0);
-	accept(&b);
+	accept_build(&b);
 }
