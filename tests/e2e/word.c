@@ -101,7 +101,7 @@ static void hear_frame(const double sound[FRAME], int8_t values[VALUES])
 /* One second, of which the highest sample is 1. */
 static void read_second(const char *path, size_t from, double second[RATE])
 {
-	struct shape shape = { .type = TFLITE_INT16 };
+	struct shape shape = { .type = TFL_INT16 };
 	size_t count = RATE - BEFORE, samples;
 	struct why why = { "" };
 	struct file file;

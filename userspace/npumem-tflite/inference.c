@@ -22,7 +22,7 @@ int work_init(struct work *work, const char *const *paths, size_t path_count, en
 	if (!work->inputs)
 		return refuse(why, -ENOMEM, "no memory for inputs");
 	for (size_t i = 0; !err && i < work->input_count; i++) {
-		struct TfLiteTensor *tensor =
+		struct tfl_tensor *tensor =
 			t->TfLiteInterpreterGetInputTensor(work->ours->interpreter, (int32_t)i);
 
 		work->inputs[i].shape = session_shape(t, tensor);
@@ -54,7 +54,7 @@ static int give_inputs(const struct work *work, const struct session *session, s
 	const struct tflite *t = session->tflite;
 
 	for (size_t i = 0; i < work->input_count; i++) {
-		struct TfLiteTensor *tensor =
+		struct tfl_tensor *tensor =
 			t->TfLiteInterpreterGetInputTensor(session->interpreter, (int32_t)i);
 
 		/* The runtime would copy to nowhere. */
@@ -64,7 +64,7 @@ static int give_inputs(const struct work *work, const struct session *session, s
 				      "have a dma-buf for it",
 				      work->inputs[i].shape.name);
 		if (t->TfLiteTensorCopyFromBuffer(tensor, work->inputs[i].data,
-						  work->inputs[i].shape.bytes) != TFLITE_OK)
+						  work->inputs[i].shape.bytes) != TFL_OK)
 			return refuse(why, -EIO, "input '%s' cannot be set",
 				      work->inputs[i].shape.name);
 	}
@@ -84,7 +84,7 @@ static int take_outputs(const struct session *session, struct output **outputs, 
 	*outputs = list;
 	*count = (size_t)wanted;
 	for (size_t i = 0; i < *count; i++) {
-		const struct TfLiteTensor *tensor =
+		const struct tfl_tensor *tensor =
 			t->TfLiteInterpreterGetOutputTensor(session->interpreter, (int32_t)i);
 
 		list[i].shape = session_shape(t, tensor);
@@ -93,7 +93,7 @@ static int take_outputs(const struct session *session, struct output **outputs, 
 			return refuse(why, -ENOMEM, "no memory for output '%s'",
 				      list[i].shape.name);
 		if (t->TfLiteTensorCopyToBuffer(tensor, list[i].data, list[i].shape.bytes) !=
-		    TFLITE_OK)
+		    TFL_OK)
 			return refuse(why, -EIO, "output '%s' cannot be read", list[i].shape.name);
 	}
 	return 0;

@@ -79,11 +79,11 @@ static void draw(struct input *input, uint64_t *state)
 		uint64_t bits = next(state);
 
 		/* 53 bits: what a double holds. */
-		if (plain.type == TFLITE_FLOAT32 || plain.type == TFLITE_FLOAT64) {
+		if (plain.type == TFL_FLOAT32 || plain.type == TFL_FLOAT64) {
 			value_put(&plain, input->data, i, (double)(bits >> 11) / 0x1p52 - 1);
 			continue;
 		}
-		if (plain.type == TFLITE_BOOL)
+		if (plain.type == TFL_BOOL)
 			bits &= 1;
 		else if (bytes > 2)
 			bits %= 100;

@@ -23,8 +23,7 @@ static int check_shape(const struct shape *shape, struct why *why)
 
 	if (shape->dim_count != 4 || d[0] != 1 || d[1] < 1 || d[2] < 1 ||
 	    (d[3] != 1 && d[3] != 3) ||
-	    (shape->type != TFLITE_FLOAT32 && shape->type != TFLITE_INT8 &&
-	     shape->type != TFLITE_UINT8) ||
+	    (shape->type != TFL_FLOAT32 && shape->type != TFL_INT8 && shape->type != TFL_UINT8) ||
 	    shape_values(shape) != (size_t)d[1] * (size_t)d[2] * (size_t)d[3])
 		return refuse(why, -EOPNOTSUPP,
 			      "the model takes no picture, which is [1,height,width,1 or 3] of "
@@ -109,11 +108,11 @@ static void put_pixel(const struct shape *shape, enum pixels pixels, void *data,
 {
 	struct shape plain = { .type = shape->type };
 
-	if (shape->type == TFLITE_INT8)
+	if (shape->type == TFL_INT8)
 		pixel -= 128;
-	else if (shape->type == TFLITE_FLOAT32 && pixels == PIXELS_SIGNED)
+	else if (shape->type == TFL_FLOAT32 && pixels == PIXELS_SIGNED)
 		pixel = pixel / 127.5 - 1;
-	else if (shape->type == TFLITE_FLOAT32 && pixels == PIXELS_UNSIGNED)
+	else if (shape->type == TFL_FLOAT32 && pixels == PIXELS_UNSIGNED)
 		pixel /= 255;
 	value_put(&plain, data, index, pixel);
 }

@@ -61,8 +61,8 @@ static void complain(const char *text)
 int addition_open(struct addition *addition, const char *file, char **keys, char **values,
 		  size_t count, struct why *why)
 {
-	struct TfLiteDelegate *(*create)(char **keys, char **values, size_t count,
-					 void (*report)(const char *text));
+	struct tfl_delegate *(*create)(char **keys, char **values, size_t count,
+				       void (*report)(const char *text));
 	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 
 	if (!library)

@@ -23,8 +23,8 @@ struct npumem_tflite_stats;
  * @delegate: what TensorFlow Lite is given
  */
 struct addition {
-	struct TfLiteDelegate *delegate;
-	void (*destroy)(struct TfLiteDelegate *delegate);
+	struct tfl_delegate *delegate;
+	void (*destroy)(struct tfl_delegate *delegate);
 	int (*get_stats)(void *delegate, struct npumem_tflite_stats *stats);
 };
 

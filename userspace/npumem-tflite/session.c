@@ -20,16 +20,16 @@ static void reported(void *user, const char *format, va_list arguments)
 		plain_line(session->said, sizeof(session->said), plain);
 }
 
-static int observe(struct TfLiteContext *context, struct TfLiteDelegate *delegate)
+static int observe(struct tfl_context *context, struct tfl_delegate *delegate)
 {
 	struct observer *observer = delegate->data;
-	struct tflite_int_array *plan;
+	struct tfl_ints *plan;
 
-	if (context->get_execution_plan(context, &plan) != TFLITE_OK)
-		return TFLITE_ERROR;
+	if (context->get_execution_plan(context, &plan) != TFL_OK)
+		return TFL_ERROR;
 	observer->context = context;
 	observer->operators = (uint32_t)plan->size;
-	return TFLITE_OK;
+	return TFL_OK;
 }
 
 static int failed(struct session *session, const char *what, struct why *why)
@@ -38,7 +38,7 @@ static int failed(struct session *session, const char *what, struct why *why)
 		      *session->said ? session->said : "it does not say why");
 }
 
-static int set_options(struct session *session, uint32_t threads, struct TfLiteDelegate *delegate,
+static int set_options(struct session *session, uint32_t threads, struct tfl_delegate *delegate,
 		       struct why *why)
 {
 	const struct tflite *t = session->tflite;
@@ -52,7 +52,7 @@ static int set_options(struct session *session, uint32_t threads, struct TfLiteD
 		reference_set(t->reference, session->options);
 	session->observer.delegate.data = &session->observer;
 	session->observer.delegate.prepare = observe;
-	session->observer.delegate.flags = TFLITE_ALLOW_DYNAMIC;
+	session->observer.delegate.flags = TFL_DELEGATE_ALLOW_DYNAMIC;
 	t->TfLiteInterpreterOptionsAddDelegate(session->options, &session->observer.delegate);
 	if (delegate)
 		t->TfLiteInterpreterOptionsAddDelegate(session->options, delegate);
@@ -60,7 +60,7 @@ static int set_options(struct session *session, uint32_t threads, struct TfLiteD
 }
 
 int session_open(struct session *session, const struct tflite *tflite,
-		 const struct TfLiteModel *model, uint32_t threads, struct TfLiteDelegate *delegate,
+		 const struct TfLiteModel *model, uint32_t threads, struct tfl_delegate *delegate,
 		 struct why *why)
 {
 	int64_t start;
@@ -77,7 +77,7 @@ int session_open(struct session *session, const struct tflite *tflite,
 			      delegate ? "does not take the model with the delegate" :
 					 "does not take the model",
 			      why);
-	if (tflite->TfLiteInterpreterAllocateTensors(session->interpreter) != TFLITE_OK)
+	if (tflite->TfLiteInterpreterAllocateTensors(session->interpreter) != TFL_OK)
 		return failed(session, "does not get memory for the model's tensors", why);
 	session->prepare = monotonic_ns() - start;
 	return 0;
@@ -102,7 +102,7 @@ int session_invoke(struct session *session, struct why *why)
 	start = monotonic_ns();
 	status = session->tflite->TfLiteInterpreterInvoke(session->interpreter);
 	session->times.list[session->times.count] = monotonic_ns() - start;
-	if (status != TFLITE_OK)
+	if (status != TFL_OK)
 		return refuse(why, -EIO, "the inference fails: %s",
 			      *session->said ? session->said : "TensorFlow Lite does not say why");
 	session->times.count++;
@@ -111,16 +111,16 @@ int session_invoke(struct session *session, struct why *why)
 
 struct arena session_arena(const struct session *session)
 {
-	const struct TfLiteContext *context = session->observer.context;
+	const struct tfl_context *context = session->observer.context;
 	uintptr_t first = UINTPTR_MAX, end = 0;
 	struct arena arena = { 0 };
 	bool placeless = false;
 
-	for (size_t i = 0; context && i < context->tensor_count; i++) {
-		const struct TfLiteTensor *tensor = &context->tensors[i];
-		uintptr_t at = (uintptr_t)tensor->data;
+	for (size_t i = 0; context && i < context->tensors_size; i++) {
+		const struct tfl_tensor *tensor = &context->tensors[i];
+		uintptr_t at = (uintptr_t)tensor->data.raw;
 
-		if (tensor->allocation != TFLITE_ARENA || !tensor->bytes)
+		if (tensor->allocation_type != TFL_ARENA || !tensor->bytes)
 			continue;
 		/* What nothing uses has no place; nothing has if sizes come as it runs. */
 		placeless = placeless || !at;
@@ -135,7 +135,7 @@ struct arena session_arena(const struct session *session)
 	return arena;
 }
 
-struct shape session_shape(const struct tflite *tflite, const struct TfLiteTensor *tensor)
+struct shape session_shape(const struct tflite *tflite, const struct tfl_tensor *tensor)
 {
 	struct shape shape = {
 		.type = tflite->TfLiteTensorType(tensor),

@@ -19,8 +19,8 @@
 
 /* struct observer - the delegate that claims nothing, and what it has seen */
 struct observer {
-	struct TfLiteDelegate delegate;
-	struct TfLiteContext *context;
+	struct tfl_delegate delegate;
+	struct tfl_context *context;
 	uint32_t operators;
 };
 
@@ -47,7 +47,7 @@ struct session {
  * -ENOMEM.
  */
 int session_open(struct session *session, const struct tflite *tflite,
-		 const struct TfLiteModel *model, uint32_t threads, struct TfLiteDelegate *delegate,
+		 const struct TfLiteModel *model, uint32_t threads, struct tfl_delegate *delegate,
 		 struct why *why);
 void session_close(struct session *session);
 
@@ -70,4 +70,4 @@ struct arena {
 struct arena session_arena(const struct session *session);
 
 /* What a tensor is. */
-struct shape session_shape(const struct tflite *tflite, const struct TfLiteTensor *tensor);
+struct shape session_shape(const struct tflite *tflite, const struct tfl_tensor *tensor);

@@ -11,15 +11,15 @@ static const struct {
 	unsigned int bytes;
 	const char *name;
 } types[] = {
-	{ TFLITE_FLOAT32, 4, "float32" }, { TFLITE_INT32, 4, "int32" },
-	{ TFLITE_UINT8, 1, "uint8" },	  { TFLITE_INT64, 8, "int64" },
-	{ TFLITE_STRING, 0, "string" },	  { TFLITE_BOOL, 1, "bool" },
-	{ TFLITE_INT16, 2, "int16" },	  { TFLITE_COMPLEX64, 8, "complex64" },
-	{ TFLITE_INT8, 1, "int8" },	  { TFLITE_FLOAT16, 2, "float16" },
-	{ TFLITE_FLOAT64, 8, "float64" }, { TFLITE_COMPLEX128, 16, "complex128" },
-	{ TFLITE_UINT64, 8, "uint64" },	  { TFLITE_RESOURCE, 0, "resource" },
-	{ TFLITE_VARIANT, 0, "variant" }, { TFLITE_UINT32, 4, "uint32" },
-	{ TFLITE_UINT16, 2, "uint16" },
+	{ TFL_FLOAT32, 4, "float32" }, { TFL_INT32, 4, "int32" },
+	{ TFL_UINT8, 1, "uint8" },     { TFL_INT64, 8, "int64" },
+	{ TFL_STRING, 0, "string" },   { TFL_BOOL, 1, "bool" },
+	{ TFL_INT16, 2, "int16" },     { TFL_COMPLEX64, 8, "complex64" },
+	{ TFL_INT8, 1, "int8" },       { TFL_FLOAT16, 2, "float16" },
+	{ TFL_FLOAT64, 8, "float64" }, { TFL_COMPLEX128, 16, "complex128" },
+	{ TFL_UINT64, 8, "uint64" },   { TFL_RESOURCE, 0, "resource" },
+	{ TFL_VARIANT, 0, "variant" }, { TFL_UINT32, 4, "uint32" },
+	{ TFL_UINT16, 2, "uint16" },
 };
 
 #define TYPES (sizeof(types) / sizeof(types[0]))
@@ -62,14 +62,14 @@ struct shape_text shape_text(const struct shape *shape)
 /* What an integer of the model is as a real number, and the other way round. */
 static double to_real(const struct shape *shape, double integer)
 {
-	const struct tflite_quantization *q = &shape->quantization;
+	const struct tfl_quantization *q = &shape->quantization;
 
 	return q->scale > 0 ? (double)q->scale * (integer - q->zero_point) : integer;
 }
 
 static double to_integer(const struct shape *shape, double value, double min, double max)
 {
-	const struct tflite_quantization *q = &shape->quantization;
+	const struct tfl_quantization *q = &shape->quantization;
 	double integer = q->scale > 0 ? value / (double)q->scale + q->zero_point : value;
 
 	/* What is no number has no nearest one. */
@@ -90,25 +90,25 @@ int value_get(const struct shape *shape, const void *data, size_t index, double 
 	double raw;
 
 	switch (shape->type) {
-	case TFLITE_FLOAT32:
+	case TFL_FLOAT32:
 		GET(float);
 		*value = raw;
 		return 0;
-	case TFLITE_FLOAT64:
+	case TFL_FLOAT64:
 		GET(double);
 		*value = raw;
 		return 0;
-	case TFLITE_INT8:
+	case TFL_INT8:
 		GET(int8_t);
 		break;
-	case TFLITE_UINT8:
-	case TFLITE_BOOL:
+	case TFL_UINT8:
+	case TFL_BOOL:
 		GET(uint8_t);
 		break;
-	case TFLITE_INT16:
+	case TFL_INT16:
 		GET(int16_t);
 		break;
-	case TFLITE_INT32:
+	case TFL_INT32:
 		GET(int32_t);
 		break;
 	default:
@@ -127,22 +127,22 @@ int value_get(const struct shape *shape, const void *data, size_t index, double 
 int value_put(const struct shape *shape, void *data, size_t index, double value)
 {
 	switch (shape->type) {
-	case TFLITE_FLOAT32:
+	case TFL_FLOAT32:
 		PUT(float, value);
 		return 0;
-	case TFLITE_FLOAT64:
+	case TFL_FLOAT64:
 		PUT(double, value);
 		return 0;
-	case TFLITE_INT8:
+	case TFL_INT8:
 		PUT(int8_t, to_integer(shape, value, INT8_MIN, INT8_MAX));
 		return 0;
-	case TFLITE_UINT8:
+	case TFL_UINT8:
 		PUT(uint8_t, to_integer(shape, value, 0, UINT8_MAX));
 		return 0;
-	case TFLITE_INT16:
+	case TFL_INT16:
 		PUT(int16_t, to_integer(shape, value, INT16_MIN, INT16_MAX));
 		return 0;
-	case TFLITE_INT32:
+	case TFL_INT32:
 		PUT(int32_t, to_integer(shape, value, INT32_MIN, INT32_MAX));
 		return 0;
 	default:

@@ -13,7 +13,7 @@
 /*
  * struct shape - a tensor
  * @name: the model's name for it, as plain_line() makes it
- * @type: enum tflite_type
+ * @type: enum tfl_type
  * @bytes: of all values together
  * @quantization: of integers; a scale of 0: they stand for themselves
  */
@@ -23,7 +23,7 @@ struct shape {
 	uint32_t dim_count;
 	int32_t dims[SHAPE_DIMS];
 	size_t bytes;
-	struct tflite_quantization quantization;
+	struct tfl_quantization quantization;
 };
 
 /* struct shape_text - a shape in words, "int8[1,96,96,3]" */

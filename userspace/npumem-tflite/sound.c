@@ -103,8 +103,8 @@ static int find_samples(struct bytes file, struct bytes *samples, struct why *wh
 
 static int check_shape(const struct shape *shape, struct why *why)
 {
-	if (shape->type != TFLITE_FLOAT32 && shape->type != TFLITE_INT16 &&
-	    shape->type != TFLITE_INT8 && shape->type != TFLITE_UINT8)
+	if (shape->type != TFL_FLOAT32 && shape->type != TFL_INT16 && shape->type != TFL_INT8 &&
+	    shape->type != TFL_UINT8)
 		return refuse(why, -EOPNOTSUPP,
 			      "the model takes no sound, which is float32, int16, int8 or uint8, "
 			      "but %s",
@@ -115,8 +115,8 @@ static int check_shape(const struct shape *shape, struct why *why)
 int sound_fill(const void *file, size_t size, const struct shape *shape, void *data,
 	       size_t *samples, struct why *why)
 {
-	struct shape integers = { .type = TFLITE_INT16 };
-	bool raw = shape->type == TFLITE_INT16;
+	struct shape integers = { .type = TFL_INT16 };
+	bool raw = shape->type == TFL_INT16;
 	struct bytes found = { 0 };
 	int err;
 

@@ -13,20 +13,20 @@
 
 static bool stats_fail;
 
-static int prepare(struct TfLiteContext *context, struct TfLiteDelegate *delegate)
+static int prepare(struct tfl_context *context, struct tfl_delegate *delegate)
 {
-	return TFLITE_OK;
+	return TFL_OK;
 }
 
-static int prepare_fails(struct TfLiteContext *context, struct TfLiteDelegate *delegate)
+static int prepare_fails(struct tfl_context *context, struct tfl_delegate *delegate)
 {
-	return TFLITE_ERROR;
+	return TFL_ERROR;
 }
 
 void *tflite_plugin_create_delegate(char **keys, char **values, size_t count,
 				    void (*report)(const char *text))
 {
-	struct TfLiteDelegate *delegate = calloc(1, sizeof(*delegate));
+	struct tfl_delegate *delegate = calloc(1, sizeof(*delegate));
 
 	if (!delegate)
 		return NULL;

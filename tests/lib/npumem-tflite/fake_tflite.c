@@ -24,7 +24,7 @@
 
 struct TfLiteModel {
 	int type;
-	struct tflite_quantization quantization;
+	struct tfl_quantization quantization;
 	char fault[16];
 	int dims[SHAPE_DIMS];
 	int dim_count;
@@ -32,7 +32,7 @@ struct TfLiteModel {
 
 struct TfLiteInterpreterOptions {
 	unsigned char turned;
-	struct TfLiteDelegate *delegates[2];
+	struct tfl_delegate *delegates[2];
 	unsigned int delegate_count;
 	tflite_reporter reporter;
 	void *user;
@@ -42,8 +42,8 @@ struct TfLiteInterpreterOptions {
 struct TfLiteInterpreter {
 	struct TfLiteModel model;
 	struct TfLiteInterpreterOptions options;
-	struct TfLiteContext context;
-	struct TfLiteTensor tensors[2];
+	struct tfl_context context;
+	struct tfl_tensor tensors[2];
 };
 
 #define PUBLIC				__attribute__((visibility("default")))
@@ -98,7 +98,7 @@ void TfLiteInterpreterOptionsSetNumThreads(struct TfLiteInterpreterOptions *opti
 }
 
 void TfLiteInterpreterOptionsAddDelegate(struct TfLiteInterpreterOptions *options,
-					 struct TfLiteDelegate *delegate)
+					 struct tfl_delegate *delegate)
 {
 	options->delegates[options->delegate_count++] = delegate;
 }
@@ -160,12 +160,12 @@ static void report(const struct TfLiteInterpreterOptions *options, const char *f
 	va_end(arguments);
 }
 
-static int get_plan(struct TfLiteContext *context, struct tflite_int_array **plan)
+static int get_plan(struct tfl_context *context, struct tfl_ints **plan)
 {
-	static struct tflite_int_array one = { .size = 1 };
+	static struct tfl_ints one = { .size = 1 };
 
 	*plan = &one;
-	return TFLITE_OK;
+	return TFL_OK;
 }
 
 /* Whether the call is the one that is to fail. */
@@ -183,17 +183,17 @@ static void set_tensors(struct TfLiteInterpreter *interpreter)
 	const struct TfLiteModel *model = &interpreter->model;
 
 	for (int i = 0; i < 2; i++) {
-		struct TfLiteTensor *tensor = &interpreter->tensors[i];
+		struct tfl_tensor *tensor = &interpreter->tensors[i];
 
-		tensor->type = !i && !strcmp(model->fault, "string") ? TFLITE_STRING : model->type;
+		tensor->type = !i && !strcmp(model->fault, "string") ? TFL_STRING : model->type;
 		tensor->params = model->quantization;
-		tensor->allocation = TFLITE_ARENA;
+		tensor->allocation_type = TFL_ARENA;
 		tensor->name = i ? "out\tput" : "input";
 		tensor->bytes = type_bytes(model->type);
 		for (int d = 0; d < model->dim_count; d++)
 			tensor->bytes *= (size_t)model->dims[d];
 	}
-	interpreter->context.tensor_count = 2;
+	interpreter->context.tensors_size = 2;
 	interpreter->context.tensors = interpreter->tensors;
 	interpreter->context.get_execution_plan = get_plan;
 }
@@ -210,11 +210,11 @@ struct TfLiteInterpreter *TfLiteInterpreterCreate(const struct TfLiteModel *mode
 	interpreter->options = *options;
 	set_tensors(interpreter);
 	for (unsigned int i = 0; i < options->delegate_count && taken; i++) {
-		struct TfLiteDelegate *delegate = options->delegates[i];
+		struct tfl_delegate *delegate = options->delegates[i];
 
 		taken = (strcmp(model->fault, "dynamic") != 0 ||
-			 delegate->flags & TFLITE_ALLOW_DYNAMIC) &&
-			delegate->prepare(&interpreter->context, delegate) == TFLITE_OK;
+			 delegate->flags & TFL_DELEGATE_ALLOW_DYNAMIC) &&
+			delegate->prepare(&interpreter->context, delegate) == TFL_OK;
 	}
 	if (!fails(interpreter, "create") && taken)
 		return interpreter;
@@ -224,38 +224,39 @@ struct TfLiteInterpreter *TfLiteInterpreterCreate(const struct TfLiteModel *mode
 
 void TfLiteInterpreterDelete(struct TfLiteInterpreter *interpreter)
 {
-	free(interpreter->tensors[0].data);
+	free(interpreter->tensors[0].data.raw);
 	free(interpreter);
 }
 
 /* Both tensors lie in one piece. */
 int TfLiteInterpreterAllocateTensors(struct TfLiteInterpreter *interpreter)
 {
-	struct TfLiteTensor *tensors = interpreter->tensors;
+	struct tfl_tensor *tensors = interpreter->tensors;
 
 	if (fails(interpreter, "allocate"))
-		return TFLITE_ERROR;
-	tensors[0].data = calloc(2, tensors[0].bytes);
-	if (!tensors[0].data)
-		return TFLITE_ERROR;
-	tensors[1].data = (char *)tensors[0].data + tensors[0].bytes;
-	return TFLITE_OK;
+		return TFL_ERROR;
+	tensors[0].data.raw = calloc(2, tensors[0].bytes);
+	if (!tensors[0].data.raw)
+		return TFL_ERROR;
+	tensors[1].data.raw = (char *)tensors[0].data.raw + tensors[0].bytes;
+	return TFL_OK;
 }
 
 int TfLiteInterpreterInvoke(struct TfLiteInterpreter *interpreter)
 {
-	const struct TfLiteTensor *tensors = interpreter->tensors;
+	const struct tfl_tensor *tensors = interpreter->tensors;
 	int64_t spoil =
 		SPOIL(interpreter->options.delegates[interpreter->options.delegate_count - 1]);
 
 	if (fails(interpreter, "invoke") || !strcmp(interpreter->model.fault, "silent"))
-		return TFLITE_ERROR;
+		return TFL_ERROR;
 	for (size_t i = 0; i < tensors[0].bytes; i++)
-		((unsigned char *)tensors[1].data)[i] =
-			((const unsigned char *)tensors[0].data)[i] ^ interpreter->options.turned;
+		((unsigned char *)tensors[1].data.raw)[i] =
+			((const unsigned char *)tensors[0].data.raw)[i] ^
+			interpreter->options.turned;
 	if (spoil)
-		((unsigned char *)tensors[1].data)[spoil - 1] ^= 1;
-	return TFLITE_OK;
+		((unsigned char *)tensors[1].data.raw)[spoil - 1] ^= 1;
+	return TFL_OK;
 }
 
 int32_t TfLiteInterpreterGetInputTensorCount(const struct TfLiteInterpreter *interpreter)
@@ -263,8 +264,8 @@ int32_t TfLiteInterpreterGetInputTensorCount(const struct TfLiteInterpreter *int
 	return 1;
 }
 
-struct TfLiteTensor *TfLiteInterpreterGetInputTensor(const struct TfLiteInterpreter *interpreter,
-						     int32_t index)
+struct tfl_tensor *TfLiteInterpreterGetInputTensor(const struct TfLiteInterpreter *interpreter,
+						   int32_t index)
 {
 	return interpreter->context.tensors;
 }
@@ -274,67 +275,67 @@ int32_t TfLiteInterpreterGetOutputTensorCount(const struct TfLiteInterpreter *in
 	return 1;
 }
 
-const struct TfLiteTensor *
+const struct tfl_tensor *
 TfLiteInterpreterGetOutputTensor(const struct TfLiteInterpreter *interpreter, int32_t index)
 {
 	return &interpreter->tensors[strcmp(interpreter->model.fault, "through") ? 1 : 0];
 }
 
-int TfLiteTensorType(const struct TfLiteTensor *tensor)
+int TfLiteTensorType(const struct tfl_tensor *tensor)
 {
 	return tensor->type;
 }
 
 /* The tensor's interpreter: it is the first, or the second of two. */
-static const struct TfLiteInterpreter *owner(const struct TfLiteTensor *tensor)
+static const struct TfLiteInterpreter *owner(const struct tfl_tensor *tensor)
 {
-	const struct TfLiteTensor *first = strcmp(tensor->name, "input") ? tensor - 1 : tensor;
+	const struct tfl_tensor *first = strcmp(tensor->name, "input") ? tensor - 1 : tensor;
 
 	return (const void *)((const char *)first - offsetof(struct TfLiteInterpreter, tensors));
 }
 
-int32_t TfLiteTensorNumDims(const struct TfLiteTensor *tensor)
+int32_t TfLiteTensorNumDims(const struct tfl_tensor *tensor)
 {
 	return owner(tensor)->model.dim_count;
 }
 
-int32_t TfLiteTensorDim(const struct TfLiteTensor *tensor, int32_t index)
+int32_t TfLiteTensorDim(const struct tfl_tensor *tensor, int32_t index)
 {
 	return owner(tensor)->model.dims[index];
 }
 
-size_t TfLiteTensorByteSize(const struct TfLiteTensor *tensor)
+size_t TfLiteTensorByteSize(const struct tfl_tensor *tensor)
 {
 	return tensor->bytes;
 }
 
-void *TfLiteTensorData(const struct TfLiteTensor *tensor)
+void *TfLiteTensorData(const struct tfl_tensor *tensor)
 {
-	return strcmp(owner(tensor)->model.fault, "nowhere") ? tensor->data : NULL;
+	return strcmp(owner(tensor)->model.fault, "nowhere") ? tensor->data.raw : NULL;
 }
 
-const char *TfLiteTensorName(const struct TfLiteTensor *tensor)
+const char *TfLiteTensorName(const struct tfl_tensor *tensor)
 {
 	return tensor->name;
 }
 
-struct tflite_quantization TfLiteTensorQuantizationParams(const struct TfLiteTensor *tensor)
+struct tfl_quantization TfLiteTensorQuantizationParams(const struct tfl_tensor *tensor)
 {
 	return tensor->params;
 }
 
-int TfLiteTensorCopyFromBuffer(struct TfLiteTensor *tensor, const void *data, size_t bytes)
+int TfLiteTensorCopyFromBuffer(struct tfl_tensor *tensor, const void *data, size_t bytes)
 {
 	if (bytes != tensor->bytes || fails(owner(tensor), "input"))
-		return TFLITE_ERROR;
-	memcpy(tensor->data, data, bytes);
-	return TFLITE_OK;
+		return TFL_ERROR;
+	memcpy(tensor->data.raw, data, bytes);
+	return TFL_OK;
 }
 
-int TfLiteTensorCopyToBuffer(const struct TfLiteTensor *tensor, void *data, size_t bytes)
+int TfLiteTensorCopyToBuffer(const struct tfl_tensor *tensor, void *data, size_t bytes)
 {
 	if (bytes != tensor->bytes || fails(owner(tensor), "output"))
-		return TFLITE_ERROR;
-	memcpy(data, tensor->data, bytes);
-	return TFLITE_OK;
+		return TFL_ERROR;
+	memcpy(data, tensor->data.raw, bytes);
+	return TFL_OK;
 }

@@ -114,19 +114,19 @@ TEST(pixels_of_each_type)
 {
 	double v[4];
 
-	fill_ramp(TFLITE_UINT8, PIXELS_SIGNED, v);
+	fill_ramp(TFL_UINT8, PIXELS_SIGNED, v);
 	for (size_t i = 0; i < 4; i++)
 		assert_true(v[i] == ramp[i]);
-	fill_ramp(TFLITE_INT8, PIXELS_SIGNED, v);
+	fill_ramp(TFL_INT8, PIXELS_SIGNED, v);
 	for (size_t i = 0; i < 4; i++)
 		assert_true(v[i] == ramp[i] - 128);
-	fill_ramp(TFLITE_FLOAT32, PIXELS_SIGNED, v);
+	fill_ramp(TFL_FLOAT32, PIXELS_SIGNED, v);
 	assert_true(v[0] == -1 && v[3] == 1);
 	assert_float_equal(v[1], -0.6, 1e-6);
-	fill_ramp(TFLITE_FLOAT32, PIXELS_UNSIGNED, v);
+	fill_ramp(TFL_FLOAT32, PIXELS_UNSIGNED, v);
 	assert_true(v[0] == 0 && v[3] == 1);
 	assert_float_equal(v[1], 0.2, 1e-6);
-	fill_ramp(TFLITE_FLOAT32, PIXELS_BYTES, v);
+	fill_ramp(TFL_FLOAT32, PIXELS_BYTES, v);
 	for (size_t i = 0; i < 4; i++)
 		assert_true(v[i] == ramp[i]);
 }
@@ -135,7 +135,7 @@ TEST(pixels_of_each_type)
 TEST(a_picture_of_the_same_size)
 {
 	unsigned char pixels[2 * 3 * 3], data[sizeof(pixels)];
-	struct shape shape = picture_shape(TFLITE_UINT8, 2, 3, 3);
+	struct shape shape = picture_shape(TFL_UINT8, 2, 3, 3);
 	struct why why = { "" };
 	struct made png;
 
@@ -151,7 +151,7 @@ TEST(a_picture_is_stretched)
 	static const unsigned char two[2] = { 0, 100 }, shrunk[1] = { 128 };
 	static const unsigned char wanted[4] = { 0, 25, 75, 100 };
 	struct made png = make_png(2, 1, PNG_FORMAT_GRAY, two);
-	struct shape shape = picture_shape(TFLITE_UINT8, 3, 4, 1);
+	struct shape shape = picture_shape(TFL_UINT8, 3, 4, 1);
 	struct why why = { "" };
 	unsigned char data[12];
 
@@ -159,7 +159,7 @@ TEST(a_picture_is_stretched)
 	for (size_t row = 0; row < 3; row++)
 		assert_memory_equal(data + 4 * row, wanted, 4);
 	png = make_png(4, 1, PNG_FORMAT_GRAY, ramp);
-	shape = picture_shape(TFLITE_UINT8, 1, 1, 1);
+	shape = picture_shape(TFL_UINT8, 1, 1, 1);
 	assert_int_equal(picture_fill(png.bytes, png.size, PIXELS_SIGNED, &shape, data, &why), 0);
 	/* Between 51 and 204: 127.5, of which 128 is the even neighbour. */
 	assert_memory_equal(data, shrunk, 1);
@@ -169,7 +169,7 @@ TEST(transparent_pixels_lie_on_black)
 {
 	static const unsigned char clear[4] = { 200, 100, 50, 0 }, black[3];
 	struct made png = make_png(1, 1, PNG_FORMAT_RGBA, clear);
-	struct shape shape = picture_shape(TFLITE_UINT8, 1, 1, 3);
+	struct shape shape = picture_shape(TFL_UINT8, 1, 1, 3);
 	struct why why = { "" };
 	unsigned char data[3];
 
@@ -191,12 +191,12 @@ static void no_picture(struct shape shape)
 
 TEST(tensors_that_are_no_pictures)
 {
-	struct shape shape = picture_shape(TFLITE_UINT8, 2, 2, 3);
+	struct shape shape = picture_shape(TFL_UINT8, 2, 2, 3);
 
-	no_picture(picture_shape(TFLITE_UINT8, 2, 2, 2));
-	no_picture(picture_shape(TFLITE_INT16, 2, 2, 3));
-	no_picture(picture_shape(TFLITE_UINT8, 0, 2, 3));
-	no_picture(sound_shape(TFLITE_UINT8, 4));
+	no_picture(picture_shape(TFL_UINT8, 2, 2, 2));
+	no_picture(picture_shape(TFL_INT16, 2, 2, 3));
+	no_picture(picture_shape(TFL_UINT8, 0, 2, 3));
+	no_picture(sound_shape(TFL_UINT8, 4));
 	shape.dims[0] = 2;
 	no_picture(shape);
 	shape.dims[0] = 1;
@@ -211,7 +211,7 @@ static const int16_t wave[3] = { -32768, 16384, 32767 };
 TEST(samples_of_each_type)
 {
 	struct made wav = make_wav(wave, 3);
-	struct shape shape = sound_shape(TFLITE_INT16, 4);
+	struct shape shape = sound_shape(TFL_INT16, 4);
 	struct why why = { "" };
 	int16_t integers[4];
 	float floats[2];
@@ -222,11 +222,11 @@ TEST(samples_of_each_type)
 	assert_int_equal(samples, 3);
 	assert_memory_equal(integers, wave, sizeof(wave));
 	assert_int_equal(integers[3], 0);
-	shape = sound_shape(TFLITE_FLOAT32, 2);
+	shape = sound_shape(TFL_FLOAT32, 2);
 	assert_int_equal(sound_fill(wav.bytes, wav.size, &shape, floats, &samples, &why), 0);
 	assert_true(floats[0] == -1 && floats[1] == 0.5F);
-	shape = sound_shape(TFLITE_INT8, 3);
-	shape.quantization = (struct tflite_quantization){ .scale = 1.0F / 128, .zero_point = 5 };
+	shape = sound_shape(TFL_INT8, 3);
+	shape.quantization = (struct tfl_quantization){ .scale = 1.0F / 128, .zero_point = 5 };
 	assert_int_equal(sound_fill(wav.bytes, wav.size, &shape, bytes, &samples, &why), 0);
 	assert_int_equal(bytes[0], -123);
 	assert_int_equal(bytes[1], 69);
@@ -246,7 +246,7 @@ static void refuses_sound(void **state)
 {
 	const struct damage *damage = *state;
 	struct made wav = make_wav(wave, 3), cut;
-	struct shape shape = sound_shape(TFLITE_INT16, 4);
+	struct shape shape = sound_shape(TFL_INT16, 4);
 	struct why why = { "" };
 	int16_t data[4];
 	size_t samples;
@@ -284,7 +284,7 @@ REFUSES(bytes, 0, 34, 8, -EOPNOTSUPP,
 TEST(a_tensor_that_is_no_sound)
 {
 	struct made wav = make_wav(wave, 3);
-	struct shape shape = sound_shape(TFLITE_INT32, 4);
+	struct shape shape = sound_shape(TFL_INT32, 4);
 	struct why why = { "" };
 	int32_t data[4];
 	size_t samples;
@@ -300,9 +300,9 @@ TEST(a_tensor_that_is_no_sound)
 TEST(random_values_are_of_their_seed)
 {
 	struct input inputs[3] = {
-		{ .shape = sound_shape(TFLITE_INT8, 200) },
-		{ .shape = sound_shape(TFLITE_FLOAT32, 200) },
-		{ .shape = sound_shape(TFLITE_INT32, 200) },
+		{ .shape = sound_shape(TFL_INT8, 200) },
+		{ .shape = sound_shape(TFL_FLOAT32, 200) },
+		{ .shape = sound_shape(TFL_INT32, 200) },
 	};
 	unsigned char first[200];
 	struct why why;
@@ -334,7 +334,7 @@ TEST(random_values_are_of_their_seed)
 
 TEST(values_are_rounded_and_kept_in_range)
 {
-	struct shape shape = { .type = TFLITE_UINT8, .quantization = { 0.5F, 10 } };
+	struct shape shape = { .type = TFL_UINT8, .quantization = { 0.5F, 10 } };
 	unsigned char data[4];
 	double value;
 
@@ -348,7 +348,7 @@ TEST(values_are_rounded_and_kept_in_range)
 	assert_int_equal(data[3], 0);
 	assert_int_equal(value_get(&shape, data, 0, &value), 0);
 	assert_true(value == 1.5);
-	shape.type = TFLITE_STRING;
+	shape.type = TFL_STRING;
 	assert_int_equal(value_put(&shape, data, 0, 1), -EOPNOTSUPP);
 	assert_int_equal(value_get(&shape, data, 0, &value), -EOPNOTSUPP);
 }
@@ -364,8 +364,8 @@ struct outcomes {
 /* Exactly as large as the file, so that a byte beyond is seen. */
 static void try_file(const struct made *made, bool sound, struct outcomes *outcomes)
 {
-	struct shape shape = sound ? sound_shape(TFLITE_FLOAT32, 64) :
-				     picture_shape(TFLITE_FLOAT32, 5, 7, 3);
+	struct shape shape = sound ? sound_shape(TFL_FLOAT32, 64) :
+				     picture_shape(TFL_FLOAT32, 5, 7, 3);
 	unsigned char *bytes = malloc(made->size ? made->size : 1);
 	void *data = malloc(shape.bytes);
 	struct why why = { "" };

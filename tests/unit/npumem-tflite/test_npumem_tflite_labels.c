@@ -58,7 +58,7 @@ TEST(no_lines)
 TEST(the_best_come_first)
 {
 	static const float values[8] = { 0.5F, 3, -1, 7, 3, 9, 2, 8 };
-	struct shape shape = { .type = TFLITE_FLOAT32, .bytes = sizeof(values) };
+	struct shape shape = { .type = TFL_FLOAT32, .bytes = sizeof(values) };
 	static const size_t wanted[LABELS_BEST] = { 5, 7, 3, 1, 4 };
 	struct label_score best[LABELS_BEST];
 	size_t count;
@@ -73,9 +73,9 @@ TEST(the_best_come_first)
 	assert_int_equal(labels_best(&shape, values, best, &count), 0);
 	assert_int_equal(count, 2);
 	assert_int_equal(best[0].index, 1);
-	shape.type = TFLITE_COMPLEX64;
+	shape.type = TFL_COMPLEX64;
 	assert_int_equal(labels_best(&shape, values, best, &count), -EOPNOTSUPP);
-	shape.type = TFLITE_STRING;
+	shape.type = TFL_STRING;
 	assert_int_equal(labels_best(&shape, values, best, &count), -EOPNOTSUPP);
 }
 

@@ -84,6 +84,12 @@ struct tfl_affine {
 
 #define TFL_AFFINE 1
 
+/* What an integer stands for: @scale * (it - @zero_point). */
+struct tfl_quantization {
+	float scale;
+	int32_t zero_point;
+};
+
 struct tfl_delegate;
 
 struct tfl_tensor {
@@ -92,10 +98,7 @@ struct tfl_tensor {
 		void *raw;
 	} data;
 	struct tfl_ints *dims;
-	struct {
-		float scale;
-		int32_t zero_point;
-	} params;
+	struct tfl_quantization params;
 	int allocation_type;
 	size_t bytes;
 	const void *allocation;
