@@ -105,8 +105,8 @@ static struct outputs right_outputs(uint64_t seed)
 /* The plan that the next delegates get, whoever would have planned; NULL: their own. */
 static struct npuplan_plan *given;
 
-/* struct session - an arena, and nothing that would be asked */
-struct session {
+/* struct enforced - an arena, and nothing that would be asked */
+struct enforced {
 	uint8_t *arena;
 };
 
@@ -120,34 +120,34 @@ static int give_plan(struct enforcer *enforcer, struct blobs *blobs, struct why 
 }
 
 static int start_reuse(struct enforcer *enforcer, const struct blobs *blobs,
-		       struct session **session, struct npumem_maps *maps, struct why *why)
+		       struct enforced **enforced, struct npumem_maps *maps, struct why *why)
 {
-	struct session *s = calloc(1, sizeof(*s));
+	struct enforced *e = calloc(1, sizeof(*e));
 
-	if (s)
-		s->arena = aligned_alloc(65536, (given->info.arena_size / 65536 + 1) * 65536);
-	if (!s || !s->arena)
+	if (e)
+		e->arena = aligned_alloc(65536, (given->info.arena_size / 65536 + 1) * 65536);
+	if (!e || !e->arena)
 		errx(2, "out of memory");
-	memset(s->arena, 0, given->info.arena_size);
-	*session = s;
-	*maps = (struct npumem_maps){ .arena = s->arena };
+	memset(e->arena, 0, given->info.arena_size);
+	*enforced = e;
+	*maps = (struct npumem_maps){ .arena = e->arena };
 	return 0;
 }
 
-static int begin_reuse(struct session *session, struct why *why)
+static int begin_reuse(struct enforced *enforced, struct why *why)
 {
 	return 0;
 }
 
-static int step_reuse(struct session *session, uint32_t position, struct why *why)
+static int step_reuse(struct enforced *enforced, uint32_t position, struct why *why)
 {
 	return 0;
 }
 
-static void stop_reuse(struct session *session)
+static void stop_reuse(struct enforced *enforced)
 {
-	free(session->arena);
-	free(session);
+	free(enforced->arena);
+	free(enforced);
 }
 
 static void free_reuse(struct enforcer *enforcer)
@@ -392,7 +392,7 @@ static bool run_swapped(const struct tried *t, uint32_t early, uint64_t seed, st
 	int status, err;
 
 	tfl_draw_inputs(t->interpreter, seed);
-	err = p->memory->enforcer->ops->begin(p->memory->session, why);
+	err = p->memory->enforcer->ops->begin(p->memory->enforced, why);
 	for (uint32_t i = 0; !err && i < p->memory->step_count; i++) {
 		uint32_t position = i == early - 1 ? early : i == early ? early - 1 : i;
 

@@ -103,7 +103,7 @@ static void read_second(const char *path, size_t from, double second[RATE])
 {
 	struct shape shape = { .type = TFL_INT16 };
 	size_t count = RATE - BEFORE, samples;
-	struct why why = { "" };
+	struct refusal why = { "" };
 	struct file file;
 	int16_t *sound, top = 0;
 

@@ -9,7 +9,7 @@
 #define MAX_SIZE (256u << 20)
 
 /* Sizes are not asked for beforehand: pipes have none. */
-static int read_all(FILE *stream, struct file *file, struct why *why)
+static int read_all(FILE *stream, struct file *file, struct refusal *why)
 {
 	size_t room = 0;
 
@@ -30,7 +30,7 @@ static int read_all(FILE *stream, struct file *file, struct why *why)
 	return ferror(stream) ? refuse(why, -EIO, "%s", strerror(errno)) : 0;
 }
 
-int file_read(const char *path, struct file *file, struct why *why)
+int file_read(const char *path, struct file *file, struct refusal *why)
 {
 	FILE *stream = fopen(path, "rbe");
 	int err;

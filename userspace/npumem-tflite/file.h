@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "why.h"
+#include "refusal.h"
 
 /* struct file - what a file has; file_fini() frees it */
 struct file {
@@ -13,5 +13,5 @@ struct file {
 };
 
 /* The errno of what failed, or -EFBIG: more than 256 MiB. Of these nothing is to be freed. */
-int file_read(const char *path, struct file *file, struct why *why);
+int file_read(const char *path, struct file *file, struct refusal *why);
 void file_fini(struct file *file);

@@ -8,7 +8,7 @@
 #include "inference.h"
 
 int work_init(struct work *work, const char *const *paths, size_t path_count, enum pixels pixels,
-	      const char **where, struct why *why)
+	      const char **where, struct refusal *why)
 {
 	const struct tflite *t = work->ours->tflite;
 	int32_t count = t->TfLiteInterpreterGetInputTensorCount(work->ours->interpreter);
@@ -25,7 +25,7 @@ int work_init(struct work *work, const char *const *paths, size_t path_count, en
 		struct tfl_tensor *tensor =
 			t->TfLiteInterpreterGetInputTensor(work->ours->interpreter, (int32_t)i);
 
-		work->inputs[i].shape = session_shape(t, tensor);
+		work->inputs[i].shape = runner_shape(t, tensor);
 		*where = i < path_count ? paths[i] : *where;
 		err = input_read(&work->inputs[i], i < path_count ? paths[i] : NULL, pixels, why);
 	}
@@ -49,13 +49,13 @@ void work_fini(struct work *work)
 	work->outputs = NULL;
 }
 
-static int give_inputs(const struct work *work, const struct session *session, struct why *why)
+static int give_inputs(const struct work *work, const struct runner *runner, struct refusal *why)
 {
-	const struct tflite *t = session->tflite;
+	const struct tflite *t = runner->tflite;
 
 	for (size_t i = 0; i < work->input_count; i++) {
 		struct tfl_tensor *tensor =
-			t->TfLiteInterpreterGetInputTensor(session->interpreter, (int32_t)i);
+			t->TfLiteInterpreterGetInputTensor(runner->interpreter, (int32_t)i);
 
 		/* The runtime would copy to nowhere. */
 		if (work->inputs[i].shape.bytes && !t->TfLiteTensorData(tensor))
@@ -72,11 +72,11 @@ static int give_inputs(const struct work *work, const struct session *session, s
 }
 
 /* Copies of all outputs; their sizes may be another after each inference. */
-static int take_outputs(const struct session *session, struct output **outputs, size_t *count,
-			struct why *why)
+static int take_outputs(const struct runner *runner, struct output **outputs, size_t *count,
+			struct refusal *why)
 {
-	const struct tflite *t = session->tflite;
-	int32_t wanted = t->TfLiteInterpreterGetOutputTensorCount(session->interpreter);
+	const struct tflite *t = runner->tflite;
+	int32_t wanted = t->TfLiteInterpreterGetOutputTensorCount(runner->interpreter);
 	struct output *list = calloc((size_t)wanted + 1, sizeof(*list));
 
 	if (!list)
@@ -85,9 +85,9 @@ static int take_outputs(const struct session *session, struct output **outputs, 
 	*count = (size_t)wanted;
 	for (size_t i = 0; i < *count; i++) {
 		const struct tfl_tensor *tensor =
-			t->TfLiteInterpreterGetOutputTensor(session->interpreter, (int32_t)i);
+			t->TfLiteInterpreterGetOutputTensor(runner->interpreter, (int32_t)i);
 
-		list[i].shape = session_shape(t, tensor);
+		list[i].shape = runner_shape(t, tensor);
 		list[i].data = malloc(list[i].shape.bytes + 1);
 		if (!list[i].data)
 			return refuse(why, -ENOMEM, "no memory for output '%s'",
@@ -119,7 +119,7 @@ static bool differ(const struct output *ours, const struct output *plain, char *
 	return true;
 }
 
-static int compare(struct work *work, uint32_t run, struct why *why)
+static int compare(struct work *work, uint32_t run, struct refusal *why)
 {
 	struct output *plain = NULL;
 	size_t count = 0;
@@ -135,9 +135,9 @@ static int compare(struct work *work, uint32_t run, struct why *why)
 	return err;
 }
 
-static int infer(struct work *work, uint32_t run, struct why *why)
+static int infer(struct work *work, uint32_t run, struct refusal *why)
 {
-	struct session *order[] = { work->ours, work->plain };
+	struct runner *order[] = { work->ours, work->plain };
 	int err = 0;
 
 	if (run & 1) {
@@ -150,7 +150,7 @@ static int infer(struct work *work, uint32_t run, struct why *why)
 			continue;
 		err = give_inputs(work, order[i], why);
 		if (!err)
-			err = session_invoke(order[i], why);
+			err = runner_invoke(order[i], why);
 	}
 	return err;
 }
@@ -165,7 +165,7 @@ static bool write_outputs(const struct work *work, FILE *file)
 	return good;
 }
 
-int work_do(struct work *work, struct why *why)
+int work_do(struct work *work, struct refusal *why)
 {
 	int err = 0;
 
@@ -184,7 +184,7 @@ int work_do(struct work *work, struct why *why)
 	return err;
 }
 
-int work_write(const struct work *work, const char *path, struct why *why)
+int work_write(const struct work *work, const char *path, struct refusal *why)
 {
 	FILE *file = fopen(path, "wbe");
 	int err = file ? 0 : -errno;

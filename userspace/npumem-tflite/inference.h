@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "input.h"
-#include "session.h"
-#include "why.h"
+#include "refusal.h"
+#include "runner.h"
 
 /*
  * struct output - one output of the model after the last inference
@@ -31,8 +31,8 @@ struct output {
  * @difference: where outputs differed first; empty: they did not
  */
 struct work {
-	struct session *ours;
-	struct session *plain;
+	struct runner *ours;
+	struct runner *plain;
 	struct input *inputs;
 	size_t input_count;
 	uint64_t seed;
@@ -45,7 +45,7 @@ struct work {
 
 /* Ask what the model takes, and read @paths, of which the i-th is for the i-th input. */
 int work_init(struct work *work, const char *const *paths, size_t path_count, enum pixels pixels,
-	      const char **where, struct why *why);
+	      const char **where, struct refusal *why);
 void work_fini(struct work *work);
 
 /*
@@ -54,11 +54,11 @@ void work_fini(struct work *work);
  * Which interpreter is first changes from one inference to the next, so that caches favour none.
  * -EIO: one fails; -ENOMEM.
  */
-int work_do(struct work *work, struct why *why);
+int work_do(struct work *work, struct refusal *why);
 
 /*
  * Write the outputs of the last inference to a file, one behind the other
  *
  * The errno of what failed; there may be a part of them then.
  */
-int work_write(const struct work *work, const char *path, struct why *why);
+int work_write(const struct work *work, const char *path, struct refusal *why);

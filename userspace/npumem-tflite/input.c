@@ -17,7 +17,7 @@ static bool ends_in(const char *path, const char *end)
 }
 
 static int take_file(struct input *input, const struct file *file, enum pixels pixels,
-		     struct why *why)
+		     struct refusal *why)
 {
 	if (ends_in(input->path, ".png"))
 		return picture_fill(file->data, file->size, pixels, &input->shape, input->data,
@@ -32,7 +32,7 @@ static int take_file(struct input *input, const struct file *file, enum pixels p
 	return 0;
 }
 
-int input_read(struct input *input, const char *path, enum pixels pixels, struct why *why)
+int input_read(struct input *input, const char *path, enum pixels pixels, struct refusal *why)
 {
 	struct file file;
 	int err;

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "picture.h"
+#include "refusal.h"
 #include "shape.h"
-#include "why.h"
 
 /*
  * struct input - one input of the model; input_fini() frees it
@@ -30,7 +30,7 @@ struct input {
  * as they are. The errnos are those of file_read(), picture_fill() and sound_fill(); -EINVAL, too,
  * if there are more or fewer bytes than the input takes; -EOPNOTSUPP, too, if it has no fixed size.
  */
-int input_read(struct input *input, const char *path, enum pixels pixels, struct why *why);
+int input_read(struct input *input, const char *path, enum pixels pixels, struct refusal *why);
 void input_fini(struct input *input);
 
 /*

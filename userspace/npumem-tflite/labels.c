@@ -6,7 +6,7 @@
 #include "file.h"
 #include "labels.h"
 
-int labels_read(const char *path, struct labels *labels, struct why *why)
+int labels_read(const char *path, struct labels *labels, struct refusal *why)
 {
 	struct file file;
 	size_t lines = 1;

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "refusal.h"
 #include "shape.h"
-#include "why.h"
 
 /* How many are told. */
 #define LABELS_BEST 5
@@ -19,7 +19,7 @@ struct labels {
 };
 
 /* The errnos of file_read(), or -EINVAL: the file has no line. */
-int labels_read(const char *path, struct labels *labels, struct why *why);
+int labels_read(const char *path, struct labels *labels, struct refusal *why);
 void labels_fini(struct labels *labels);
 
 /* struct label_score - a class and what the output has for it, as a real number */

@@ -231,13 +231,13 @@ struct program {
 	struct reference reference;
 	struct addition addition;
 	struct TfLiteModel *model;
-	struct session ours;
-	struct session plain;
+	struct runner ours;
+	struct runner plain;
 	struct work work;
 	struct report report;
 };
 
-static int failure(const char *where, const struct why *why)
+static int failure(const char *where, const struct refusal *why)
 {
 	char plain[256];
 
@@ -246,7 +246,7 @@ static int failure(const char *where, const struct why *why)
 }
 
 /* TensorFlow Lite says only that it does not work. */
-static int check_file(const char *path, struct why *why)
+static int check_file(const char *path, struct refusal *why)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat info;
@@ -261,7 +261,7 @@ static int check_file(const char *path, struct why *why)
 	return 0;
 }
 
-static int load_model(struct program *program, const char *path, struct why *why)
+static int load_model(struct program *program, const char *path, struct refusal *why)
 {
 	int64_t start;
 	int err = check_file(path, why);
@@ -280,7 +280,8 @@ static int load_model(struct program *program, const char *path, struct why *why
  * With inputs=reuse the bytes of an input are others' once operators have read it. A delegate does
  * not see what a model's outputs are, so that it cannot refuse one that is an input, too.
  */
-static int check_reuse(const struct program *program, const struct arguments *args, struct why *why)
+static int check_reuse(const struct program *program, const struct arguments *args,
+		       struct refusal *why)
 {
 	const struct tflite *t = &program->tflite;
 	const struct TfLiteInterpreter *interpreter = program->ours.interpreter;
@@ -303,18 +304,18 @@ static int check_reuse(const struct program *program, const struct arguments *ar
 	return 0;
 }
 
-static int open_sessions(struct program *program, const struct arguments *args, struct why *why)
+static int open_runners(struct program *program, const struct arguments *args, struct refusal *why)
 {
-	struct session *both[] = { &program->ours, &program->plain };
+	struct runner *both[] = { &program->ours, &program->plain };
 	int err;
 
-	err = session_open(&program->ours, &program->tflite, program->model, args->threads,
-			   program->addition.delegate, why);
+	err = runner_open(&program->ours, &program->tflite, program->model, args->threads,
+			  program->addition.delegate, why);
 	if (!err)
 		err = check_reuse(program, args, why);
 	if (!err && args->compare)
-		err = session_open(&program->plain, &program->tflite, program->model, args->threads,
-				   NULL, why);
+		err = runner_open(&program->plain, &program->tflite, program->model, args->threads,
+				  NULL, why);
 	for (size_t i = 0; !err && i < 2; i++) {
 		both[i]->times.list = calloc(args->runs, sizeof(*both[i]->times.list));
 		if (!both[i]->times.list)
@@ -323,7 +324,7 @@ static int open_sessions(struct program *program, const struct arguments *args, 
 	return err;
 }
 
-static int get_stats(struct program *program, struct why *why)
+static int get_stats(struct program *program, struct refusal *why)
 {
 	struct npumem_tflite_stats *stats = &program->report.stats;
 	int err;
@@ -341,7 +342,7 @@ static int get_stats(struct program *program, struct why *why)
 
 /* All inferences; with --all, what comes of each is written at once. */
 static int infer(struct program *program, const struct arguments *args, const char **where,
-		 struct why *why)
+		 struct refusal *why)
 {
 	struct work *work = &program->work;
 	int err = 0;
@@ -364,7 +365,7 @@ static int infer(struct program *program, const struct arguments *args, const ch
 
 /* Everything but the report; @where becomes what a failure is about. */
 static int work(struct program *program, struct arguments *args, const char **where,
-		struct why *why)
+		struct refusal *why)
 {
 	int err = runtime_open(args->runtime, &program->tflite, why);
 
@@ -385,7 +386,7 @@ static int work(struct program *program, struct arguments *args, const char **wh
 	if (!err)
 		err = load_model(program, args->model, why);
 	if (!err)
-		err = open_sessions(program, args, why);
+		err = open_runners(program, args, why);
 	if (!err)
 		err = work_init(&program->work, args->inputs, args->input_count, args->pixels,
 				where, why);
@@ -409,8 +410,8 @@ static int work(struct program *program, struct arguments *args, const char **wh
 static void clean_up(struct program *program)
 {
 	work_fini(&program->work);
-	session_close(&program->ours);
-	session_close(&program->plain);
+	runner_close(&program->ours);
+	runner_close(&program->plain);
 	addition_close(&program->addition);
 	if (program->model)
 		program->tflite.TfLiteModelDelete(program->model);
@@ -421,7 +422,7 @@ static void clean_up(struct program *program)
 
 static int print(struct program *program, const struct arguments *args)
 {
-	struct why why;
+	struct refusal why;
 
 	if (!args->json) {
 		report_text(&program->report);
@@ -440,7 +441,7 @@ int main(int argc, char **argv)
 {
 	struct arguments args = { .delegate = DELEGATE, .runs = 10, .threads = 1 };
 	static struct program program;
-	struct why why = { "" };
+	struct refusal why = { "" };
 	const char *where;
 	int code;
 

@@ -17,7 +17,7 @@ struct picture {
 };
 
 /* Height, width and channels of the tensor; the batch is 1. */
-static int check_shape(const struct shape *shape, struct why *why)
+static int check_shape(const struct shape *shape, struct refusal *why)
 {
 	const int32_t *d = shape->dims;
 
@@ -32,7 +32,7 @@ static int check_shape(const struct shape *shape, struct why *why)
 	return 0;
 }
 
-static int read_pixels(png_image *image, struct picture *picture, struct why *why)
+static int read_pixels(png_image *image, struct picture *picture, struct refusal *why)
 {
 	static const png_color black = { 0, 0, 0 };
 
@@ -52,7 +52,7 @@ static int read_pixels(png_image *image, struct picture *picture, struct why *wh
 	return 0;
 }
 
-static int read_png(const void *file, size_t size, struct picture *picture, struct why *why)
+static int read_png(const void *file, size_t size, struct picture *picture, struct refusal *why)
 {
 	png_image image = { .version = PNG_IMAGE_VERSION };
 	int err;
@@ -118,7 +118,7 @@ static void put_pixel(const struct shape *shape, enum pixels pixels, void *data,
 }
 
 int picture_fill(const void *file, size_t size, enum pixels pixels, const struct shape *shape,
-		 void *data, struct why *why)
+		 void *data, struct refusal *why)
 {
 	struct picture picture = { 0 };
 	uint32_t height, width;

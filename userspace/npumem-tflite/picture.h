@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "refusal.h"
 #include "shape.h"
-#include "why.h"
 
 /* enum pixels - what real number a pixel of 0, and one of 255, is for models of floats */
 enum pixels {
@@ -28,4 +28,4 @@ enum pixels {
  * of more than 2^26 pixels; -ENOMEM.
  */
 int picture_fill(const void *file, size_t size, enum pixels pixels, const struct shape *shape,
-		 void *data, struct why *why);
+		 void *data, struct refusal *why);

@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-int reference_open(struct reference *reference, void *library, struct why *why)
+int reference_open(struct reference *reference, void *library, struct refusal *why)
 {
 	void (*construct)(void *resolver);
 	const char *missing = NULL;

@@ -6,8 +6,8 @@
  */
 #pragma once
 
+#include "refusal.h"
 #include "tflite_api.h"
-#include "why.h"
 
 /*
  * struct reference - what knows the kernels
@@ -28,6 +28,6 @@ struct reference {
  *
  * -ENOSYS: it does not show them.
  */
-int reference_open(struct reference *reference, void *library, struct why *why);
+int reference_open(struct reference *reference, void *library, struct refusal *why);
 /* Interpreters that are made with these options have them. */
 void reference_set(struct reference *reference, struct TfLiteInterpreterOptions *options);

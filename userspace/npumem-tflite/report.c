@@ -27,15 +27,15 @@ struct column {
 	int64_t spilled;
 };
 
-static struct column plain_column(struct session *session)
+static struct column plain_column(struct runner *runner)
 {
-	struct arena arena = session_arena(session);
+	struct arena arena = runner_arena(runner);
 
 	return (struct column){
 		.name = "plain",
-		.prepare = session->prepare,
+		.prepare = runner->prepare,
 		.planning = -1,
-		.times = times_summary(&session->times),
+		.times = times_summary(&runner->times),
 		.arena = arena.known ? (int64_t)arena.bytes : -1,
 		.left = -1,
 		.sum = arena.known ? (int64_t)arena.sum : -1,
@@ -47,7 +47,7 @@ static struct column plain_column(struct session *session)
 static struct column our_column(const struct report *report)
 {
 	const struct npumem_tflite_stats *stats = &report->stats;
-	struct arena left = session_arena(report->work->ours);
+	struct arena left = runner_arena(report->work->ours);
 	bool has = report->has_stats;
 
 	return (struct column){
@@ -82,7 +82,7 @@ static const char *enforced_by(const struct npumem_tflite_stats *stats)
 	return stats->enforced_by == 1 ? "driver" : stats->enforced_by == 2 ? "process" : "nobody";
 }
 
-int report_check(const struct report *report, struct why *why)
+int report_check(const struct report *report, struct refusal *why)
 {
 	const struct work *work = report->work;
 	const struct shape *shape = work->output_count ? &work->outputs[0].shape : NULL;

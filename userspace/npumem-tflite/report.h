@@ -13,7 +13,7 @@
  * struct report - all that is told
  * @model: its file
  * @load: nanoseconds that reading it took
- * @work: what was done; its sessions are open still
+ * @work: what was done; its runners are open still
  * @delegate: file of the delegate; NULL: there is none
  * @stats: what it says of itself
  * @has_stats: it is npumem's, which does
@@ -30,7 +30,7 @@ struct report {
 };
 
 /* -EOPNOTSUPP, -EINVAL: the labels are not those of the first output. */
-int report_check(const struct report *report, struct why *why);
+int report_check(const struct report *report, struct refusal *why);
 
 /* Print it to standard output; times are sorted as it does so. */
 void report_text(struct report *report);

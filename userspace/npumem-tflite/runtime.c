@@ -15,7 +15,7 @@ static void *load(const char *file)
 	return dlopen(file, RTLD_NOW | RTLD_GLOBAL);
 }
 
-static int find_functions(struct tflite *tflite, struct why *why)
+static int find_functions(struct tflite *tflite, struct refusal *why)
 {
 	const char *missing = NULL;
 
@@ -31,7 +31,7 @@ static int find_functions(struct tflite *tflite, struct why *why)
 	return 0;
 }
 
-int runtime_open(const char *file, struct tflite *tflite, struct why *why)
+int runtime_open(const char *file, struct tflite *tflite, struct refusal *why)
 {
 	tflite->library = NULL;
 	if (file) {
@@ -59,7 +59,7 @@ static void complain(const char *text)
 }
 
 int addition_open(struct addition *addition, const char *file, char **keys, char **values,
-		  size_t count, struct why *why)
+		  size_t count, struct refusal *why)
 {
 	struct tfl_delegate *(*create)(char **keys, char **values, size_t count,
 				       void (*report)(const char *text));

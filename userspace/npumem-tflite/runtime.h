@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
+#include "refusal.h"
 #include "tflite_api.h"
-#include "why.h"
 
 /*
  * runtime_open() - load TensorFlow Lite, for as long as the program runs
@@ -14,7 +14,7 @@
  * Others see its functions, as they do in programs that are linked with it. -ENOENT: there is none;
  * -ENOSYS: the library lacks a function of the C API.
  */
-int runtime_open(const char *file, struct tflite *tflite, struct why *why);
+int runtime_open(const char *file, struct tflite *tflite, struct refusal *why);
 
 struct npumem_tflite_stats;
 
@@ -35,5 +35,5 @@ struct addition {
  * -ENOENT: no such library; -ENOSYS: it is no delegate's; -EINVAL: it refuses the options.
  */
 int addition_open(struct addition *addition, const char *file, char **keys, char **values,
-		  size_t count, struct why *why);
+		  size_t count, struct refusal *why);
 void addition_close(struct addition *addition);

@@ -28,7 +28,7 @@ static uint32_t get32(const unsigned char *at)
 }
 
 /* The body of the next chunk; chunks begin at even places. */
-static int next_chunk(struct bytes *file, char name[5], struct bytes *body, struct why *why)
+static int next_chunk(struct bytes *file, char name[5], struct bytes *body, struct refusal *why)
 {
 	uint32_t size, padded;
 
@@ -53,7 +53,7 @@ static int next_chunk(struct bytes *file, char name[5], struct bytes *body, stru
 	return 0;
 }
 
-static int check_format(const struct bytes *format, struct why *why)
+static int check_format(const struct bytes *format, struct refusal *why)
 {
 	uint32_t kind, channels, bits;
 
@@ -72,7 +72,7 @@ static int check_format(const struct bytes *format, struct why *why)
 }
 
 /* The samples: the body of "data", which "fmt " stands before. */
-static int find_samples(struct bytes file, struct bytes *samples, struct why *why)
+static int find_samples(struct bytes file, struct bytes *samples, struct refusal *why)
 {
 	bool format = false;
 	char name[5];
@@ -101,7 +101,7 @@ static int find_samples(struct bytes file, struct bytes *samples, struct why *wh
 	return refuse(why, -EINVAL, "damaged WAV file: no samples");
 }
 
-static int check_shape(const struct shape *shape, struct why *why)
+static int check_shape(const struct shape *shape, struct refusal *why)
 {
 	if (shape->type != TFL_FLOAT32 && shape->type != TFL_INT16 && shape->type != TFL_INT8 &&
 	    shape->type != TFL_UINT8)
@@ -113,7 +113,7 @@ static int check_shape(const struct shape *shape, struct why *why)
 }
 
 int sound_fill(const void *file, size_t size, const struct shape *shape, void *data,
-	       size_t *samples, struct why *why)
+	       size_t *samples, struct refusal *why)
 {
 	struct shape integers = { .type = TFL_INT16 };
 	bool raw = shape->type == TFL_INT16;

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "refusal.h"
 #include "shape.h"
-#include "why.h"
 
 /*
  * sound_fill() - the samples of a WAV file as the values of a tensor
@@ -22,4 +22,4 @@
  * or a damaged one.
  */
 int sound_fill(const void *file, size_t size, const struct shape *shape, void *data,
-	       size_t *samples, struct why *why);
+	       size_t *samples, struct refusal *why);

@@ -103,7 +103,7 @@ static void fill_ramp(int type, enum pixels pixels, double values[4])
 	struct made png = make_png(4, 1, PNG_FORMAT_GRAY, ramp);
 	struct shape shape = picture_shape(type, 1, 4, 1), plain = { .type = type };
 	unsigned char data[16];
-	struct why why = { "" };
+	struct refusal why = { "" };
 
 	assert_int_equal(picture_fill(png.bytes, png.size, pixels, &shape, data, &why), 0);
 	for (size_t i = 0; i < 4; i++)
@@ -136,7 +136,7 @@ TEST(a_picture_of_the_same_size)
 {
 	unsigned char pixels[2 * 3 * 3], data[sizeof(pixels)];
 	struct shape shape = picture_shape(TFL_UINT8, 2, 3, 3);
-	struct why why = { "" };
+	struct refusal why = { "" };
 	struct made png;
 
 	for (size_t i = 0; i < sizeof(pixels); i++)
@@ -152,7 +152,7 @@ TEST(a_picture_is_stretched)
 	static const unsigned char wanted[4] = { 0, 25, 75, 100 };
 	struct made png = make_png(2, 1, PNG_FORMAT_GRAY, two);
 	struct shape shape = picture_shape(TFL_UINT8, 3, 4, 1);
-	struct why why = { "" };
+	struct refusal why = { "" };
 	unsigned char data[12];
 
 	assert_int_equal(picture_fill(png.bytes, png.size, PIXELS_SIGNED, &shape, data, &why), 0);
@@ -170,7 +170,7 @@ TEST(transparent_pixels_lie_on_black)
 	static const unsigned char clear[4] = { 200, 100, 50, 0 }, black[3];
 	struct made png = make_png(1, 1, PNG_FORMAT_RGBA, clear);
 	struct shape shape = picture_shape(TFL_UINT8, 1, 1, 3);
-	struct why why = { "" };
+	struct refusal why = { "" };
 	unsigned char data[3];
 
 	assert_int_equal(picture_fill(png.bytes, png.size, PIXELS_SIGNED, &shape, data, &why), 0);
@@ -181,7 +181,7 @@ static void no_picture(struct shape shape)
 {
 	struct made png = make_png(4, 1, PNG_FORMAT_GRAY, ramp);
 	unsigned char data[256];
-	struct why why = { "" };
+	struct refusal why = { "" };
 
 	assert_true(shape.bytes <= sizeof(data));
 	assert_int_equal(picture_fill(png.bytes, png.size, PIXELS_SIGNED, &shape, data, &why),
@@ -212,7 +212,7 @@ TEST(samples_of_each_type)
 {
 	struct made wav = make_wav(wave, 3);
 	struct shape shape = sound_shape(TFL_INT16, 4);
-	struct why why = { "" };
+	struct refusal why = { "" };
 	int16_t integers[4];
 	float floats[2];
 	int8_t bytes[3];
@@ -247,7 +247,7 @@ static void refuses_sound(void **state)
 	const struct damage *damage = *state;
 	struct made wav = make_wav(wave, 3), cut;
 	struct shape shape = sound_shape(TFL_INT16, 4);
-	struct why why = { "" };
+	struct refusal why = { "" };
 	int16_t data[4];
 	size_t samples;
 
@@ -285,7 +285,7 @@ TEST(a_tensor_that_is_no_sound)
 {
 	struct made wav = make_wav(wave, 3);
 	struct shape shape = sound_shape(TFL_INT32, 4);
-	struct why why = { "" };
+	struct refusal why = { "" };
 	int32_t data[4];
 	size_t samples;
 
@@ -305,7 +305,7 @@ TEST(random_values_are_of_their_seed)
 		{ .shape = sound_shape(TFL_INT32, 200) },
 	};
 	unsigned char first[200];
-	struct why why;
+	struct refusal why;
 	bool negative = false;
 
 	for (size_t i = 0; i < 3; i++)
@@ -368,7 +368,7 @@ static void try_file(const struct made *made, bool sound, struct outcomes *outco
 				     picture_shape(TFL_FLOAT32, 5, 7, 3);
 	unsigned char *bytes = malloc(made->size ? made->size : 1);
 	void *data = malloc(shape.bytes);
-	struct why why = { "" };
+	struct refusal why = { "" };
 	size_t samples;
 	int err;
 

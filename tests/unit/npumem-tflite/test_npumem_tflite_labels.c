@@ -11,7 +11,7 @@
 #include "unit.h"
 
 /* Read a file of these bytes. */
-static int read_text(const char *text, size_t size, struct labels *labels, struct why *why)
+static int read_text(const char *text, size_t size, struct labels *labels, struct refusal *why)
 {
 	char path[] = "/tmp/labels.XXXXXX";
 	int fd = mkstemp(path), err;
@@ -27,7 +27,7 @@ static int read_text(const char *text, size_t size, struct labels *labels, struc
 static void check_lines(const char *text)
 {
 	struct labels labels;
-	struct why why;
+	struct refusal why;
 
 	assert_int_equal(read_text(text, strlen(text), &labels, &why), 0);
 	assert_int_equal(labels.count, 3);
@@ -47,7 +47,7 @@ TEST(lines_of_all_systems)
 TEST(no_lines)
 {
 	struct labels labels;
-	struct why why;
+	struct refusal why;
 
 	assert_int_equal(read_text("", 0, &labels, &why), -EINVAL);
 	assert_string_equal(why.text, "no labels, of which each has a line");

@@ -712,7 +712,7 @@ TEST(out_of_order)
 	assert_int_equal(fake_delegate(fake, d), TFL_OK);
 	assert_int_equal(fake_allocate(fake), TFL_OK);
 	p = d->partitions;
-	assert_int_equal(p->memory->enforcer->ops->begin(p->memory->session, &why), 0);
+	assert_int_equal(p->memory->enforcer->ops->begin(p->memory->enforced, &why), 0);
 	assert_int_equal(partition_step(&fake->context, p, 1, &why, &status), -EPERM);
 	assert_string_equal(
 		why.text,

@@ -222,19 +222,19 @@ TEST_WITH(each_step_is_a_job, setup, teardown)
 	struct options options = { .device = node };
 	struct blobs blobs = graph();
 	struct enforcer *enforcer;
-	struct session *session;
+	struct enforced *enforced;
 	struct npumem_maps maps;
 	struct why why;
 
 	assert_int_equal(device_open(&options, &enforcer, &why), 0);
 	assert_int_equal(enforcer->ops->plan(enforcer, &blobs, &why), 0);
-	assert_int_equal(enforcer->ops->start(enforcer, &blobs, &session, &maps, &why), 0);
+	assert_int_equal(enforcer->ops->start(enforcer, &blobs, &enforced, &maps, &why), 0);
 	*(uint8_t *)maps.arena = 1;
 	assert_null(maps.host);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(enforcer->ops->begin(session, &why), 0);
-		assert_int_equal(enforcer->ops->step(session, 0, &why), 0);
-		assert_int_equal(enforcer->ops->step(session, 1, &why), 0);
+		assert_int_equal(enforcer->ops->begin(enforced, &why), 0);
+		assert_int_equal(enforcer->ops->step(enforced, 0, &why), 0);
+		assert_int_equal(enforcer->ops->step(enforced, 1, &why), 0);
 	}
 	assert_int_equal(driver.submitted, 4);
 	assert_int_equal(driver.positions[2], 0);
@@ -243,17 +243,17 @@ TEST_WITH(each_step_is_a_job, setup, teardown)
 	assert_int_equal(driver.resets, 1);
 	driver.refused = DRM_IOCTL_NPUMEM_SUBMIT;
 	driver.errnum = EPERM;
-	assert_int_equal(enforcer->ops->step(session, 0, &why), -EPERM);
+	assert_int_equal(enforcer->ops->step(enforced, 0, &why), -EPERM);
 	driver.refused = DRM_IOCTL_NPUMEM_RUN_RESET;
 	driver.errnum = EBUSY;
-	assert_int_equal(enforcer->ops->begin(session, &why), -EBUSY);
-	enforcer->ops->stop(session);
+	assert_int_equal(enforcer->ops->begin(enforced, &why), -EBUSY);
+	enforcer->ops->stop(enforced);
 	free_blobs(&blobs);
 	enforcer->ops->free(enforcer);
 }
 
 /* What a child finds: nothing of the parent's, and a refusal of all that needs it. */
-static void be_child(struct enforcer *enforcer, struct session *session, uint8_t *arena)
+static void be_child(struct enforcer *enforcer, struct enforced *enforced, uint8_t *arena)
 {
 	static const char text[] =
 		"the plan is of the process that this one was forked from: here it "
@@ -263,12 +263,12 @@ static void be_child(struct enforcer *enforcer, struct session *session, uint8_t
 	bool good = arena[0] == 1;
 
 	arena[0] = 2;
-	good = good && enforcer->ops->begin(session, &why) == -ECHILD && !strcmp(why.text, text);
-	good = good && enforcer->ops->bind(session, 0, -1, 0, &why) == -ECHILD &&
+	good = good && enforcer->ops->begin(enforced, &why) == -ECHILD && !strcmp(why.text, text);
+	good = good && enforcer->ops->bind(enforced, 0, -1, 0, &why) == -ECHILD &&
 	       !strcmp(why.text, text);
 	good = good && enforcer->ops->plan(enforcer, &blobs, &why) == -ECHILD &&
 	       !strcmp(why.text, text);
-	enforcer->ops->stop(session);
+	enforcer->ops->stop(enforced);
 	free_blobs(&blobs);
 	enforcer->ops->free(enforcer);
 	_exit(good ? 0 : 1);
@@ -279,7 +279,7 @@ TEST_WITH(a_child_has_nothing_of_its_parents, setup, teardown)
 	struct options options = { .device = node };
 	struct blobs blobs = graph();
 	struct enforcer *enforcer;
-	struct session *session;
+	struct enforced *enforced;
 	struct npumem_maps maps;
 	struct why why;
 	int status = 1;
@@ -287,18 +287,18 @@ TEST_WITH(a_child_has_nothing_of_its_parents, setup, teardown)
 
 	assert_int_equal(device_open(&options, &enforcer, &why), 0);
 	assert_int_equal(enforcer->ops->plan(enforcer, &blobs, &why), 0);
-	assert_int_equal(enforcer->ops->start(enforcer, &blobs, &session, &maps, &why), 0);
+	assert_int_equal(enforcer->ops->start(enforcer, &blobs, &enforced, &maps, &why), 0);
 	*(uint8_t *)maps.arena = 1;
 	pid = fork();
 	if (!pid)
-		be_child(enforcer, session, maps.arena);
+		be_child(enforcer, enforced, maps.arena);
 	assert_true(pid > 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_int_equal(*(uint8_t *)maps.arena, 1);
-	assert_int_equal(enforcer->ops->begin(session, &why), 0);
-	assert_int_equal(enforcer->ops->step(session, 0, &why), 0);
-	enforcer->ops->stop(session);
+	assert_int_equal(enforcer->ops->begin(enforced, &why), 0);
+	assert_int_equal(enforcer->ops->step(enforced, 0, &why), 0);
+	enforcer->ops->stop(enforced);
 	/* Of a run that is given up there is nothing to take from a child. */
 	pid = fork();
 	if (!pid)
@@ -313,7 +313,7 @@ static void start_refused(unsigned long request, int errnum)
 {
 	struct options options = { .device = node };
 	struct blobs blobs = graph();
-	struct session *session = NULL;
+	struct enforced *enforced = NULL;
 	struct enforcer *enforcer;
 	struct npumem_maps maps;
 	struct why why;
@@ -323,9 +323,9 @@ static void start_refused(unsigned long request, int errnum)
 	assert_int_equal(enforcer->ops->plan(enforcer, &blobs, &why), 0);
 	driver.refused = request;
 	driver.errnum = errnum;
-	assert_int_equal(enforcer->ops->start(enforcer, &blobs, &session, &maps, &why), -errnum);
+	assert_int_equal(enforcer->ops->start(enforcer, &blobs, &enforced, &maps, &why), -errnum);
 	assert_ptr_equal(strstr(why.text, "the driver refuses the plan: "), why.text);
-	assert_null(session);
+	assert_null(enforced);
 	free_blobs(&blobs);
 	enforcer->ops->free(enforcer);
 }
@@ -344,35 +344,35 @@ TEST_WITH(inputs_are_imported, setup, teardown)
 	struct options options = { .device = node };
 	struct blobs blobs = graph();
 	struct enforcer *enforcer;
-	struct session *session;
+	struct enforced *enforced;
 	struct npumem_maps maps;
 	struct why why;
 	int fd = open(node, O_RDWR | O_CLOEXEC);
 
 	assert_int_equal(device_open(&options, &enforcer, &why), 0);
 	assert_int_equal(enforcer->ops->plan(enforcer, &blobs, &why), 0);
-	assert_int_equal(enforcer->ops->start(enforcer, &blobs, &session, &maps, &why), 0);
+	assert_int_equal(enforcer->ops->start(enforcer, &blobs, &enforced, &maps, &why), 0);
 	for (int i = 0; i < 2; i++) {
 		fake.closed_handle = 0;
-		assert_int_equal(enforcer->ops->bind(session, 0, fd, 64, &why), 0);
+		assert_int_equal(enforcer->ops->bind(enforced, 0, fd, 64, &why), 0);
 		assert_int_equal(fake.closed_handle, i ? 30 : 0);
 	}
 	/* An inference that ended half-way is given up: it would still read what is bound. */
-	assert_int_equal(enforcer->ops->begin(session, &why), 0);
-	assert_int_equal(enforcer->ops->step(session, 0, &why), 0);
+	assert_int_equal(enforcer->ops->begin(enforced, &why), 0);
+	assert_int_equal(enforcer->ops->step(enforced, 0, &why), 0);
 	assert_int_equal(driver.resets, 0);
-	assert_int_equal(enforcer->ops->bind(session, 0, -1, 0, &why), 0);
+	assert_int_equal(enforcer->ops->bind(enforced, 0, -1, 0, &why), 0);
 	assert_int_equal(driver.resets, 1);
-	assert_int_equal(enforcer->ops->begin(session, &why), 0);
+	assert_int_equal(enforcer->ops->begin(enforced, &why), 0);
 	assert_int_equal(driver.resets, 1);
 	fake.prime_error = EBADF;
-	assert_int_equal(enforcer->ops->bind(session, 0, fd, 0, &why), -EBADF);
+	assert_int_equal(enforcer->ops->bind(enforced, 0, fd, 0, &why), -EBADF);
 	fake.prime_error = 0;
 	driver.refused = DRM_IOCTL_NPUMEM_RUN_BIND;
 	driver.errnum = EINVAL;
-	assert_int_equal(enforcer->ops->bind(session, 0, fd, 0, &why), -EINVAL);
+	assert_int_equal(enforcer->ops->bind(enforced, 0, fd, 0, &why), -EINVAL);
 	close(fd);
-	enforcer->ops->stop(session);
+	enforcer->ops->stop(enforced);
 	free_blobs(&blobs);
 	enforcer->ops->free(enforcer);
 }

@@ -401,8 +401,8 @@ TEST(out_of_order)
 	const struct enforcer_ops *ops = w.d->enforcer->ops;
 	struct why why;
 
-	assert_int_equal(ops->begin(w.p->memory->session, &why), 0);
-	assert_int_equal(ops->step(w.p->memory->session, 1, &why), -EPERM);
+	assert_int_equal(ops->begin(w.p->memory->enforced, &why), 0);
+	assert_int_equal(ops->step(w.p->memory->enforced, 1, &why), -EPERM);
 	assert_string_equal(
 		why.text,
 		"read of a tile that is not live: step 1 (second) may not access tensor 3 "

@@ -174,7 +174,7 @@ struct world {
 	const void *bytes[5];
 	uint8_t weights[2 * BYTES];
 	struct enforcer *enforcer;
-	struct session *session;
+	struct enforced *enforced;
 };
 
 /* Tensors, whose tiles have the same numbers. */
@@ -250,15 +250,15 @@ static void open_world(struct world *w)
 
 	make_world(w);
 	assert_int_equal(device_open(&w->options, &w->enforcer, &why), 0);
-	assert_int_equal(w->enforcer->ops->start(w->enforcer, &w->blobs, &w->session, &maps, &why),
+	assert_int_equal(w->enforcer->ops->start(w->enforcer, &w->blobs, &w->enforced, &maps, &why),
 			 0);
 	assert_non_null(maps.host);
 }
 
 static void close_world(struct world *w)
 {
-	if (w->session)
-		w->enforcer->ops->stop(w->session);
+	if (w->enforced)
+		w->enforcer->ops->stop(w->enforced);
 	if (w->enforcer)
 		w->enforcer->ops->free(w->enforcer);
 	npumem_layout_free(w->layout);
@@ -269,7 +269,7 @@ static void close_world(struct world *w)
 
 static int load(struct world *w, struct why *why)
 {
-	return w->enforcer->ops->load(w->session, &w->program, w->layout, why);
+	return w->enforcer->ops->load(w->enforced, &w->program, w->layout, why);
 }
 
 static void assert_job(unsigned int number, uint32_t first, uint32_t count, uint32_t engine,
@@ -300,8 +300,8 @@ TEST_WITH(each_step_has_its_command, setup, teardown)
 	assert_int_equal(driver.bound, BYTES);
 	for (int i = 0; i < 2; i++) {
 		driver.job_count = 0;
-		assert_int_equal(w.enforcer->ops->begin(w.session, &why), 0);
-		assert_int_equal(w.enforcer->ops->run(w.session, &why), 0);
+		assert_int_equal(w.enforcer->ops->begin(w.enforced, &why), 0);
+		assert_int_equal(w.enforcer->ops->run(w.enforced, &why), 0);
 		assert_int_equal(driver.job_count, POSITIONS);
 		assert_job(0, 0, 1, 0, 0);
 		assert_job(1, 1, 1, 1, 16);
@@ -321,7 +321,7 @@ TEST_WITH(one_engine_for_all, setup, teardown)
 	driver.engines[0].flags = 0;
 	open_world(&w);
 	assert_int_equal(load(&w, &why), 0);
-	assert_int_equal(w.enforcer->ops->run(w.session, &why), 0);
+	assert_int_equal(w.enforcer->ops->run(w.enforced, &why), 0);
 	assert_job(0, 0, 1, 1, 0);
 	close_world(&w);
 }
@@ -334,7 +334,7 @@ TEST_WITH(fewer_at_once, setup, teardown)
 	open_world(&w);
 	assert_int_equal(load(&w, &why), 0);
 	driver.most_bytes = 32;
-	assert_int_equal(w.enforcer->ops->run(w.session, &why), 0);
+	assert_int_equal(w.enforcer->ops->run(w.enforced, &why), 0);
 	/* All four, then the first two, then the others. */
 	assert_int_equal(driver.submits, 2);
 	assert_int_equal(driver.job_count, POSITIONS);
@@ -342,7 +342,7 @@ TEST_WITH(fewer_at_once, setup, teardown)
 	/* A single one that is too much is too much. */
 	driver.most_bytes = 8;
 	driver.waits = 0;
-	assert_int_equal(w.enforcer->ops->run(w.session, &why), -E2BIG);
+	assert_int_equal(w.enforcer->ops->run(w.enforced, &why), -E2BIG);
 	/* Others may be on their way. */
 	assert_int_equal(driver.waits, 1);
 	assert_non_null(strstr(why.text, "Argument list too long"));
@@ -360,7 +360,7 @@ TEST_WITH(others_are_in_the_way, setup, teardown)
 	driver.errnum = EBUSY;
 	driver.times = 3;
 	driver.waits = 0;
-	assert_int_equal(w.enforcer->ops->run(w.session, &why), 0);
+	assert_int_equal(w.enforcer->ops->run(w.enforced, &why), 0);
 	assert_int_equal(driver.submits, 1);
 	/* After each refusal, and at the end. */
 	assert_int_equal(driver.waits, 4);
@@ -377,12 +377,12 @@ TEST_WITH(jobs_are_refused, setup, teardown)
 	driver.refused = DRM_IOCTL_NPUMEM_SUBMIT;
 	driver.errnum = EUNATCH;
 	driver.times = 1;
-	assert_int_equal(w.enforcer->ops->run(w.session, &why), -EUNATCH);
+	assert_int_equal(w.enforcer->ops->run(w.enforced, &why), -EUNATCH);
 	assert_non_null(strstr(why.text, "Protocol driver not attached"));
 	driver.refused = DRM_IOCTL_NPUMEM_RUN_QUERY;
 	driver.errnum = ENODEV;
 	driver.times = 1;
-	assert_int_equal(w.enforcer->ops->run(w.session, &why), -ENODEV);
+	assert_int_equal(w.enforcer->ops->run(w.enforced, &why), -ENODEV);
 	close_world(&w);
 }
 
@@ -421,10 +421,10 @@ static void start_refused(unsigned long request, int errnum)
 	driver.refused = request;
 	driver.errnum = errnum;
 	driver.times = 1;
-	assert_int_equal(w.enforcer->ops->start(w.enforcer, &w.blobs, &w.session, &maps, &why),
+	assert_int_equal(w.enforcer->ops->start(w.enforcer, &w.blobs, &w.enforced, &maps, &why),
 			 -errnum);
 	assert_ptr_equal(strstr(why.text, "the driver refuses the plan: "), why.text);
-	assert_null(w.session);
+	assert_null(w.enforced);
 	close_world(&w);
 }
 

@@ -83,24 +83,24 @@ static int plan(struct enforcer *enforcer, struct blobs *blobs, struct why *why)
 	return err ? why_fail(why, err, "%s", error.text) : 0;
 }
 
-/* ------------------------------------------------------------------- sessions */
+/* ------------------------------------------------------------------- runs of plans */
 
-static void stop(struct session *s)
+static void stop(struct enforced *e)
 {
-	if (!s)
+	if (!e)
 		return;
-	forked_remove_map(&s->device->forked, &s->arena_map);
-	forked_remove_map(&s->device->forked, &s->host_map);
-	npumem_run_free(s->run);
-	weights_free(s->weights);
-	npumem_bo_free(s->host);
-	free(s->jobs);
-	for (uint32_t i = 0; i < s->bo_count; i++)
-		npumem_bo_free(s->bos[i].bo);
-	free(s->bos);
-	npumem_plan_free(s->plan);
-	npumem_graph_free(s->graph);
-	free(s);
+	forked_remove_map(&e->device->forked, &e->arena_map);
+	forked_remove_map(&e->device->forked, &e->host_map);
+	npumem_run_free(e->run);
+	weights_free(e->weights);
+	npumem_bo_free(e->host);
+	free(e->jobs);
+	for (uint32_t i = 0; i < e->bo_count; i++)
+		npumem_bo_free(e->bos[i].bo);
+	free(e->bos);
+	npumem_plan_free(e->plan);
+	npumem_graph_free(e->graph);
+	free(e);
 }
 
 static size_t whole_pages(uint64_t bytes)
@@ -111,129 +111,129 @@ static size_t whole_pages(uint64_t bytes)
 }
 
 /* Memory of the plan: the arena, and host memory where it moves tensors there. */
-static int take_memory(struct session *s, struct npumem_maps *maps, struct npumem_error *error)
+static int take_memory(struct enforced *e, struct npumem_maps *maps, struct npumem_error *error)
 {
 	struct npumem_plan_stats stats;
-	int err = npumem_plan_get_stats(s->plan, &stats, error);
+	int err = npumem_plan_get_stats(e->plan, &stats, error);
 
 	if (!err && stats.host_size)
-		err = npumem_bo_new(s->device->device, stats.host_size, NPUMEM_BO_SYSTEM, 0,
-				    &s->host, error);
+		err = npumem_bo_new(e->device->device, stats.host_size, NPUMEM_BO_SYSTEM, 0,
+				    &e->host, error);
 	if (!err)
-		err = npumem_run_new(s->plan, 0, s->host, &s->run, error);
+		err = npumem_run_new(e->plan, 0, e->host, &e->run, error);
 	if (!err)
-		err = npumem_run_map(s->run, s->host, maps, error);
+		err = npumem_run_map(e->run, e->host, maps, error);
 	if (err)
 		return err;
-	forked_add_map(&s->device->forked, &s->arena_map, maps->arena,
+	forked_add_map(&e->device->forked, &e->arena_map, maps->arena,
 		       whole_pages(stats.arena_size));
-	if (s->host)
-		forked_add_map(&s->device->forked, &s->host_map, maps->host,
-			       whole_pages(npumem_bo_size(s->host)));
+	if (e->host)
+		forked_add_map(&e->device->forked, &e->host_map, maps->host,
+			       whole_pages(npumem_bo_size(e->host)));
 	return 0;
 }
 
-static int start(struct enforcer *enforcer, const struct blobs *blobs, struct session **session,
+static int start(struct enforcer *enforcer, const struct blobs *blobs, struct enforced **enforced,
 		 struct npumem_maps *maps, struct why *why)
 {
 	struct npumem_error error = { .text = "out of memory" };
-	struct session *s = calloc(1, sizeof(*s));
-	int err = s ? 0 : -ENOMEM;
+	struct enforced *e = calloc(1, sizeof(*e));
+	int err = e ? 0 : -ENOMEM;
 
 	if (!err) {
-		s->device = device_of(enforcer);
-		err = npumem_graph_new(s->device->device, blobs->graph, blobs->graph_size, NULL,
-				       &s->graph, &error);
+		e->device = device_of(enforcer);
+		err = npumem_graph_new(e->device->device, blobs->graph, blobs->graph_size, NULL,
+				       &e->graph, &error);
 	}
 	if (!err)
-		err = npumem_plan_load(s->graph, blobs->plan, blobs->plan_size, NULL, &s->plan,
+		err = npumem_plan_load(e->graph, blobs->plan, blobs->plan_size, NULL, &e->plan,
 				       &error);
 	if (!err)
-		err = take_memory(s, maps, &error);
+		err = take_memory(e, maps, &error);
 	if (err) {
-		stop(s);
+		stop(e);
 		return why_fail(why, err, "the driver refuses the plan: %s", error.text);
 	}
-	*session = s;
+	*enforced = e;
 	return 0;
 }
 
 /* The entry of a tensor, which may be a new one. -ENOMEM. */
-static int find_binding(struct session *s, uint32_t tensor, uint32_t *entry)
+static int find_binding(struct enforced *e, uint32_t tensor, uint32_t *entry)
 {
 	void *bos;
 
-	for (*entry = 0; *entry < s->bo_count; ++*entry)
-		if (s->bos[*entry].tensor == tensor)
+	for (*entry = 0; *entry < e->bo_count; ++*entry)
+		if (e->bos[*entry].tensor == tensor)
 			return 0;
-	bos = reallocarray(s->bos, s->bo_count + (size_t)1, sizeof(*s->bos));
+	bos = reallocarray(e->bos, e->bo_count + (size_t)1, sizeof(*e->bos));
 	if (!bos)
 		return -ENOMEM;
-	s->bos = bos;
-	s->bos[s->bo_count].tensor = tensor;
-	s->bos[s->bo_count++].bo = NULL;
+	e->bos = bos;
+	e->bos[e->bo_count].tensor = tensor;
+	e->bos[e->bo_count++].bo = NULL;
 	return 0;
 }
 
 /* The driver has the same dma-buf as one buffer only, so the one before goes first. */
-static int bind(struct session *s, uint32_t tensor, int dma_buf, uint64_t offset, struct why *why)
+static int bind(struct enforced *e, uint32_t tensor, int dma_buf, uint64_t offset, struct why *why)
 {
 	struct npumem_error error = { .text = "out of memory" };
 	struct npumem_bo *bo = NULL;
 	uint32_t entry = 0;
-	int err = device_check(s->device, why);
+	int err = device_check(e->device, why);
 
 	if (err)
 		return err;
-	err = find_binding(s, tensor, &entry);
+	err = find_binding(e, tensor, &entry);
 	/* An inference that ended half-way is given up: it would still read what was bound. */
-	if (!err && s->begun) {
-		err = npumem_run_reset(s->run, &error);
-		s->begun = err != 0;
+	if (!err && e->begun) {
+		err = npumem_run_reset(e->run, &error);
+		e->begun = err != 0;
 	}
 	if (!err)
-		err = npumem_run_bind(s->run, tensor, NULL, 0, &error);
+		err = npumem_run_bind(e->run, tensor, NULL, 0, &error);
 	if (!err) {
-		npumem_bo_free(s->bos[entry].bo);
-		s->bos[entry].bo = NULL;
+		npumem_bo_free(e->bos[entry].bo);
+		e->bos[entry].bo = NULL;
 	}
 	if (!err && dma_buf >= 0) {
-		err = npumem_bo_import(s->device->device, dma_buf, &bo, &error);
+		err = npumem_bo_import(e->device->device, dma_buf, &bo, &error);
 		if (!err)
-			err = npumem_run_bind(s->run, tensor, bo, offset, &error);
+			err = npumem_run_bind(e->run, tensor, bo, offset, &error);
 		if (!err)
-			s->bos[entry].bo = bo;
+			e->bos[entry].bo = bo;
 		else
 			npumem_bo_free(bo);
 	}
 	return err ? why_fail(why, err, "%s", error.text) : 0;
 }
 
-static int begin(struct session *s, struct why *why)
+static int begin(struct enforced *e, struct why *why)
 {
 	struct npumem_error error = { 0 };
-	int err = device_check(s->device, why);
+	int err = device_check(e->device, why);
 
 	if (err)
 		return err;
-	err = s->begun ? npumem_run_reset(s->run, &error) : 0;
-	s->begun = true;
+	err = e->begun ? npumem_run_reset(e->run, &error) : 0;
+	e->begun = true;
 	return err ? why_fail(why, err, "%s", error.text) : 0;
 }
 
 /* The step may run when a job that stands for it has been let go and has ended. */
-static int step(struct session *s, uint32_t position, struct why *why)
+static int step(struct enforced *e, uint32_t position, struct why *why)
 {
 	const struct npumem_sim_command nothing = { .op = NPUMEM_SIM_NOP };
 	const struct drm_npumem_job job =
-		npumem_job_positions(s->device->engine, position, 1, &nothing, sizeof(nothing));
+		npumem_job_positions(e->device->engine, position, 1, &nothing, sizeof(nothing));
 	struct npumem_submit submit = { .jobs = &job, .job_count = 1 };
 	struct npumem_error error = { 0 };
 	int err;
 
-	err = npumem_run_submit(s->run, &submit, &error);
+	err = npumem_run_submit(e->run, &submit, &error);
 	if (!err)
-		err = npumem_run_wait(s->run, npumem_deadline(JOB_TIME), &error);
+		err = npumem_run_wait(e->run, npumem_deadline(JOB_TIME), &error);
 	return err ? why_fail(why, err, "%s", error.text) : 0;
 }
 

@@ -27,7 +27,7 @@ struct device {
 };
 
 /*
- * struct session - a run
+ * struct enforced - a run
  * @host: host memory of the plan; NULL: it has none
  * @weights: BO that parameters are bound in; NULL: none
  * @program, @layout: what was loaded
@@ -36,7 +36,7 @@ struct device {
  * @begun: it has had an inference before
  * @arena_map, @host_map: of the run's memory
  */
-struct session {
+struct enforced {
 	struct device *device;
 	struct npumem_graph *graph;
 	struct npumem_plan *plan;
@@ -59,6 +59,6 @@ struct session {
 int device_check(const struct device *device, struct why *why);
 
 /* The enforcer's load() and run(), see struct enforcer_ops. */
-int jobs_load(struct session *session, const struct program *program,
+int jobs_load(struct enforced *enforced, const struct program *program,
 	      const struct npumem_layout *layout, struct why *why);
-int jobs_run(struct session *session, struct why *why);
+int jobs_run(struct enforced *enforced, struct why *why);

@@ -18,7 +18,7 @@
 
 struct enforcer;
 struct program;
-struct session;
+struct enforced;
 
 /*
  * struct blobs - a graph, and a plan of it
@@ -44,23 +44,23 @@ struct blobs {
  *	told. dma_buf -1: bind it to nothing
  * @begin: another inference begins: from the first step on, the model's inputs are valid
  * @step: the step at a position of the plan's schedule is about to run
- * @stop: give up a session and its memory
+ * @stop: give up an enforced plan and its memory
  * @free: give up the enforcer
  */
 struct enforcer_ops {
 	const char *name;
 	uint32_t enforced_by;
 	int (*plan)(struct enforcer *enforcer, struct blobs *blobs, struct why *why);
-	int (*start)(struct enforcer *enforcer, const struct blobs *blobs, struct session **session,
-		     struct npumem_maps *maps, struct why *why);
-	int (*load)(struct session *session, const struct program *program,
+	int (*start)(struct enforcer *enforcer, const struct blobs *blobs,
+		     struct enforced **enforced, struct npumem_maps *maps, struct why *why);
+	int (*load)(struct enforced *enforced, const struct program *program,
 		    const struct npumem_layout *layout, struct why *why);
-	int (*run)(struct session *session, struct why *why);
-	int (*bind)(struct session *session, uint32_t tensor, int dma_buf, uint64_t offset,
+	int (*run)(struct enforced *enforced, struct why *why);
+	int (*bind)(struct enforced *enforced, uint32_t tensor, int dma_buf, uint64_t offset,
 		    struct why *why);
-	int (*begin)(struct session *session, struct why *why);
-	int (*step)(struct session *session, uint32_t position, struct why *why);
-	void (*stop)(struct session *session);
+	int (*begin)(struct enforced *enforced, struct why *why);
+	int (*step)(struct enforced *enforced, uint32_t position, struct why *why);
+	void (*stop)(struct enforced *enforced);
 	void (*free)(struct enforcer *enforcer);
 };
 

@@ -275,7 +275,7 @@ int engine_invoke(struct tfl_context *context, struct partition *p, struct why *
 	if (!p->memory)
 		return why_fail(why, -EINVAL,
 				"the operators have no memory: allocating it has failed");
-	err = ops->begin(p->memory->session, why);
+	err = ops->begin(p->memory->enforced, why);
 	for (uint32_t i = 0; i < p->in.count && !err; i++) {
 		const char *from = bytes_of(context, &p->in.list[i], &err, why);
 
@@ -283,7 +283,7 @@ int engine_invoke(struct tfl_context *context, struct partition *p, struct why *
 			memcpy(p->in.list[i].memory, from, p->in.list[i].length);
 	}
 	if (!err)
-		err = ops->run(p->memory->session, why);
+		err = ops->run(p->memory->enforced, why);
 	for (uint32_t i = 0; i < p->out.count && !err; i++) {
 		char *to = bytes_of(context, &p->out.list[i], &err, why);
 

@@ -14,8 +14,8 @@ void memory_free(struct memory *memory)
 {
 	if (!memory)
 		return;
-	if (memory->session)
-		memory->enforcer->ops->stop(memory->session);
+	if (memory->enforced)
+		memory->enforcer->ops->stop(memory->enforced);
 	npumem_layout_free(memory->layout);
 	free(memory->blobs.graph);
 	free(memory->blobs.plan);
@@ -120,7 +120,7 @@ static int read_layout(struct memory *m, const struct program *program, struct w
 	if (err)
 		why_fail(why, err, "%s", error.text);
 	else
-		err = program ? m->enforcer->ops->load(m->session, program, layout, why) :
+		err = program ? m->enforcer->ops->load(m->enforced, program, layout, why) :
 				find_all(m, layout, why);
 	if (err || !program)
 		npumem_layout_free(layout);
@@ -132,14 +132,14 @@ static int read_layout(struct memory *m, const struct program *program, struct w
 /* Verified first: the layout believes what it reads. */
 static int take_plan(struct memory *m, const struct program *program, struct why *why)
 {
-	int err = m->enforcer->ops->start(m->enforcer, &m->blobs, &m->session, &m->maps, why);
+	int err = m->enforcer->ops->start(m->enforcer, &m->blobs, &m->enforced, &m->maps, why);
 
 	if (err)
 		return err;
 	err = read_layout(m, program, why);
 	if (err) {
-		m->enforcer->ops->stop(m->session);
-		m->session = NULL;
+		m->enforcer->ops->stop(m->enforced);
+		m->enforced = NULL;
 	}
 	return err;
 }

@@ -10,7 +10,7 @@
 /*
  * struct memory - a graph's plan and its memory
  * @enforcer: that it is of
- * @session: of the enforcer
+ * @enforced: of the enforcer
  * @blobs: graph and plan
  * @info: what the plan says of itself
  * @maps: where arena and host memory are mapped
@@ -25,7 +25,7 @@
  */
 struct memory {
 	struct enforcer *enforcer;
-	struct session *session;
+	struct enforced *enforced;
 	struct blobs blobs;
 	struct npumem_plan_info info;
 	struct npumem_maps maps;

@@ -354,7 +354,7 @@ int partition_step(struct tfl_context *context, struct partition *p, uint32_t po
 	if (step >= p->step_count)
 		return why_fail(why, -EINVAL, "the plan has a step %" PRIu32 ", the graph has not",
 				step);
-	err = m->enforcer->ops->step(m->session, position, why);
+	err = m->enforcer->ops->step(m->enforced, position, why);
 	return err ? err : run_op(context, &p->ops[p->op_of[step]], why, status);
 }
 
@@ -384,7 +384,7 @@ static int run_steps(struct tfl_context *context, struct partition *p, struct wh
 		if (p->ops[i].step == NPUMEM_NONE)
 			err = run_op(context, &p->ops[i], why, status);
 	if (!err && p->memory)
-		err = p->memory->enforcer->ops->begin(p->memory->session, why);
+		err = p->memory->enforcer->ops->begin(p->memory->enforced, why);
 	for (uint32_t i = 0; !err && p->memory && i < p->memory->step_count; i++)
 		err = partition_step(context, p, i, why, status);
 	return err;
@@ -426,11 +426,11 @@ static int bind_input(struct partition *p, struct bound *b, int dma_buf, uint64_
 	int err;
 
 	bound_unmap(b);
-	err = ops->bind ? ops->bind(p->memory->session, b->number, -1, 0, why) : 0;
+	err = ops->bind ? ops->bind(p->memory->enforced, b->number, -1, 0, why) : 0;
 	if (!err)
 		err = bound_map(b, dma_buf, offset, why);
 	if (!err && ops->bind)
-		err = ops->bind(p->memory->session, b->number, dma_buf, offset, why);
+		err = ops->bind(p->memory->enforced, b->number, dma_buf, offset, why);
 	if (err)
 		bound_unmap(b);
 	return err;

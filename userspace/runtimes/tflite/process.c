@@ -19,13 +19,13 @@
 #include "verify/verify.h"
 
 /*
- * struct session - a verified plan, and where a run of it is
+ * struct enforced - a verified plan, and where a run of it is
  * @graph_blob, @plan_blob: copies, which the verifier's objects point into
  * @arena, @arena_size: anonymous memory, whole pages
  * @host: host memory of the plan; NULL: it has none
  * @compute: what positions do, of ENGINE_COMPUTE
  */
-struct session {
+struct enforced {
 	void *graph_blob;
 	void *plan_blob;
 	struct npuv_graph *graph;
@@ -64,22 +64,22 @@ static int plan(struct enforcer *enforcer, struct blobs *blobs, struct why *why)
 	return process_plan(enforcer->options, blobs, why);
 }
 
-/* ------------------------------------------------------------------- sessions */
+/* ------------------------------------------------------------------- runs of plans */
 
-static void stop(struct session *s)
+static void stop(struct enforced *e)
 {
-	if (!s)
+	if (!e)
 		return;
-	compute_free(s->compute);
-	npuv_states_destroy(s->states);
-	npuv_plan_destroy(s->plan);
-	npuv_graph_destroy(s->graph);
-	if (s->arena)
-		munmap(s->arena, s->arena_size);
-	free(s->host);
-	free(s->graph_blob);
-	free(s->plan_blob);
-	free(s);
+	compute_free(e->compute);
+	npuv_states_destroy(e->states);
+	npuv_plan_destroy(e->plan);
+	npuv_graph_destroy(e->graph);
+	if (e->arena)
+		munmap(e->arena, e->arena_size);
+	free(e->host);
+	free(e->graph_blob);
+	free(e->plan_blob);
+	free(e);
 }
 
 static int copy(const void *from, size_t size, void **to)
@@ -92,7 +92,7 @@ static int copy(const void *from, size_t size, void **to)
 }
 
 /* The blobs are copied first: nobody changes what was verified. */
-static int verify(struct session *s, const struct blobs *blobs, struct why *why)
+static int verify(struct enforced *e, const struct blobs *blobs, struct why *why)
 {
 	struct npumem_verdict verdict;
 	struct npuv_log log;
@@ -100,17 +100,17 @@ static int verify(struct session *s, const struct blobs *blobs, struct why *why)
 	int err;
 
 	npuv_log_init(&log, 1, text, sizeof(text));
-	err = copy(blobs->graph, blobs->graph_size, &s->graph_blob);
+	err = copy(blobs->graph, blobs->graph_size, &e->graph_blob);
 	if (!err)
-		err = copy(blobs->plan, blobs->plan_size, &s->plan_blob);
+		err = copy(blobs->plan, blobs->plan_size, &e->plan_blob);
 	if (!err)
-		err = npuv_graph_create(s->graph_blob, blobs->graph_size, &npuv_default_limits,
-					&log, &verdict, &s->graph);
+		err = npuv_graph_create(e->graph_blob, blobs->graph_size, &npuv_default_limits,
+					&log, &verdict, &e->graph);
 	if (!err)
-		err = npuv_plan_create(s->graph, s->plan_blob, blobs->plan_size,
-				       &npuv_default_limits, &log, &verdict, &s->plan);
+		err = npuv_plan_create(e->graph, e->plan_blob, blobs->plan_size,
+				       &npuv_default_limits, &log, &verdict, &e->plan);
 	if (!err)
-		err = npuv_states_create(s->plan, &s->states);
+		err = npuv_states_create(e->plan, &e->states);
 	return err ? why_fail(why, err, "the verifier refuses the plan: %s",
 			      log.used ? text : strerror(-err)) :
 		     0;
@@ -119,47 +119,47 @@ static int verify(struct session *s, const struct blobs *blobs, struct why *why)
 /* The driver's pages may be as large as 64 KiB, so the rest of the last one is there, too. */
 #define ARENA_STEP 65536u
 
-static int map(struct session *s, struct why *why)
+static int map(struct enforced *e, struct why *why)
 {
-	uint64_t size = s->plan->info->arena_size;
+	uint64_t size = e->plan->info->arena_size;
 	void *arena;
 
-	s->arena_size = (size_t)(size / ARENA_STEP + 1) * ARENA_STEP;
-	arena = mmap(NULL, s->arena_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+	e->arena_size = (size_t)(size / ARENA_STEP + 1) * ARENA_STEP;
+	arena = mmap(NULL, e->arena_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		     0);
 	if (arena == MAP_FAILED)
 		return why_fail(why, -ENOMEM, "no memory for an arena of %" PRIu64 " bytes", size);
-	s->arena = arena;
-	if (!s->plan->info->host_size)
+	e->arena = arena;
+	if (!e->plan->info->host_size)
 		return 0;
-	s->host = calloc(1, s->plan->info->host_size);
-	return s->host ? 0 :
+	e->host = calloc(1, e->plan->info->host_size);
+	return e->host ? 0 :
 			 why_fail(why, -ENOMEM, "no host memory of %" PRIu64 " bytes",
-				  (uint64_t)s->plan->info->host_size);
+				  (uint64_t)e->plan->info->host_size);
 }
 
-static int start(struct enforcer *enforcer, const struct blobs *blobs, struct session **session,
+static int start(struct enforcer *enforcer, const struct blobs *blobs, struct enforced **enforced,
 		 struct npumem_maps *maps, struct why *why)
 {
-	struct session *s = calloc(1, sizeof(*s));
-	int err = s ? 0 : why_fail(why, -ENOMEM, "out of memory");
+	struct enforced *e = calloc(1, sizeof(*e));
+	int err = e ? 0 : why_fail(why, -ENOMEM, "out of memory");
 
 	if (!err)
-		err = verify(s, blobs, why);
+		err = verify(e, blobs, why);
 	if (!err)
-		err = map(s, why);
+		err = map(e, why);
 	if (err) {
-		stop(s);
+		stop(e);
 		return err;
 	}
-	*session = s;
-	*maps = (struct npumem_maps){ .arena = s->arena, .host = s->host };
+	*enforced = e;
+	*maps = (struct npumem_maps){ .arena = e->arena, .host = e->host };
 	return 0;
 }
 
-static int begin(struct session *s, struct why *why)
+static int begin(struct enforced *e, struct why *why)
 {
-	int err = npuv_states_reset(s->states);
+	int err = npuv_states_reset(e->states);
 
 	return err ? why_fail(why, err, "the run's states: %s", strerror(-err)) : 0;
 }
@@ -176,9 +176,10 @@ static const char *tensor_name(const struct npuv_graph *g, uint32_t tensor)
 	return tensor < g->tensors.count ? npuv_name(g, npuv_tensor(g, tensor)->name) : "";
 }
 
-static int refuse(const struct session *s, int err, const struct npumem_verdict *v, struct why *why)
+static int refuse(const struct enforced *e, int err, const struct npumem_verdict *v,
+		  struct why *why)
 {
-	const struct npuv_graph *g = s->graph;
+	const struct npuv_graph *g = e->graph;
 	char other[512] = "";
 
 	if (v->other_step != NPUMEM_NONE)
@@ -192,33 +193,33 @@ static int refuse(const struct session *s, int err, const struct npumem_verdict 
 			(uint64_t)(v->first + v->length), other);
 }
 
-static int step(struct session *s, uint32_t position, struct why *why)
+static int step(struct enforced *e, uint32_t position, struct why *why)
 {
 	struct npumem_verdict verdict;
 	int err;
 
-	if (position >= s->plan->positions.count)
+	if (position >= e->plan->positions.count)
 		return why_fail(why, -EINVAL, "there is no position %" PRIu32, position);
-	err = npuv_states_submit(s->states, position, &verdict);
-	return err ? refuse(s, err, &verdict, why) : 0;
+	err = npuv_states_submit(e->states, position, &verdict);
+	return err ? refuse(e, err, &verdict, why) : 0;
 }
 
-static int load(struct session *s, const struct program *program,
+static int load(struct enforced *e, const struct program *program,
 		const struct npumem_layout *layout, struct why *why)
 {
-	const struct npumem_maps maps = { .arena = s->arena, .host = s->host };
+	const struct npumem_maps maps = { .arena = e->arena, .host = e->host };
 
-	return compute_new(program, layout, &maps, &s->compute, why);
+	return compute_new(program, layout, &maps, &e->compute, why);
 }
 
-static int run(struct session *s, struct why *why)
+static int run(struct enforced *e, struct why *why)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; i < s->plan->positions.count && !err; i++) {
-		err = step(s, i, why);
+	for (uint32_t i = 0; i < e->plan->positions.count && !err; i++) {
+		err = step(e, i, why);
 		if (!err)
-			err = compute_position(s->compute, i, why);
+			err = compute_position(e->compute, i, why);
 	}
 	return err;
 }

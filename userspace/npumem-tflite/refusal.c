@@ -2,9 +2,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "why.h"
+#include "refusal.h"
 
-int refuse(struct why *why, int err, const char *format, ...)
+int refuse(struct refusal *why, int err, const char *format, ...)
 {
 	va_list list;
 

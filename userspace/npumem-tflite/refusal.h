@@ -4,13 +4,14 @@
 
 #include <stddef.h>
 
-/* struct why - the sentence; empty while nothing was refused */
-struct why {
+/* struct refusal - the sentence; empty while nothing was refused */
+struct refusal {
 	char text[320];
 };
 
 /* Write the sentence and return @err, a negative errno. */
-__attribute__((format(printf, 3, 4))) int refuse(struct why *why, int err, const char *format, ...);
+__attribute__((format(printf, 3, 4))) int refuse(struct refusal *why, int err, const char *format,
+						 ...);
 
 /*
  * plain_line() - copy a text for a terminal: control characters and bytes that are no ASCII become

@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "refusal.h"
 #include "shape.h"
 #include "tflite_api.h"
 #include "times.h"
-#include "why.h"
 
 /* struct observer - the delegate that claims nothing, and what it has seen */
 struct observer {
@@ -25,11 +25,11 @@ struct observer {
 };
 
 /*
- * struct session - an interpreter, and how long it took
+ * struct runner - an interpreter, and how long it took
  * @said: what TensorFlow Lite said first when something failed
  * @prepare: nanoseconds that it took to make it, plans and all
  */
-struct session {
+struct runner {
 	const struct tflite *tflite;
 	struct TfLiteInterpreterOptions *options;
 	struct TfLiteInterpreter *interpreter;
@@ -40,19 +40,18 @@ struct session {
 };
 
 /*
- * session_open() - make an interpreter; session_close() gives it back, whatever came of it
+ * runner_open() - make an interpreter; runner_close() gives it back, whatever came of it
  * @delegate: NULL: the plain one
  *
- * A session may not be moved. -EINVAL: TensorFlow Lite does not take the model, or the delegate;
+ * A runner may not be moved. -EINVAL: TensorFlow Lite does not take the model, or the delegate;
  * -ENOMEM.
  */
-int session_open(struct session *session, const struct tflite *tflite,
-		 const struct TfLiteModel *model, uint32_t threads, struct tfl_delegate *delegate,
-		 struct why *why);
-void session_close(struct session *session);
+int runner_open(struct runner *runner, const struct tflite *tflite, const struct TfLiteModel *model,
+		uint32_t threads, struct tfl_delegate *delegate, struct refusal *why);
+void runner_close(struct runner *runner);
 
 /* Run once, and add how long it took to @times, which has room for it. -EIO: it fails. */
-int session_invoke(struct session *session, struct why *why);
+int runner_invoke(struct runner *runner, struct refusal *why);
 
 /*
  * struct arena - memory of tensors as TensorFlow Lite's own planner laid them out
@@ -67,7 +66,7 @@ struct arena {
 };
 
 /* Of the plain interpreter, or of what a delegate has left. */
-struct arena session_arena(const struct session *session);
+struct arena runner_arena(const struct runner *runner);
 
 /* What a tensor is. */
-struct shape session_shape(const struct tflite *tflite, const struct tfl_tensor *tensor);
+struct shape runner_shape(const struct tflite *tflite, const struct tfl_tensor *tensor);

@@ -5,19 +5,19 @@
 
 #include "../monotonic/monotonic.h"
 #include "reference.h"
-#include "session.h"
+#include "runner.h"
 
 /* Lines go where TensorFlow Lite writes them itself; the first one is the cause of a failure. */
 static void reported(void *user, const char *format, va_list arguments)
 {
-	struct session *session = user;
+	struct runner *runner = user;
 	char line[512], plain[512];
 
 	vsnprintf(line, sizeof(line), format, arguments);
 	plain_line(plain, sizeof(plain), line);
 	fprintf(stderr, "%s\n", plain);
-	if (!*session->said)
-		plain_line(session->said, sizeof(session->said), plain);
+	if (!*runner->said)
+		plain_line(runner->said, sizeof(runner->said), plain);
 }
 
 static int observe(struct tfl_context *context, struct tfl_delegate *delegate)
@@ -32,86 +32,85 @@ static int observe(struct tfl_context *context, struct tfl_delegate *delegate)
 	return TFL_OK;
 }
 
-static int failed(struct session *session, const char *what, struct why *why)
+static int failed(struct runner *runner, const char *what, struct refusal *why)
 {
 	return refuse(why, -EINVAL, "TensorFlow Lite %s: %s", what,
-		      *session->said ? session->said : "it does not say why");
+		      *runner->said ? runner->said : "it does not say why");
 }
 
-static int set_options(struct session *session, uint32_t threads, struct tfl_delegate *delegate,
-		       struct why *why)
+static int set_options(struct runner *runner, uint32_t threads, struct tfl_delegate *delegate,
+		       struct refusal *why)
 {
-	const struct tflite *t = session->tflite;
+	const struct tflite *t = runner->tflite;
 
-	session->options = t->TfLiteInterpreterOptionsCreate();
-	if (!session->options)
+	runner->options = t->TfLiteInterpreterOptionsCreate();
+	if (!runner->options)
 		return refuse(why, -ENOMEM, "no memory for an interpreter");
-	t->TfLiteInterpreterOptionsSetNumThreads(session->options, (int32_t)threads);
-	t->TfLiteInterpreterOptionsSetErrorReporter(session->options, reported, session);
+	t->TfLiteInterpreterOptionsSetNumThreads(runner->options, (int32_t)threads);
+	t->TfLiteInterpreterOptionsSetErrorReporter(runner->options, reported, runner);
 	if (t->reference)
-		reference_set(t->reference, session->options);
-	session->observer.delegate.data = &session->observer;
-	session->observer.delegate.prepare = observe;
-	session->observer.delegate.flags = TFL_DELEGATE_ALLOW_DYNAMIC;
-	t->TfLiteInterpreterOptionsAddDelegate(session->options, &session->observer.delegate);
+		reference_set(t->reference, runner->options);
+	runner->observer.delegate.data = &runner->observer;
+	runner->observer.delegate.prepare = observe;
+	runner->observer.delegate.flags = TFL_DELEGATE_ALLOW_DYNAMIC;
+	t->TfLiteInterpreterOptionsAddDelegate(runner->options, &runner->observer.delegate);
 	if (delegate)
-		t->TfLiteInterpreterOptionsAddDelegate(session->options, delegate);
+		t->TfLiteInterpreterOptionsAddDelegate(runner->options, delegate);
 	return 0;
 }
 
-int session_open(struct session *session, const struct tflite *tflite,
-		 const struct TfLiteModel *model, uint32_t threads, struct tfl_delegate *delegate,
-		 struct why *why)
+int runner_open(struct runner *runner, const struct tflite *tflite, const struct TfLiteModel *model,
+		uint32_t threads, struct tfl_delegate *delegate, struct refusal *why)
 {
 	int64_t start;
 	int err;
 
-	*session = (struct session){ .tflite = tflite };
-	err = set_options(session, threads, delegate, why);
+	*runner = (struct runner){ .tflite = tflite };
+	err = set_options(runner, threads, delegate, why);
 	if (err)
 		return err;
 	start = monotonic_ns();
-	session->interpreter = tflite->TfLiteInterpreterCreate(model, session->options);
-	if (!session->interpreter)
-		return failed(session,
+	runner->interpreter = tflite->TfLiteInterpreterCreate(model, runner->options);
+	if (!runner->interpreter)
+		return failed(runner,
 			      delegate ? "does not take the model with the delegate" :
 					 "does not take the model",
 			      why);
-	if (tflite->TfLiteInterpreterAllocateTensors(session->interpreter) != TFL_OK)
-		return failed(session, "does not get memory for the model's tensors", why);
-	session->prepare = monotonic_ns() - start;
+	if (tflite->TfLiteInterpreterAllocateTensors(runner->interpreter) != TFL_OK)
+		return failed(runner, "does not get memory for the model's tensors", why);
+	runner->prepare = monotonic_ns() - start;
 	return 0;
 }
 
-void session_close(struct session *session)
+void runner_close(struct runner *runner)
 {
-	if (session->interpreter)
-		session->tflite->TfLiteInterpreterDelete(session->interpreter);
-	if (session->options)
-		session->tflite->TfLiteInterpreterOptionsDelete(session->options);
-	session->interpreter = NULL;
-	session->options = NULL;
+	if (runner->interpreter)
+		runner->tflite->TfLiteInterpreterDelete(runner->interpreter);
+	if (runner->options)
+		runner->tflite->TfLiteInterpreterOptionsDelete(runner->options);
+	runner->interpreter = NULL;
+	runner->options = NULL;
 }
 
-int session_invoke(struct session *session, struct why *why)
+int runner_invoke(struct runner *runner, struct refusal *why)
 {
 	int64_t start;
 	int status;
 
-	*session->said = '\0';
+	*runner->said = '\0';
 	start = monotonic_ns();
-	status = session->tflite->TfLiteInterpreterInvoke(session->interpreter);
-	session->times.list[session->times.count] = monotonic_ns() - start;
+	status = runner->tflite->TfLiteInterpreterInvoke(runner->interpreter);
+	runner->times.list[runner->times.count] = monotonic_ns() - start;
 	if (status != TFL_OK)
 		return refuse(why, -EIO, "the inference fails: %s",
-			      *session->said ? session->said : "TensorFlow Lite does not say why");
-	session->times.count++;
+			      *runner->said ? runner->said : "TensorFlow Lite does not say why");
+	runner->times.count++;
 	return 0;
 }
 
-struct arena session_arena(const struct session *session)
+struct arena runner_arena(const struct runner *runner)
 {
-	const struct tfl_context *context = session->observer.context;
+	const struct tfl_context *context = runner->observer.context;
 	uintptr_t first = UINTPTR_MAX, end = 0;
 	struct arena arena = { 0 };
 	bool placeless = false;
@@ -135,7 +134,7 @@ struct arena session_arena(const struct session *session)
 	return arena;
 }
 
-struct shape session_shape(const struct tflite *tflite, const struct tfl_tensor *tensor)
+struct shape runner_shape(const struct tflite *tflite, const struct tfl_tensor *tensor)
 {
 	struct shape shape = {
 		.type = tflite->TfLiteTensorType(tensor),
