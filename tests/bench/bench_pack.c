@@ -114,7 +114,7 @@ static int fit(uint64_t capacity, char **paths)
 			       npuplan_status_name(result.status), seconds, result.work);
 		failed |= !ok || result.top > capacity;
 		total += seconds;
-		pack_csv_release(&csv);
+		pack_csv_fini(&csv);
 	}
 	printf("within %" PRIu64 ", total %40.6f s\n", capacity, total);
 	return failed;
@@ -160,7 +160,7 @@ static int minimise(double seconds, char **paths)
 			files++;
 			optimal += result.status == NPUMEM_PLAN_STATUS_OPTIMAL;
 		}
-		pack_csv_release(&csv);
+		pack_csv_fini(&csv);
 	}
 	printf("proved optimal: %u of %u\ngeometric mean of top / bound:", optimal, files);
 	for (size_t i = 0; i < INSTANTS && files; i++)
@@ -194,7 +194,7 @@ static int greedy(char **paths)
 				seconds += result.seconds;
 				files++;
 			}
-			pack_csv_release(&csv);
+			pack_csv_fini(&csv);
 		}
 		if (files)
 			printf("%-22s geometric mean of top / bound %.4f, %9.6f s in all\n",

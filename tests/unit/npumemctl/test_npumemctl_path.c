@@ -89,7 +89,7 @@ static void expect(const char *choices, struct path_rule rule, const char *insta
 				 path.visits[i].instance);
 	}
 	assert_string_equal(text, instances);
-	path_release(&path);
+	path_fini(&path);
 	assert_null(path.visits);
 }
 
@@ -132,8 +132,8 @@ TEST(random)
 		assert_true(entered <= 12);
 		looped += entered > 1;
 		longest = path.count > longest ? path.count : longest;
-		path_release(&path);
-		path_release(&again);
+		path_fini(&path);
+		path_fini(&again);
 	}
 	assert_true(longest > 6);
 	assert_true(looped > 50 && looped < 200);
@@ -197,7 +197,7 @@ TEST(one_block)
 	assert_int_equal(path.count, 1);
 	assert_int_equal(path.visits[0].instance, 0);
 	assert_int_equal(path.visits[0].edge, NPUMEM_NONE);
-	path_release(&path);
+	path_fini(&path);
 	refuse(&w, "0", "the graph has no edges to choose from");
 }
 

@@ -189,7 +189,7 @@ static unsigned int infer(struct npuplan_graph *graph, struct npuplan_plan *plan
 		compared++;
 	}
 	assert_int_equal(compared, 2);
-	reference_release(&ref);
+	reference_fini(&ref);
 	npuv_plan_destroy(verified);
 	npuv_graph_destroy(checked);
 	free(graph_blob);
@@ -240,8 +240,8 @@ TEST(seed)
 	reference_block(&two, 0, 2);
 	assert_memory_not_equal(one.bytes[5], two.bytes[5], graph->tensors[5].size);
 	assert_memory_not_equal(one.bytes[3], two.bytes[3], graph->tensors[3].size);
-	reference_release(&one);
-	reference_release(&two);
+	reference_fini(&one);
+	reference_fini(&two);
 	npuplan_plan_free(plan);
 }
 
@@ -333,7 +333,7 @@ TEST(edge)
 	carries[0] = (struct npumem_carry){ 3, 2 };
 	reference_edge(&ref, 0);
 	assert_int_equal(ref.bytes[2][0], 2);
-	reference_release(&ref);
+	reference_fini(&ref);
 }
 
 /* What aliases and external tensors have for bytes, and when. */
@@ -368,9 +368,9 @@ TEST(buffers)
 	reference_randomize(&ref, 3, true);
 	assert_memory_equal(ref.bytes[base], "\0\0\0\0", 4);
 	assert_memory_not_equal(ref.bytes[alias], "\0\0\0\0", 4);
-	reference_release(&ref);
+	reference_fini(&ref);
 	/* An alias that is placed itself: no plan has that, but it leaks nothing. */
 	placement.tensor = alias;
 	assert_int_equal(reference_init(&ref, graph, &plan), 0);
-	reference_release(&ref);
+	reference_fini(&ref);
 }

@@ -27,7 +27,7 @@ static void refused_bytes(const char *text, size_t size, const char *why)
 
 	assert_int_equal(read_text(text, size, &csv, &error), -EBADMSG);
 	assert_string_equal(error.text, why);
-	pack_csv_release(&csv);
+	pack_csv_fini(&csv);
 }
 
 static void refused(const char *text, const char *why)
@@ -58,7 +58,7 @@ TEST(read)
 	assert_int_equal(csv.items[1].align, 64);
 	assert_true(csv.items[1].fixed);
 	assert_int_equal(csv.items[1].fixed_offset, 128);
-	pack_csv_release(&csv);
+	pack_csv_fini(&csv);
 }
 
 /* Instants that do not fit into 32 bits: who overlaps whom is kept. */
@@ -75,7 +75,7 @@ TEST(long_times)
 	assert_true(csv.items[0].end < csv.items[1].start);
 	assert_true(csv.items[2].start <= csv.items[0].end);
 	assert_true(csv.items[2].end >= csv.items[1].start);
-	pack_csv_release(&csv);
+	pack_csv_fini(&csv);
 }
 
 TEST(header)
@@ -141,7 +141,7 @@ TEST(write)
 	assert_int_equal(fclose(out), 0);
 	assert_string_equal(written, "id,lower,upper,size,offset\nb1,0,3,4,123\nb2,3,9,4,7\n");
 	free(written);
-	pack_csv_release(&csv);
+	pack_csv_fini(&csv);
 }
 
 TEST(no_buffers)
@@ -151,5 +151,5 @@ TEST(no_buffers)
 
 	assert_int_equal(read_text("lower,upper,size\n", 17, &csv, &error), 0);
 	assert_int_equal(csv.count, 0);
-	pack_csv_release(&csv);
+	pack_csv_fini(&csv);
 }

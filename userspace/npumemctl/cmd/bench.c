@@ -238,7 +238,7 @@ static int pack_file(const struct arguments *args, const char *path, json_t *res
 				 EXIT_OK;
 out:
 	free(offsets);
-	pack_csv_release(&csv);
+	pack_csv_fini(&csv);
 	return status;
 }
 

@@ -501,7 +501,7 @@ static int warm_model(const struct arguments *args, struct plancache *cache, con
 						(json_int_t)plan->info.lower_bound));
 out:
 	npuplan_plan_free(plan);
-	model_release(&model);
+	model_fini(&model);
 	return status;
 }
 
@@ -595,7 +595,7 @@ int cmd_cache(int argc, char **argv)
 		plancache_close(cache);
 	}
 	free(args.words.list);
-	tiling_release(&args.tiling);
-	reading_release(&args.reading);
+	tiling_fini(&args.tiling);
+	reading_fini(&args.reading);
 	return status;
 }

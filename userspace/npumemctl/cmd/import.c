@@ -158,7 +158,7 @@ int cmd_import(int argc, char **argv)
 		status = print(&model, args.json);
 out:
 	free(text);
-	model_release(&model);
-	reading_release(&args.reading);
+	model_fini(&model);
+	reading_fini(&args.reading);
 	return status;
 }

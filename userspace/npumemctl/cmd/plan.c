@@ -674,9 +674,9 @@ int cmd_plan(int argc, char **argv)
 out:
 	free(engine);
 	npuplan_plan_free(plan);
-	model_release(&model);
-	tiling_release(&args.tiling);
-	reading_release(&args.reading);
+	model_fini(&model);
+	tiling_fini(&args.tiling);
+	reading_fini(&args.reading);
 	npuplan_recompute_fini(&args.recomputed);
 	free(args.external.list);
 	free(args.fixed.list);

@@ -244,7 +244,7 @@ static int infer(struct session *s, const struct arguments *args, uint64_t i, st
 	status = session_infer(s, &path, args->seed + i, !i);
 	if (status == EXIT_OK)
 		status = compare(s, &path, i, tally);
-	path_release(&path);
+	path_fini(&path);
 	return status;
 }
 
@@ -402,10 +402,10 @@ int cmd_run(int argc, char **argv)
 			status = EXIT_FAILED;
 	}
 	json_decref(tally.results);
-	session_release(&s);
+	session_close(&s);
 	free(args.choices);
-	tiling_release(&args.tiling);
-	reading_release(&args.reading);
-	asking_release(&args.session.asking);
+	tiling_fini(&args.tiling);
+	reading_fini(&args.reading);
+	asking_fini(&args.session.asking);
 	return status;
 }

@@ -280,10 +280,10 @@ int cmd_show(int argc, char **argv)
 		status = draw(&args, shown);
 	for (unsigned int i = 0; i < args.plan_count; i++) {
 		picture_fini(&shown[i].picture);
-		plan_file_release(&shown[i].file);
-		model_release(&shown[i].model);
+		plan_file_fini(&shown[i].file);
+		model_fini(&shown[i].model);
 	}
-	tiling_release(&args.tiling);
-	reading_release(&args.reading);
+	tiling_fini(&args.tiling);
+	reading_fini(&args.reading);
 	return status;
 }

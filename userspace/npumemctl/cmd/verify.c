@@ -177,9 +177,9 @@ int cmd_verify(int argc, char **argv)
 		status = verify(&args, &model, &file);
 	else if (args.json)
 		print_json(json_pack("{sb ss}", "accepted", 0, "error", failure_text()));
-	plan_file_release(&file);
-	model_release(&model);
-	tiling_release(&args.tiling);
-	reading_release(&args.reading);
+	plan_file_fini(&file);
+	model_fini(&model);
+	tiling_fini(&args.tiling);
+	reading_fini(&args.reading);
 	return status;
 }

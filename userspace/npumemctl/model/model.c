@@ -95,7 +95,7 @@ void model_untile(struct model *model)
 	model->blob = NULL;
 }
 
-void model_release(struct model *model)
+void model_fini(struct model *model)
 {
 	npuplan_graph_free(model->graph);
 	free(model->blob);
@@ -181,7 +181,7 @@ bool model_with_plan(struct model *model, const char *graph_path,
 	return false;
 }
 
-void plan_file_release(struct plan_file *file)
+void plan_file_fini(struct plan_file *file)
 {
 	npuplan_plan_free(file->plan);
 	free(file->blob);

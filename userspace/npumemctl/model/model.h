@@ -49,7 +49,7 @@ extern const struct command tiling_command;
  */
 bool tiling_of(const struct tiling *tiling, const char *path, const struct npuplan_graph *graph,
 	       struct npuplan_tiling *plan, struct npuplan_tiling *out);
-void tiling_release(struct tiling *tiling);
+void tiling_fini(struct tiling *tiling);
 
 /*
  * tiling_for_planner() - what the planner wants where the command line says nothing
@@ -86,7 +86,7 @@ extern const struct command reading_command;
 /* What --dim says, as a reader takes it; dims_free() it. */
 struct npuimport_dim *dims_of(const struct model_reading *reading);
 void dims_free(struct npuimport_dim *dims, size_t count);
-void reading_release(struct model_reading *reading);
+void reading_fini(struct model_reading *reading);
 
 /* Warnings, a line each; as a JSON object. */
 void warnings_print(const char *path, const struct npuimport_warnings *warnings);
@@ -112,14 +112,14 @@ struct model {
 };
 
 /*
- * These say what is wrong and return false if they fail. model_release() may be
+ * These say what is wrong and return false if they fail. model_fini() may be
  * called at any time.
  */
 bool model_import(struct model *model, const char *path, const struct model_reading *reading);
 bool model_tile(struct model *model, const struct tiling *tiling);
 /* The model becomes as it was before model_tile(), so that it can be tiled once more. */
 void model_untile(struct model *model);
-void model_release(struct model *model);
+void model_fini(struct model *model);
 
 /** model_bytes() - sum of the sizes of the tensors that steps access, by whatever alias */
 uint64_t model_bytes(const struct npuplan_graph *graph);
@@ -141,7 +141,7 @@ struct plan_file {
 bool model_with_plan(struct model *model, const char *graph_path,
 		     const struct model_reading *reading, struct plan_file *file,
 		     const char *plan_path, const struct tiling *tiling);
-void plan_file_release(struct plan_file *file);
+void plan_file_fini(struct plan_file *file);
 
 /* -------------------------------------------------------------- budget.c */
 

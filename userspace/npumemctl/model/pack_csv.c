@@ -327,7 +327,7 @@ int pack_csv_read(struct pack_csv *csv, FILE *in, struct npuplan_error *error)
 	return err;
 }
 
-void pack_csv_release(struct pack_csv *csv)
+void pack_csv_fini(struct pack_csv *csv)
 {
 	for (uint32_t i = 0; i < csv->count; i++)
 		free(csv->rows[i]);

@@ -31,7 +31,7 @@ struct pack_csv {
  * 0, -EBADMSG or -ENOMEM. Release it in any case.
  */
 int pack_csv_read(struct pack_csv *csv, FILE *in, struct npuplan_error *error);
-void pack_csv_release(struct pack_csv *csv);
+void pack_csv_fini(struct pack_csv *csv);
 
 /** pack_csv_write() - the same lines with offsets appended; errors are @out's */
 void pack_csv_write(const struct pack_csv *csv, const uint64_t *offsets, FILE *out);

@@ -72,7 +72,7 @@ void dims_free(struct npuimport_dim *dims, size_t count)
 	free(dims);
 }
 
-void reading_release(struct model_reading *reading)
+void reading_fini(struct model_reading *reading)
 {
 	free(reading->dims.list);
 	*reading = (struct model_reading){ 0 };

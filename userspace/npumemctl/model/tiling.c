@@ -222,7 +222,7 @@ void tiling_for_planner(struct tiling *tiling, const char *planner)
 		asked->rows = 1;
 }
 
-void tiling_release(struct tiling *tiling)
+void tiling_fini(struct tiling *tiling)
 {
 	free(tiling->tiles.list);
 	*tiling = (struct tiling){ 0 };

@@ -245,7 +245,7 @@ bool asking_model(struct asking *asking, struct model *model, const struct tilin
 	return done;
 }
 
-void asking_release(struct asking *asking)
+void asking_fini(struct asking *asking)
 {
 	free(asking->tiles);
 	asking->tiles = NULL;

@@ -9,7 +9,7 @@
  * struct asking - what the command line says of the plan that npumemd is to make
  * @request: without a deadline; asking_cut() adds how the graph is cut
  * @banks: of @request
- * @tiles: of @request; asking_release() frees them
+ * @tiles: of @request; asking_fini() frees them
  * @objective: 1 more than the enum drm_npumem_objective; 0: none was given
  * @cuts: npumemd cuts the graph, and not npumemctl
  */
@@ -38,4 +38,4 @@ bool asking_cuts(const struct asking *asking);
  */
 bool asking_model(struct asking *asking, struct model *model, const struct tiling *tiling);
 
-void asking_release(struct asking *asking);
+void asking_fini(struct asking *asking);

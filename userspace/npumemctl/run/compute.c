@@ -43,7 +43,7 @@ int compute_init(struct compute *compute, const void *model, size_t size,
 	return err;
 }
 
-void compute_release(struct compute *compute)
+void compute_fini(struct compute *compute)
 {
 	for (uint32_t i = 0; compute->steps && i < compute->graph->step_count; i++)
 		free(compute->steps[i]);
@@ -166,7 +166,7 @@ static int call_init(struct call *call, const struct compute *compute, uint32_t 
 	return call->scratch ? 0 : -ENOMEM;
 }
 
-static void call_release(struct call *call)
+static void call_fini(struct call *call)
 {
 	free(call->accesses);
 	free(call->bytes);
@@ -197,7 +197,7 @@ static int run_step(struct compute *compute, struct reference *ref, uint32_t ind
 	int err = call_init(&call, compute, index);
 
 	if (err) {
-		call_release(&call);
+		call_fini(&call);
 		return fail(error, err, "out of memory");
 	}
 	move_all(&call, compute->graph, ref, step, true);
@@ -207,7 +207,7 @@ static int run_step(struct compute *compute, struct reference *ref, uint32_t ind
 		fail(error, err, "step '%s': %s", step->name, why);
 	else
 		move_all(&call, compute->graph, ref, step, false);
-	call_release(&call);
+	call_fini(&call);
 	return err;
 }
 

@@ -28,7 +28,7 @@ struct compute {
 	uint64_t draw;
 };
 
-/* compute_init() - make the commands; compute_release() it, even after a failure
+/* compute_init() - make the commands; compute_fini() it, even after a failure
  * @model: the file, of @size bytes, which @graph was read from; it has to stay
  * @seed: of the inputs
  *
@@ -36,7 +36,7 @@ struct compute {
  */
 int compute_init(struct compute *compute, const void *model, size_t size,
 		 const struct npuplan_graph *graph, uint64_t seed, struct npuplan_error *error);
-void compute_release(struct compute *compute);
+void compute_fini(struct compute *compute);
 
 /* compute_begin() - values before an inference: inputs, of the next random numbers
  * @first: parameters and state, too, as the model has them

@@ -36,7 +36,7 @@ static __attribute__((format(printf, 3, 4))) int fail(struct npuplan_error *erro
 	return code;
 }
 
-static void search_release(struct path_search *s)
+static void search_fini(struct path_search *s)
 {
 	free(s->edge_start);
 	free(s->edges);
@@ -250,13 +250,13 @@ int path_find(const struct npuplan_graph *graph, const struct npuplan_plan *plan
 		fail(error, err, "out of memory");
 	else
 		err = walk(&s, rule, path, error);
-	search_release(&s);
+	search_fini(&s);
 	if (err)
-		path_release(path);
+		path_fini(path);
 	return err;
 }
 
-void path_release(struct path *path)
+void path_fini(struct path *path)
 {
 	free(path->visits);
 	*path = (struct path){ 0 };

@@ -44,7 +44,7 @@ struct path_visit {
 
 /*
  * struct path - from plan block 0 to the exit
- * @visits: @count of them, at least one; path_release() it
+ * @visits: @count of them, at least one; path_fini() it
  */
 struct path {
 	struct path_visit *visits;
@@ -59,7 +59,7 @@ struct path {
  */
 int path_find(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 	      const struct path_rule *rule, struct path *path, struct npuplan_error *error);
-void path_release(struct path *path);
+void path_fini(struct path *path);
 
 #define PATH_MAX_VISITS 10000000u
 

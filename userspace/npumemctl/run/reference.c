@@ -89,7 +89,7 @@ int reference_init(struct reference *ref, const struct npuplan_graph *graph,
 	return 0;
 }
 
-void reference_release(struct reference *ref)
+void reference_fini(struct reference *ref)
 {
 	for (uint32_t t = 0; ref->bytes && t < ref->graph->tensor_count; t++)
 		if (base_of(ref->graph, t) == t)

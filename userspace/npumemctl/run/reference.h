@@ -31,7 +31,7 @@ struct reference {
  */
 int reference_init(struct reference *ref, const struct npuplan_graph *graph,
 		   const struct npuplan_plan *plan);
-void reference_release(struct reference *ref);
+void reference_fini(struct reference *ref);
 
 /* reference_randomize() - random bytes, by @seed, into all that is valid at entry
  * @state: into state, too

@@ -257,10 +257,10 @@ int session_reset(struct session *s)
 	return EXIT_OK;
 }
 
-void session_release(struct session *s)
+void session_close(struct session *s)
 {
-	compute_release(&s->compute);
-	reference_release(&s->ref);
+	compute_fini(&s->compute);
+	reference_fini(&s->ref);
 	free(s->external_offset);
 	npumem_run_free(s->run);
 	npumem_bo_free(s->external);
@@ -270,8 +270,8 @@ void session_release(struct session *s)
 	if (s->sync)
 		npumem_sync_free(s->device, s->sync);
 	npumem_device_close(s->device);
-	plan_file_release(&s->file);
-	model_release(&s->model);
+	plan_file_fini(&s->file);
+	model_fini(&s->model);
 	*s = (struct session){ .args = s->args };
 }
 

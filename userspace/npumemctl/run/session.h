@@ -36,7 +36,7 @@ struct session_args {
 };
 
 /*
- * struct session - a model on a device, from session_open() to session_release()
+ * struct session - a model on a device, from session_open() to session_close()
  * @args: what was asked for; the caller's
  * @model, @file: the model, and a plan of it: the caller loads them. @file.plan is NULL until the
  *	daemon has made one; @model.graph is the daemon's then if it was asked to cut
@@ -111,4 +111,4 @@ int session_reset(struct session *s);
 /* The device's path for messages, as far as it is known. */
 const char *session_device(const struct session *s);
 /* Give back all that a session has. It may be called at any time, and more than once. */
-void session_release(struct session *s);
+void session_close(struct session *s);
