@@ -57,8 +57,7 @@ bool int8_knows(const char *type);
  */
 const char *int8_elementwise(uint32_t i, uint32_t *inputs);
 
-/**
- * int8_add_op() - add an operator of one output, with attributes that ask for nothing
+/* int8_add_op() - add an operator of one output, with attributes that ask for nothing
  *
  * It has @type's name. NULL: it cannot be added.
  */
