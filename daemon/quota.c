@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../userspace/grow/grow.h"
 #include "policy.h"
 
 /* An account holds what comes in so many microseconds. */
@@ -25,7 +26,7 @@ struct account {
 
 struct quotas {
 	struct account *accounts;
-	size_t count, room;
+	size_t count;
 };
 
 struct quotas *quotas_new(void)
@@ -87,16 +88,11 @@ static struct account *add(struct quotas *quotas, const char *name, uint64_t now
 {
 	struct account *account;
 
-	if (quotas->count == quotas->room) {
-		size_t room = quotas->room ? 2 * quotas->room : 16;
-		struct account *more = realloc(quotas->accounts, room * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		quotas->accounts = more;
-		quotas->room = room;
-	}
-	account = &quotas->accounts[quotas->count++];
+	account = grow_by_one(quotas->accounts, quotas->count, sizeof(*account));
+	if (!account)
+		return NULL;
+	quotas->accounts = account;
+	account += quotas->count++;
 	*account = (struct account){ .then = now };
 	snprintf(account->name, sizeof(account->name), "%s", name);
 	return account;

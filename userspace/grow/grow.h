@@ -3,8 +3,8 @@
  * Arrays that grow by one element at a time, and whose capacity nobody keeps: it is the next
  * power of two.
  *
- * Header only; used by libnpuimport, libnpumem and npumemctl. libnpuplan has its own
- * (base/array.h), of memory that it counts.
+ * Header only; for all of userspace but libnpuplan, which has its own (base/array.h), of memory
+ * that it counts.
  */
 #pragma once
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../grow/grow.h"
 #include "format.h"
 
 #define SUFFIX	    ".plan"
@@ -126,8 +127,8 @@ static int by_use(const void *a, const void *b)
 
 int plancache_list(struct plancache *cache, struct plancache_file **files, size_t *count)
 {
-	struct plancache_file *all = NULL, file;
-	size_t n = 0, room = 0;
+	struct plancache_file *all = NULL, *grown, file;
+	size_t n = 0;
 	DIR *list = open_list(cache);
 	int err = list ? 0 : -errno;
 
@@ -138,17 +139,12 @@ int plancache_list(struct plancache *cache, struct plancache_file **files, size_
 			break;
 		if (!look_at(cache, entry->d_name, &file))
 			continue;
-		if (n == room) {
-			size_t more = room ? 2 * room : 64;
-			void *grown = reallocarray(all, more, sizeof(*all));
-
-			if (!grown) {
-				err = -ENOMEM;
-				break;
-			}
-			all = grown;
-			room = more;
+		grown = grow_by_one(all, n, sizeof(*all));
+		if (!grown) {
+			err = -ENOMEM;
+			break;
 		}
+		all = grown;
 		all[n++] = file;
 	}
 	if (list)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../chunks/chunks.h"
+#include "../../grow/grow.h"
 #include "command.h"
 
 /* Elements are aligned where tiles are copied to. */
@@ -56,7 +57,6 @@ struct compute {
 	uint32_t tile_count;
 	struct span *spans;
 	uint32_t span_count;
-	uint32_t span_room;
 	struct engine_access *accesses;
 	uint8_t *buffer;
 	void *scratch;
@@ -86,21 +86,16 @@ static uint64_t aligned(uint64_t size)
 /* One more span of the last tile, or a longer one. @first: that tile's first span */
 static int add_span(struct compute *c, uint32_t first, uint8_t *memory, uint64_t length)
 {
-	struct span *last = c->span_count > first ? &c->spans[c->span_count - 1] : NULL;
+	struct span *last = c->span_count > first ? &c->spans[c->span_count - 1] : NULL, *spans;
 
 	if (last && last->memory + last->length == memory) {
 		last->length += length;
 		return 0;
 	}
-	if (c->span_count == c->span_room) {
-		uint32_t room = c->span_room ? 2 * c->span_room : 64;
-		struct span *spans = reallocarray(c->spans, room, sizeof(*spans));
-
-		if (!spans)
-			return -ENOMEM;
-		c->spans = spans;
-		c->span_room = room;
-	}
+	spans = grow_by_one(c->spans, c->span_count, sizeof(*spans));
+	if (!spans)
+		return -ENOMEM;
+	c->spans = spans;
 	c->spans[c->span_count++] = (struct span){ memory, length };
 	return 0;
 }

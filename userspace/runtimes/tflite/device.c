@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../grow/grow.h"
 #include "device.h"
 #include "npumem_command.h"
 #include "npumem_sim.h"
@@ -166,7 +167,7 @@ static int find_binding(struct enforced *e, uint32_t tensor, uint32_t *entry)
 	for (*entry = 0; *entry < e->bo_count; ++*entry)
 		if (e->bos[*entry].tensor == tensor)
 			return 0;
-	bos = reallocarray(e->bos, e->bo_count + (size_t)1, sizeof(*e->bos));
+	bos = grow_by_one(e->bos, e->bo_count, sizeof(*e->bos));
 	if (!bos)
 		return -ENOMEM;
 	e->bos = bos;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../grow/grow.h"
 #include "delegate.h"
 
 /* ------------------------------------------------------------------------ claiming */
@@ -126,7 +127,7 @@ static int add_copy(struct copies *copies, const struct memory *m, const struct 
 
 	if (!memory || tensor < 0)
 		return 0;
-	list = reallocarray(copies->list, copies->count + (size_t)1, sizeof(*list));
+	list = grow_by_one(copies->list, copies->count, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
 	copies->list = list;

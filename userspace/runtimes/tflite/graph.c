@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../grow/grow.h"
 #include "delegate.h"
 #include "npumem.h"
 #include "operators.h"
@@ -86,7 +87,7 @@ static struct kept *find_kept(struct partition *p, int index)
 	for (uint32_t i = 0; i < p->kept_count; i++)
 		if (p->kept[i].index == index)
 			return &p->kept[i];
-	kept = reallocarray(p->kept, p->kept_count + (size_t)1, sizeof(*kept));
+	kept = grow_by_one(p->kept, p->kept_count, sizeof(*kept));
 	if (!kept)
 		return NULL;
 	p->kept = kept;
