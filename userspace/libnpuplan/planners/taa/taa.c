@@ -8,7 +8,7 @@
 #include "pack/greedy/first_fit.h"
 #include "pack/greedy/greedy.h"
 #include "displacements.h"
-#include "tensor_allocate.h"
+#include "paper/tensor_allocate.h"
 
 /*
  * Steps of algorithm 1 after which it is given up: some seconds of them, or tenths of a second
