@@ -4,11 +4,11 @@
 
 #include <errno.h>
 
-#include "planners/taa/paper/interval_tree.h"
 #include "planners/paper/best_shared.h"
 #include "planners/planners.h"
-#include "planners/taa/taa.h"
+#include "planners/taa/paper/interval_tree.h"
 #include "planners/taa/paper/tensor_allocate.h"
+#include "planners/taa/taa.h"
 #include "random.h"
 
 /* A 4x64x128 tile of a 4x128x128 tensor in CHW order (section III-C1). */

@@ -4,7 +4,7 @@
  *
  * Two atoms that live at once forbid the displacements at which they share a byte, which are an
  * open interval. F of two tensors is the union of these over all pairs of their atoms. It says at
- * once what algorithm 1 of the paper (tensor_allocate.h) looks for by shifting.
+ * once what algorithm 1 of the paper (paper/tensor_allocate.h) looks for by shifting.
  */
 #pragma once
 

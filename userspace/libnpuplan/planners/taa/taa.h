@@ -10,7 +10,7 @@
 /** enum npuplan_taa_method - how npuplan_pack_taa() places tiles */
 enum npuplan_taa_method {
 	NPUPLAN_TAA_EXACT, /* displacements.h: first fit by every order, then search */
-	NPUPLAN_TAA_PAPER, /* tensor_allocate.h: three sort orders, the best kept */
+	NPUPLAN_TAA_PAPER, /* paper/engine.h: three sort orders, the best kept */
 };
 
 /*
