@@ -33,6 +33,21 @@ static struct tb_model floats(void)
 	return model;
 }
 
+/* One operator, whose inputs are all the model's input; its output has the input's shape. */
+static struct tb_model one_op(int32_t builtin, uint32_t inputs)
+{
+	struct tb_model model = floats();
+
+	model.tensor_count = 2;
+	model.tensors[1] = model.tensors[0];
+	model.tensors[1].buffer = 0;
+	model.codes[0] = (struct tb_code){ (int8_t)builtin, builtin, NULL };
+	model.op_count = 1;
+	model.ops[0] = (struct tb_op){ .input_count = inputs, .output_count = 1, .outputs = { 1 } };
+	model.outputs[0] = 1;
+	return model;
+}
+
 /*
  * struct world - a model, its graph cut by @tiling, and its commands
  * @commands: NULL if they were refused; @err, @error
@@ -142,20 +157,13 @@ TEST(convolution)
 TEST(part_of_another_shape)
 {
 	struct npuplan_tiling rows = { .rows = 2, .with_parameters = true };
-	struct tb_model model = floats();
+	struct tb_model model = one_op(BUILTIN_RESHAPE, 1);
 	struct world w;
 	struct parts p;
 	void *command;
 	size_t size;
 
-	model.tensor_count = 2;
-	model.tensors[1].rank = 4;
 	memcpy(model.tensors[1].shape, (const int32_t[]){ 1, 6, 4, 8 }, 4 * sizeof(int32_t));
-	model.tensors[1].buffer = 0;
-	model.codes[0] = (struct tb_code){ BUILTIN_RESHAPE, BUILTIN_RESHAPE, NULL };
-	model.op_count = 1;
-	model.ops[0] = (struct tb_op){ .input_count = 1, .output_count = 1, .outputs = { 1 } };
-	model.outputs[0] = 1;
 	open_world(&w, &model, &rows);
 	assert_int_equal(w.err, 0);
 	assert_int_equal(w.graph->step_count, 3);
@@ -177,19 +185,12 @@ TEST(part_of_another_shape)
 /* The range of an operator of one input, or of two that are the same, as many as there are. */
 static void float_range(int32_t builtin, uint32_t inputs, float range[2])
 {
-	struct tb_model model = floats();
+	struct tb_model model = one_op(builtin, inputs);
 	struct world w;
 	struct parts p;
 	void *command;
 	size_t size;
 
-	model.tensor_count = 2;
-	model.tensors[1] = model.tensors[0];
-	model.tensors[1].buffer = 0;
-	model.codes[0] = (struct tb_code){ (int8_t)builtin, builtin, NULL };
-	model.op_count = 1;
-	model.ops[0] = (struct tb_op){ .input_count = inputs, .output_count = 1, .outputs = { 1 } };
-	model.outputs[0] = 1;
 	open_world(&w, &model, &whole);
 	assert_int_equal(w.err, 0);
 	assert_int_equal(tflite_command(w.commands, 0, &command, &size, &w.error), 0);
