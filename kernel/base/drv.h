@@ -261,8 +261,6 @@ struct npu_verdict_user {
 
 int npumem_verdict_begin(struct npu_verdict_user *v, struct drm_npumem_buffer *user);
 int npumem_verdict_end(struct npu_verdict_user *v, int err);
-/* Writes a verdict that is the answer of a call which succeeds. -EFAULT. */
-int npumem_verdict_give(struct npu_verdict_user *v);
 
 /**
  * struct npu_log_user - verifier log on its way to user memory

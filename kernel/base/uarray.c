@@ -108,20 +108,12 @@ int npumem_verdict_begin(struct npu_verdict_user *v, struct drm_npumem_buffer *u
 	return 0;
 }
 
-int npumem_verdict_give(struct npu_verdict_user *v)
-{
-	if (v->verdict.rule && v->ptr && !v->fault)
-		v->fault = user_fill(v->ptr, v->room, &v->verdict,
-				     min(v->room, (u64)sizeof(v->verdict)));
-	return v->fault;
-}
-
 int npumem_verdict_end(struct npu_verdict_user *v, int err)
 {
-	if (!err)
-		return v->fault;
-	npumem_verdict_give(v);
-	return err;
+	if (err && v->verdict.rule && v->ptr && !v->fault)
+		v->fault = user_fill(v->ptr, v->room, &v->verdict,
+				     min(v->room, (u64)sizeof(v->verdict)));
+	return err ?: v->fault;
 }
 
 void *npumem_blob_copy(const struct drm_npumem_buffer *user)

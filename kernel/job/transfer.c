@@ -165,28 +165,29 @@ int npumem_ioctl_run_query(struct drm_device *drm, void *data, struct drm_file *
 {
 	struct npu_run *run __free(npumem_run_put) = NULL;
 	struct drm_npumem_run_query *args = data;
-	struct npu_verdict_user lost;
+	struct npumem_verdict lost;
 	const struct npu_transfers *t;
 	int err;
 
 	if (args->flags)
 		return npumem_refuse(drm, -EINVAL, "RUN_QUERY: flags %#x", args->flags);
-	err = npumem_verdict_begin(&lost, &args->verdict);
+	err = npumem_room_check(&args->verdict, NPUMEM_MAX_RECORD);
 	if (err)
 		return npumem_refuse(drm, err, "RUN_QUERY: verdict");
 	run = npumem_run_lookup(file->driver_priv, args->run);
 	if (!run)
 		return npumem_refuse(drm, -ENOENT, "RUN_QUERY: no run %u", args->run);
+	/* The call is made again with what @args has by then: its room is still there. */
 	if (mutex_lock_interruptible(&run->lock))
 		return -ERESTARTSYS;
 	t = &run->transfers;
 	args->block = run->states->block;
-	args->error = -npumem_run_lost(run, &lost.verdict);
+	args->error = -npumem_run_lost(run, &lost);
 	args->submitted = run->submitted;
 	args->load_bytes = npumem_transfers_bytes(t, NPUMEM_POSITION_LOAD);
 	args->spill_bytes = npumem_transfers_bytes(t, NPUMEM_POSITION_SPILL);
 	args->store_bytes = npumem_transfers_bytes(t, NPUMEM_POSITION_STORE);
 	args->fill_bytes = npumem_transfers_bytes(t, NPUMEM_POSITION_FILL);
 	mutex_unlock(&run->lock);
-	return npumem_verdict_give(&lost);
+	return npumem_buffer_give(&args->verdict, &lost, sizeof(lost));
 }

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -319,17 +320,11 @@ TEST_F(loop, killed_in_the_midst)
 /* A run of so many cells that a reset takes a while. */
 enum { CELLS = 300000, KILLS = 64 };
 
-TEST(killed_in_a_reset)
+static struct model model_cells(void)
 {
-	struct drm_npumem_run_query query = { 0 };
 	struct model m = { 0 };
-	int i, fd = npu_open(), status;
 	uint32_t x, c, whole;
-	struct world w;
-	char byte;
-	pid_t pid;
 
-	ASSERT_GE(fd, 0);
 	x = model_tensor(&m, NPUMEM_TENSOR_INPUT, CELLS);
 	whole = model_whole(&m, x);
 	model_reads(&m, whole, 1);
@@ -340,6 +335,19 @@ TEST(killed_in_a_reset)
 	}
 	model_place(&m, x, 0);
 	model_schedule(&m);
+	return m;
+}
+
+TEST(killed_in_a_reset)
+{
+	struct drm_npumem_run_query query = { 0 };
+	struct model m = model_cells();
+	int i, fd = npu_open(), status;
+	struct world w;
+	char byte;
+	pid_t pid;
+
+	ASSERT_GE(fd, 0);
 	ASSERT_EQ(0, world_open(&w, fd, &m));
 	ASSERT_EQ(0, pipe(pipe_fd));
 	for (i = 0; i < KILLS && query.error != EINTR; i++) {
@@ -371,6 +379,66 @@ TEST(killed_in_a_reset)
 	model_free(&m);
 	close(pipe_fd[0]);
 	close(pipe_fd[1]);
+	close(fd);
+}
+
+static void *reset_again_and_again(void *arg)
+{
+	struct world *w = arg;
+
+	while (!over && !world_reset(w))
+		;
+	return NULL;
+}
+
+/*
+ * A call that a signal ends is made again with the same struct, by the kernel or by libdrm: the
+ * room that it tells has to be what it was, or the next one writes behind it.
+ */
+TEST(signals_during_a_query)
+{
+	struct itimerval timer = { { 0, 500 }, { 0, 500 } }, off = { 0 };
+	struct sigaction action = { .sa_handler = on_tick };
+	uint8_t bytes[2 * sizeof(struct npumem_verdict)];
+	struct drm_npumem_run_query query;
+	struct model m = model_cells();
+	int err, fd = npu_open();
+	unsigned int signals = 0;
+	pthread_t other;
+	struct world w;
+	sigset_t alarm;
+	uint32_t i;
+
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, world_open(&w, fd, &m));
+	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	ASSERT_EQ(0, pthread_sigmask(SIG_BLOCK, &alarm, NULL));
+	over = false;
+	ASSERT_EQ(0, pthread_create(&other, NULL, reset_again_and_again, &w));
+	ASSERT_EQ(0, pthread_sigmask(SIG_UNBLOCK, &alarm, NULL));
+	setitimer(ITIMER_REAL, &timer, NULL);
+	for (i = 0; i < 100000 && signals < 16; i++) {
+		memset(bytes, 0xee, sizeof(bytes));
+		query = (struct drm_npumem_run_query){ .run = w.run };
+		query.verdict = NPU_BYTES(bytes, 8);
+		do {
+			err = npu_ioctl(fd, DRM_IOCTL_NPUMEM_RUN_QUERY, &query);
+			signals += err == -EINTR;
+		} while (err == -EINTR);
+		if (err || !npu_all_bytes(bytes + 8, sizeof(bytes) - 8, 0xee))
+			break;
+	}
+	setitimer(ITIMER_REAL, &off, NULL);
+	over = true;
+	pthread_join(other, NULL);
+	EXPECT_EQ(0, err);
+	EXPECT_TRUE(npu_all_bytes(bytes, 8, 0));
+	EXPECT_TRUE(npu_all_bytes(bytes + 8, sizeof(bytes) - 8, 0xee)) TH_LOG("query %u", i);
+	EXPECT_LE(1, signals);
+	world_close(&w);
+	model_free(&m);
 	close(fd);
 }
 
