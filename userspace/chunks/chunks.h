@@ -48,6 +48,12 @@ static inline uint64_t chunks_count(const struct npumem_region *region)
 	return (uint64_t)region->count[0] * region->count[1] * region->count[2];
 }
 
+/* chunks_bytes() - bytes of a region */
+static inline uint64_t chunks_bytes(const struct npumem_region *region)
+{
+	return region->length * chunks_count(region);
+}
+
 /*
  * chunks_next() - go to the next chunk; false: there is none
  *

@@ -223,11 +223,6 @@ static bool access_region(const struct command_maker *m, uint32_t tensor, uint32
 	return tile->tensor == joined->base && region_in_part(joined, &tile->region, region);
 }
 
-static uint64_t bytes_of(const struct npumem_region *region)
-{
-	return region->length * region->count[0] * region->count[1] * region->count[2];
-}
-
 /*
  * The step's access of a tensor: the @nth one that fits, the last if there are not as many;
  * NPUMEM_NONE if there is none. Parts of a part fit, too, so of a part it is the largest.
@@ -247,8 +242,8 @@ static uint32_t find_access(const struct command_maker *m, uint32_t tensor, bool
 		    access->mode == (write ? NPUMEM_ACCESS_READ : NPUMEM_ACCESS_WRITE))
 			continue;
 		if (is_part) {
-			found = bytes_of(&region) > most ? i : found;
-			most = bytes_of(&region) > most ? bytes_of(&region) : most;
+			found = chunks_bytes(&region) > most ? i : found;
+			most = chunks_bytes(&region) > most ? chunks_bytes(&region) : most;
 			continue;
 		}
 		found = i;

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes of tensors: how many a region has, of which tensor the bytes of an alias are, and whether
- * those of an output are its inputs'. The importer has this header, too.
+ * Bytes of tensors: of which tensor the bytes of an alias are, and whether those of an output are
+ * its inputs'; chunks.h has how many a region has. The importer has this header, too.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <string.h>
 
+#include "../../chunks/chunks.h"
 #include "npuplan.h"
-
-/** npuplan_region_bytes() - number of bytes of a region */
-static inline uint64_t npuplan_region_bytes(const struct npumem_region *region)
-{
-	return region->length * region->count[0] * region->count[1] * region->count[2];
-}
 
 /** npuplan_base_offset() - where a tensor begins in its base (npuplan_base_of()), in bytes */
 static inline uint64_t npuplan_base_offset(const struct npuplan_tensor *tensor)

@@ -175,7 +175,7 @@ bool npuplan_region_part(const struct npuplan_spatial *s, const struct npumem_re
 	int64_t side_by_side = interleaved(s), blocks = channel_blocks(s);
 	uint64_t row = s->row * side_by_side * s->elem, plane = s->rows * row;
 	uint64_t place = side_by_side * s->elem, left = region->offset % plane;
-	uint64_t bytes = npuplan_region_bytes(region), width;
+	uint64_t bytes = chunks_bytes(region), width;
 	struct npumem_region again;
 
 	*part = (struct npuplan_part){ { left / row, 0 }, { 0, s->channels } };

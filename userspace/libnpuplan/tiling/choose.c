@@ -106,7 +106,7 @@ static int chooser_init(struct chooser *c)
 	npuplan_operands_set(&c->o, 0);
 	npuplan_operands_count(&c->o);
 	for (uint32_t i = 0; i < c->o.count; i++)
-		c->all[i] = npuplan_region_bytes(&c->o.regions[i]);
+		c->all[i] = chunks_bytes(&c->o.regions[i]);
 	return 0;
 }
 
@@ -134,7 +134,7 @@ static void add_footprint(const struct chooser *c, struct profile *profile)
 	uint64_t *footprint = profile->footprints + profile->footprint_count * count;
 
 	for (uint32_t i = 0; i < count; i++)
-		footprint[i] = npuplan_region_bytes(&c->o.regions[i]);
+		footprint[i] = chunks_bytes(&c->o.regions[i]);
 	for (uint32_t k = 0; k < profile->footprint_count; k++)
 		if (!memcmp(profile->footprints + k * count, footprint, count * sizeof(*footprint)))
 			return;

@@ -59,7 +59,7 @@ bool npuplan_operand_is_new(const struct npuplan_operands *o, uint32_t operand)
 
 uint64_t npuplan_operand_cost(const struct npuplan_operands *o, uint32_t operand)
 {
-	uint64_t bytes = npuplan_region_bytes(&o->regions[operand]), chunks = 1;
+	uint64_t bytes = chunks_bytes(&o->regions[operand]), chunks = 1;
 
 	if (!bytes)
 		return 0;
@@ -78,7 +78,7 @@ static void count_step(const struct npuplan_operands *o, const bool *streamed,
 	uint32_t largest = NPUMEM_NONE;
 
 	for (uint32_t i = 0; i < o->count; i++) {
-		uint64_t bytes = npuplan_region_bytes(&o->regions[i]);
+		uint64_t bytes = chunks_bytes(&o->regions[i]);
 		bool output = i >= o->p->op->input_count;
 		bool is_new = npuplan_operand_is_new(o, i);
 
@@ -195,7 +195,7 @@ static void report_copies(const struct npuplan_graph *graph, uint32_t op,
 
 		if (step->op != op)
 			continue;
-		bytes = npuplan_region_bytes(
+		bytes = chunks_bytes(
 			&graph->tiles[graph->accesses[step->first_access].tile].region);
 		report->steps++;
 		report->inputs += bytes;

@@ -489,7 +489,7 @@ static int copy_tiles(struct rewriting *w, const struct npuplan_step *step, uint
 				*bytes = 0;
 				return 0;
 			}
-			*bytes += npuplan_region_bytes(&tile->region);
+			*bytes += chunks_bytes(&tile->region);
 			if (!count_only)
 				err = add_copy(w, step, input, &tile->region, (*number)++);
 		}

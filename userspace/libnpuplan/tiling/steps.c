@@ -115,8 +115,7 @@ static void set_inplace(struct step_maker *m, const struct npuplan_op *op, int64
 	/* Parameters are read again in the next inference, so their bytes are not taken. */
 	if (read != NPUMEM_NONE && write != NPUMEM_NONE && !is_parameter(m, op->inputs[0]) &&
 	    npuplan_base_of(m->graph, op->inputs[0]) != npuplan_base_of(m->graph, op->outputs[0]) &&
-	    npuplan_region_bytes(&m->regions[0]) ==
-		    npuplan_region_bytes(&m->regions[op->input_count]) &&
+	    chunks_bytes(&m->regions[0]) == chunks_bytes(&m->regions[op->input_count]) &&
 	    accesses[read].mode == NPUMEM_ACCESS_READ &&
 	    accesses[write].mode == NPUMEM_ACCESS_WRITE)
 		accesses[write].inplace = (uint32_t)read;

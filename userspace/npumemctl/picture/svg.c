@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/kind.h"
 #include "picture.h"
 #include "picture_files.h"
 
@@ -109,12 +110,10 @@ static void write_title(FILE *out, const struct picture *picture,
 			const struct picture_placement *drawn)
 {
 	const struct npuplan_tensor *tensor = &picture->graph->tensors[drawn->tensor];
-	static const char *const kinds[] = { "intermediate", "input", "output", "parameter",
-					     "state" };
 
 	fputs("<title>", out);
 	picture_write_tensor(out, picture, drawn->tensor);
-	fprintf(out, "\n%s", tensor->kind < 5 ? kinds[tensor->kind] : "tensor");
+	fprintf(out, "\n%s", kind_name(tensor->kind));
 	for (uint32_t d = 0; d < tensor->dim_count; d++)
 		fprintf(out, "%s%" PRId64, d ? " x " : ", ", tensor->shape[d]);
 	fprintf(out, ", %" PRIu64 " bytes", drawn->hull.length);

@@ -5,28 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../chunks/chunks.h"
+#include "cli/kind.h"
 #include "report.h"
-
-static const char *kind_text(const struct npuplan_tensor *tensor)
-{
-	switch (tensor->kind) {
-	case NPUMEM_TENSOR_INPUT:
-		return "input";
-	case NPUMEM_TENSOR_OUTPUT:
-		return "output";
-	case NPUMEM_TENSOR_PARAMETER:
-		return "parameter";
-	case NPUMEM_TENSOR_STATE:
-		return "state";
-	default:
-		return "intermediate";
-	}
-}
-
-static uint64_t piece_bytes(const struct npumem_placement *p)
-{
-	return p->region.length * p->region.count[0] * p->region.count[1] * p->region.count[2];
-}
 
 /* The byte of the arena behind the last one. A ring has but so many of its repetitions. */
 static uint64_t end_of(const struct npumem_placement *p)
@@ -45,7 +26,7 @@ static uint64_t end_of(const struct npumem_placement *p)
 
 static bool is_whole(const struct npuplan_graph *graph, const struct npumem_placement *p)
 {
-	return piece_bytes(p) == graph->tensors[p->tensor].size;
+	return chunks_bytes(&p->region) == graph->tensors[p->tensor].size;
 }
 
 /* Name of what happens at a position; "" of a block that has none. */
@@ -72,8 +53,8 @@ void placements_print(FILE *out, const struct npuplan_graph *graph, const struct
 		const struct npuplan_tensor *tensor = &graph->tensors[p->tensor];
 
 		fprintf(out, "%10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %7u %7u %-12s %s",
-			(uint64_t)p->offset, end_of(p), piece_bytes(p), p->from, p->to,
-			kind_text(tensor), tensor->name);
+			(uint64_t)p->offset, end_of(p), chunks_bytes(&p->region), p->from, p->to,
+			kind_name(tensor->kind), tensor->name);
 		if (!is_whole(graph, p))
 			fprintf(out, ", from its byte %" PRIu64 " on", (uint64_t)p->region.offset);
 		if (p->ring)
@@ -104,8 +85,8 @@ void placements_csv(FILE *out, const struct npuplan_graph *graph, const struct n
 
 		csv_text(out, tensor->name);
 		fprintf(out, ",%" PRId64 ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
-			tensor->id, kind_text(tensor), tensor->size, (uint64_t)p->offset, end_of(p),
-			piece_bytes(p));
+			tensor->id, kind_name(tensor->kind), tensor->size, (uint64_t)p->offset,
+			end_of(p), chunks_bytes(&p->region));
 		fprintf(out, ",%" PRIu64 ",%u,%u,%u,", (uint64_t)p->region.offset, p->ring, p->from,
 			p->to);
 		csv_text(out, position_text(graph, plan, p->from));
@@ -184,12 +165,12 @@ void placements_header(FILE *out, const struct npuplan_graph *graph,
 		const struct npumem_placement *p = &plan->placements[i];
 		uint32_t piece = counts[p->tensor] > 1 ? numbers[p->tensor]++ : NPUMEM_NONE;
 
-		fprintf(out, "\n/* %s \"", kind_text(&graph->tensors[p->tensor]));
+		fprintf(out, "\n/* %s \"", kind_name(graph->tensors[p->tensor].kind));
 		print_comment(out, graph->tensors[p->tensor].name);
 		fprintf(out, "\", from its byte %" PRIu64 " on, positions %u to %u */\n",
 			(uint64_t)p->region.offset, p->from, p->to);
 		define(out, graph, p, piece, "OFFSET", p->offset);
-		define(out, graph, p, piece, "BYTES", piece_bytes(p));
+		define(out, graph, p, piece, "BYTES", chunks_bytes(&p->region));
 	}
 	/* A write that fails is seen by whoever ends the text; so is this. */
 	if (!counts || !numbers)

@@ -107,11 +107,6 @@ int compute_begin(struct compute *compute, struct reference *ref, bool first,
 
 /* ----------------------------------------------------------------------- steps */
 
-static uint64_t region_bytes(const struct npumem_region *r)
-{
-	return (uint64_t)r->count[0] * r->count[1] * r->count[2] * r->length;
-}
-
 /* A tile's bytes, between its tensor's and memory where they lie one behind the other. */
 static void move(uint8_t *tensor, const struct npumem_region *region, uint8_t *bytes, bool out)
 {
@@ -147,7 +142,7 @@ static int call_init(struct call *call, const struct compute *compute, uint32_t 
 	for (uint32_t i = 0; i < step->access_count; i++) {
 		const struct npumem_access *access = &graph->accesses[step->first_access + i];
 
-		call->accesses[i].size = region_bytes(&graph->tiles[access->tile].region);
+		call->accesses[i].size = chunks_bytes(&graph->tiles[access->tile].region);
 		call->accesses[i].writable = access->mode != NPUMEM_ACCESS_READ;
 		/* Elements are aligned. */
 		size += (call->accesses[i].size + 15) / 16 * 16;

@@ -190,7 +190,7 @@ static struct tensor_use use_of(const struct names_builder *b, uint32_t access)
 	const struct npumem_access *a = &b->graph->accesses[access];
 	const struct npumem_tile *tile = &b->graph->tiles[a->tile];
 	uint32_t base = b->flow->bases[tile->tensor];
-	uint64_t bytes = npuplan_region_bytes(&tile->region);
+	uint64_t bytes = chunks_bytes(&tile->region);
 
 	return (struct tensor_use){ base, a->mode, bytes, bytes == b->graph->tensors[base].size };
 }
