@@ -25,103 +25,7 @@
 #include <unistd.h>
 
 #include "log.h"
-#include "unit.h"
-#include "worker.h"
-
-#define RESULT_LIMIT 65536
-
-/*
- * struct outcome - result of the last worker, copied
- * @done: how often it was called
- * @writable: the bytes of the result could still be changed
- */
-struct outcome {
-	struct worker_result result;
-	char data[64];
-	int done;
-	bool writable;
-	sd_event *event;
-};
-
-static uint64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-static void on_done(struct worker *worker, const struct worker_result *result, void *userdata)
-{
-	struct outcome *outcome = userdata;
-
-	outcome->result = *result;
-	if (result->size && result->size <= sizeof(outcome->data))
-		memcpy(outcome->data, result->data, result->size);
-	outcome->done++;
-	worker_free(worker);
-	sd_event_exit(outcome->event, 0);
-}
-
-static int setup(void **state)
-{
-	static struct outcome outcome;
-	sigset_t set;
-
-	memset(&outcome, 0, sizeof(outcome));
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	*state = &outcome;
-	return sd_event_new(&outcome.event) < 0 ? -1 : 0;
-}
-
-static int teardown(void **state)
-{
-	struct outcome *outcome = *state;
-
-	sd_event_unref(outcome->event);
-	/* No child and no zombie is left. */
-	return waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD ? 0 : -1;
-}
-
-static struct worker_args default_args(struct outcome *outcome, const char *job)
-{
-	return (struct worker_args){
-		.limits = { .seccomp = true },
-		.result_limit = RESULT_LIMIT,
-		.job = job,
-		.blobs = WORKER_NO_BLOBS,
-		.request = 77,
-		.done = on_done,
-		.userdata = outcome,
-	};
-}
-
-static const struct worker_result *run_args(struct outcome *outcome, const struct worker_args *args)
-{
-	struct worker *worker;
-
-	assert_int_equal(worker_start(outcome->event, args, &worker), 0);
-	assert_int_equal(sd_event_loop(outcome->event), 0);
-	assert_int_equal(outcome->done, 1);
-	return &outcome->result;
-}
-
-static const struct worker_result *run(struct outcome *outcome, const char *job)
-{
-	const struct worker_args args = default_args(outcome, job);
-
-	return run_args(outcome, &args);
-}
-
-static void assert_result(const struct worker_result *result, uint32_t status, const char *text)
-{
-	assert_string_equal(result->text, text);
-	assert_int_equal(result->status, status);
-	if (status)
-		assert_int_equal(result->size, 0);
-}
+#include "npumemd_worker.h"
 
 /* ------------------------------------------------------------ good behaviour */
 
@@ -133,7 +37,7 @@ static int job_answer(const struct worker_input *input, struct worker_reply *rep
 	return 0;
 }
 
-TEST_WITH(answer, setup, teardown)
+WORKER_TEST(answer)
 {
 	struct worker_args args = default_args(*state, "job_answer");
 	struct outcome *outcome = *state;
@@ -150,7 +54,7 @@ static int job_nothing(const struct worker_input *input, struct worker_reply *re
 	return 0;
 }
 
-TEST_WITH(no_data, setup, teardown)
+WORKER_TEST(no_data)
 {
 	const struct worker_result *result = run(*state, "job_nothing");
 
@@ -166,7 +70,7 @@ static int job_refuse(const struct worker_input *input, struct worker_reply *rep
 	return -ENOSPC;
 }
 
-TEST_WITH(failure, setup, teardown)
+WORKER_TEST(failure)
 {
 	assert_result(run(*state, "job_refuse"), ENOSPC, "I would rather not");
 }
@@ -178,7 +82,7 @@ static int job_large(const struct worker_input *input, struct worker_reply *repl
 	return reply->data ? 0 : -ENOMEM;
 }
 
-TEST_WITH(largest_answer, setup, teardown)
+WORKER_TEST(largest_answer)
 {
 	struct worker_args args = default_args(*state, "job_large");
 
@@ -189,7 +93,7 @@ TEST_WITH(largest_answer, setup, teardown)
 
 /* ------------------------------------------------------------- bad behaviour */
 
-TEST_WITH(answer_too_large, setup, teardown)
+WORKER_TEST(answer_too_large)
 {
 	struct worker_args args = default_args(*state, "job_large");
 
@@ -208,7 +112,7 @@ static int job_die(const struct worker_input *input, struct worker_reply *reply)
 	return 0;
 }
 
-TEST_WITH(crash, setup, teardown)
+WORKER_TEST(crash)
 {
 	struct worker_args args = default_args(*state, "job_die");
 
@@ -228,12 +132,12 @@ static int job_exit_3(const struct worker_input *input, struct worker_reply *rep
 	_exit(3);
 }
 
-TEST_WITH(exit_without_answer, setup, teardown)
+WORKER_TEST(exit_without_answer)
 {
 	assert_result(run(*state, "job_exit_0"), EIO, "the planning process gave no answer");
 }
 
-TEST_WITH(exit_code, setup, teardown)
+WORKER_TEST(exit_code)
 {
 	assert_result(run(*state, "job_exit_3"), EIO,
 		      "the planning process ended with exit code 3");
@@ -248,7 +152,7 @@ static int job_spin(const struct worker_input *input, struct worker_reply *reply
 	return 0;
 }
 
-TEST_WITH(deadline, setup, teardown)
+WORKER_TEST(deadline)
 {
 	struct worker_args args = default_args(*state, "job_spin");
 
@@ -256,7 +160,7 @@ TEST_WITH(deadline, setup, teardown)
 	assert_result(run_args(*state, &args), ETIMEDOUT, "planning was stopped at the deadline");
 }
 
-TEST_WITH(cpu_limit, setup, teardown)
+WORKER_TEST(cpu_limit)
 {
 	struct worker_args args = default_args(*state, "job_spin");
 
@@ -292,7 +196,7 @@ static struct worker_args spending_args(struct outcome *outcome, const char *job
 	return args;
 }
 
-TEST_WITH(time_that_was_spent, setup, teardown)
+WORKER_TEST(time_that_was_spent)
 {
 	struct worker_args args = spending_args(*state, "job_spin");
 
@@ -303,7 +207,7 @@ TEST_WITH(time_that_was_spent, setup, teardown)
 	assert_in_range(spending.us, 500000, 60000000);
 }
 
-TEST_WITH(time_that_was_spent_by_one_given_up, setup, teardown)
+WORKER_TEST(time_that_was_spent_by_one_given_up)
 {
 	struct worker_args args = spending_args(*state, "job_spin");
 	struct worker *worker;
@@ -330,13 +234,13 @@ static int job_policy(const struct worker_input *input, struct worker_reply *rep
 	return 0;
 }
 
-TEST_WITH(idle, setup, teardown)
+WORKER_TEST(idle)
 {
 	struct worker_args args = default_args(*state, "job_policy");
 
 	assert_result(run_args(*state, &args), 0, "not idle");
-	teardown(state);
-	setup(state);
+	worker_teardown(state);
+	worker_setup(state);
 	args = default_args(*state, "job_policy");
 	args.idle = true;
 	assert_result(run_args(*state, &args), 0, "idle");
@@ -380,13 +284,13 @@ static const struct worker_result *run_raw(void **state)
 
 static void assert_nonsense(void **state)
 {
-	teardown(state);
-	setup(state);
+	worker_teardown(state);
+	worker_setup(state);
 	assert_result(run_raw(state), EIO,
 		      "the planning process gave an answer that makes no sense");
 }
 
-TEST_WITH(garbage, setup, teardown)
+WORKER_TEST(garbage)
 {
 	good_bytes(0, 8);
 	assert_result(run_raw(state), 0, "text");
@@ -423,8 +327,8 @@ TEST_WITH(garbage, setup, teardown)
 
 	good_bytes(0, 0);
 	answer_size = 16 + WORKER_TEXT_SIZE - 1; /* a header cut short */
-	teardown(state);
-	setup(state);
+	worker_teardown(state);
+	worker_setup(state);
 	assert_result(run_raw(state), EIO, "the planning process gave no answer");
 }
 
@@ -491,7 +395,7 @@ static int job_ioctl(const struct worker_input *input, struct worker_reply *repl
 	return 0;
 }
 
-TEST_WITH(forbidden_calls, setup, teardown)
+WORKER_TEST(forbidden_calls)
 {
 	static const char *const jobs[] = {
 		"job_open",
@@ -508,8 +412,8 @@ TEST_WITH(forbidden_calls, setup, teardown)
 
 	for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
 		assert_result(run(*state, jobs[i]), EIO, FORBIDDEN);
-		teardown(state);
-		setup(state);
+		worker_teardown(state);
+		worker_setup(state);
 	}
 	args = default_args(*state, "job_tgkill_parent");
 	args.task = &self;
@@ -548,7 +452,7 @@ static int job_look(const struct worker_input *input, struct worker_reply *reply
 	return 0;
 }
 
-TEST_WITH(given_up, setup, teardown)
+WORKER_TEST(given_up)
 {
 	struct worker_args args = default_args(*state, "job_look");
 	int fd = open("/dev/null", O_RDONLY);
@@ -574,7 +478,7 @@ static int job_stat(const struct worker_input *input, struct worker_reply *reply
 	return 0;
 }
 
-TEST_WITH(no_path, setup, teardown)
+WORKER_TEST(no_path)
 {
 	assert_result(run(*state, "job_stat"), 0, "");
 }
@@ -598,7 +502,7 @@ static int job_find(const struct worker_input *input, struct worker_reply *reply
 	return 0;
 }
 
-TEST_WITH(nothing_of_the_daemon, setup, teardown)
+WORKER_TEST(nothing_of_the_daemon)
 {
 	struct worker_args args = default_args(*state, "job_find");
 	char *page = mmap(FAR_AWAY, 4096, PROT_READ | PROT_WRITE,
@@ -622,7 +526,7 @@ static int job_blobs(const struct worker_input *input, struct worker_reply *repl
 	return 0;
 }
 
-TEST_WITH(blobs, setup, teardown)
+WORKER_TEST(blobs)
 {
 	struct worker_args args = default_args(*state, "job_blobs");
 	int fd = memfd_create("blobs", MFD_CLOEXEC);
@@ -634,7 +538,7 @@ TEST_WITH(blobs, setup, teardown)
 	close(fd);
 }
 
-TEST_WITH(blob_not_mapped, setup, teardown)
+WORKER_TEST(blob_not_mapped)
 {
 	struct worker_args args = default_args(*state, "job_nothing");
 	int fd = memfd_create("blob", MFD_CLOEXEC);
@@ -656,10 +560,10 @@ static void on_sealed(struct worker *worker, const struct worker_result *result,
 	struct outcome *outcome = userdata;
 
 	outcome->writable = !result->size || writable(&result->blob);
-	on_done(worker, result, userdata);
+	keep_result(worker, result, userdata);
 }
 
-TEST_WITH(result_is_sealed, setup, teardown)
+WORKER_TEST(result_is_sealed)
 {
 	struct worker_args args = default_args(*state, "job_answer");
 	struct outcome *outcome = *state;
@@ -708,7 +612,7 @@ static void run_logged(void **state, const char *job, char *log, size_t size)
 	close(file);
 }
 
-TEST_WITH(says_nothing_in_the_daemons_name, setup, teardown)
+WORKER_TEST(says_nothing_in_the_daemons_name)
 {
 	char log[4096];
 
@@ -719,7 +623,7 @@ TEST_WITH(says_nothing_in_the_daemons_name, setup, teardown)
 			    "<4>npumemd: the planning process of request 77 said: and?<1>more\n");
 }
 
-TEST_WITH(says_not_much, setup, teardown)
+WORKER_TEST(says_not_much)
 {
 	static char log[65536];
 	struct outcome *outcome = *state;
@@ -734,7 +638,7 @@ TEST_WITH(says_not_much, setup, teardown)
 
 /* -------------------------------------------------------------------- freeing */
 
-TEST_WITH(free_while_running, setup, teardown)
+WORKER_TEST(free_while_running)
 {
 	struct worker_args args = default_args(*state, "job_spin");
 	struct outcome *outcome = *state;
@@ -749,7 +653,7 @@ TEST_WITH(free_while_running, setup, teardown)
 	assert_int_equal(outcome->done, 0);
 }
 
-TEST_WITH(no_descriptor, setup, teardown)
+WORKER_TEST(no_descriptor)
 {
 	const struct worker_args args = default_args(*state, "job_nothing");
 	struct outcome *outcome = *state;
@@ -783,7 +687,7 @@ static int job_hog(const struct worker_input *input, struct worker_reply *reply)
 	return 0;
 }
 
-TEST_WITH(memory_limit, setup, teardown)
+WORKER_TEST(memory_limit)
 {
 	struct worker_args args = default_args(*state, "job_hog");
 
@@ -804,7 +708,7 @@ static int job_deep(const struct worker_input *input, struct worker_reply *reply
 	return deep(1u << 20) ? -EPERM : 0;
 }
 
-TEST_WITH(stack_overflow, setup, teardown)
+WORKER_TEST(stack_overflow)
 {
 	assert_result(run(*state, "job_deep"), EIO,
 		      "the planning process was killed by signal 11 (Segmentation fault)");

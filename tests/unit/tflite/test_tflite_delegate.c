@@ -11,103 +11,12 @@
 #include <unistd.h>
 
 #include "delegate.h"
-#include "tflite/fake_runtime.h"
-#include "tflite/stats.h"
 #include "npuplan.h"
 #include "plugin.h"
 #include "said.h"
+#include "tflite/nets.h"
+#include "tflite/stats.h"
 #include "unit.h"
-
-enum { ADD = 0, CONV = 3, RELU = 19, WHILE = 119 };
-
-/* struct net - a graph: how many tensors there are, and its nodes; others are made of these */
-struct net {
-	const char *name;
-	int bytes;
-	int tensor_count;
-	int variable, weight;
-	int outputs[3];
-	int op_count;
-	struct fake_op ops[8];
-};
-
-#define ONE(op, flags, in, out)	  { op, flags, { in, -2 }, { out, -2 } }
-#define TWO(op, flags, a, b, out) { op, flags, { a, b, -2 }, { out, -2 } }
-
-static const struct net chain = {
-	"chain", 256,
-	5,	 -1,
-	-1,	 { 4, -2 },
-	4,	 { ONE(CONV, 0, 0, 1), ONE(CONV, 0, 1, 2), ONE(CONV, 0, 2, 3), ONE(CONV, 0, 3, 4) }
-};
-static const struct net residual = {
-	"residual", 192,
-	5,	    -1,
-	2,	    { 4, -2 },
-	3,	    { TWO(CONV, 0, 0, 2, 1), ONE(CONV, FAKE_TEMPORARY, 1, 3), TWO(ADD, 0, 1, 3, 4) }
-};
-static const struct net inplace = {
-	"inplace", 320,	      4, -1,
-	-1,	   { 3, -2 }, 3, { ONE(CONV, 0, 0, 1), ONE(RELU, 0, 1, 2), ONE(CONV, 0, 2, 3) }
-};
-static const struct net temporaries = { "temporaries",
-					100,
-					4,
-					-1,
-					-1,
-					{ 3, -2 },
-					3,
-					{ ONE(CONV, FAKE_TEMPORARY, 0, 1),
-					  ONE(CONV, FAKE_TEMPORARY, 1, 2),
-					  ONE(CONV, FAKE_TEMPORARY, 2, 3) } };
-static const struct net split = { "split",
-				  128,
-				  7,
-				  -1,
-				  -1,
-				  { 6, 2, -2 },
-				  5,
-				  { ONE(CONV, 0, 0, 1), ONE(CONV, 0, 1, 2), ONE(WHILE, 0, 2, 3),
-				    TWO(CONV, 0, 3, 0, 4), TWO(CONV, 0, 4, 1, 6) } };
-static const struct net variable = {
-	"variable", 64,	       4, 2,
-	-1,	    { 3, -2 }, 2, { TWO(CONV, FAKE_COUNTS, 0, 2, 1), ONE(CONV, 0, 1, 3) }
-};
-static const struct net lasting = {
-	"lasting", 64,
-	5,	   -1,
-	1,	   { 4, -2 },
-	3,	   { ONE(CONV, FAKE_LASTS, 1, 2), TWO(ADD, 0, 0, 2, 3), TWO(ADD, 0, 3, 2, 4) }
-};
-static const struct net dynamic = { "dynamic",
-				    64,
-				    6,
-				    -1,
-				    -1,
-				    { 5, 4, -2 },
-				    4,
-				    { ONE(CONV, 0, 0, 1), ONE(CONV, FAKE_DYNAMIC, 1, 2),
-				      ONE(CONV, FAKE_DYNAMIC, 2, 4), ONE(CONV, 0, 1, 5) } };
-
-static struct fake *make(const struct net *net, int minor)
-{
-	struct fake *fake = fake_new(minor);
-
-	for (int t = 0; t < net->tensor_count; t++) {
-		int number = fake_tensor(fake, net->bytes,
-					 t == net->weight   ? TFL_MMAP_RO :
-					 t == net->variable ? TFL_ARENA_PERSISTENT :
-							      TFL_ARENA);
-
-		fake_at(fake, number)->is_variable = t == net->variable;
-		if (t == net->weight)
-			fake_fill(fake, number, 99);
-	}
-	for (int i = 0; i < net->op_count; i++)
-		fake_add(fake, &net->ops[i]);
-	memcpy(fake->outputs, net->outputs, sizeof(net->outputs));
-	return fake;
-}
 
 /* A delegate in this process with one option more. */
 static struct delegate *make_delegate(const char *key, const char *value)
@@ -124,32 +33,6 @@ static struct delegate *make_delegate(const char *key, const char *value)
 	return d;
 }
 
-static void assert_same(struct fake *a, struct fake *b, const struct net *net)
-{
-	for (int i = 0; net->outputs[i] != -2; i++) {
-		const struct tfl_tensor *x = fake_at(a, net->outputs[i]);
-		const struct tfl_tensor *y = fake_at(b, net->outputs[i]);
-
-		assert_int_equal(x->bytes, y->bytes);
-		assert_memory_equal(x->data.raw, y->data.raw, x->bytes);
-	}
-}
-
-/* Three inferences; the last with the inputs of the one before. */
-static void infer(struct fake *plain, struct fake *ours, const struct net *net)
-{
-	for (unsigned int seed = 1; seed <= 3; seed++) {
-		if (seed < 3) {
-			fake_fill(plain, 0, seed);
-			fake_fill(ours, 0, seed);
-		}
-		assert_int_equal(fake_invoke(plain), TFL_OK);
-		if (fake_invoke(ours) != TFL_OK)
-			fail_msg("%s: %s", net->name, ours->error);
-		assert_same(plain, ours, net);
-	}
-}
-
 struct wanted {
 	const struct net *net;
 	unsigned int claimed, partitions;
@@ -158,7 +41,7 @@ struct wanted {
 
 static void same_at(const struct wanted *w, int minor)
 {
-	struct fake *plain = make(w->net, minor), *ours = make(w->net, minor);
+	struct fake *plain = net_make(w->net, minor), *ours = net_make(w->net, minor);
 	struct delegate *d = make_delegate(NULL, NULL);
 	struct npumem_tflite_stats stats;
 	struct said said;
@@ -173,7 +56,7 @@ static void same_at(const struct wanted *w, int minor)
 	assert_int_equal(fake_allocate(plain), TFL_OK);
 	if (fake_allocate(ours) != TFL_OK)
 		fail_msg("%s: %s", w->net->name, ours->error);
-	infer(plain, ours, w->net);
+	net_infer(plain, ours, w->net);
 	stats = stats_of(d);
 	assert_int_equal(stats.claimed, w->claimed);
 	assert_int_equal(stats.operators, w->net->op_count);
@@ -191,19 +74,19 @@ static void same(void **state)
 	same_at(*state, 14);
 }
 
-TEST_CASE(chain, same, NULL, NULL, struct wanted, &chain, 4, 1, "")
-TEST_CASE(residual, same, NULL, NULL, struct wanted, &residual, 3, 1, "")
-TEST_CASE(inplace, same, NULL, NULL, struct wanted, &inplace, 3, 1, "")
-TEST_CASE(temporaries, same, NULL, NULL, struct wanted, &temporaries, 3, 1, "")
-TEST_CASE(variable, same, NULL, NULL, struct wanted, &variable, 2, 1, "")
-TEST_CASE(lasting, same, NULL, NULL, struct wanted, &lasting, 3, 1, "")
+TEST_CASE(chain, same, NULL, NULL, struct wanted, &net_chain, 4, 1, "")
+TEST_CASE(residual, same, NULL, NULL, struct wanted, &net_residual, 3, 1, "")
+TEST_CASE(inplace, same, NULL, NULL, struct wanted, &net_inplace, 3, 1, "")
+TEST_CASE(temporaries, same, NULL, NULL, struct wanted, &net_temporaries, 3, 1, "")
+TEST_CASE(variable, same, NULL, NULL, struct wanted, &net_variable, 2, 1, "")
+TEST_CASE(lasting, same, NULL, NULL, struct wanted, &net_lasting, 3, 1, "")
 
 /* The fake's loop keeps its size, but nobody knows that before it has run. */
-TEST_CASE(split, same, NULL, NULL, struct wanted, &split, 2, 1,
+TEST_CASE(split, same, NULL, NULL, struct wanted, &net_split, 2, 1,
 	  "npumem: left to TensorFlow Lite: node 2 (WHILE): it runs other graphs; and 2 more "
 	  "(verbose=2 lists them)\n")
 TEST_CASE(
-	dynamic, same, NULL, NULL, struct wanted, &dynamic, 2, 2,
+	dynamic, same, NULL, NULL, struct wanted, &net_dynamic, 2, 2,
 	"npumem: left to TensorFlow Lite: node 1 (CONV_2D): tensor 2 \"t\" is dynamic; and 1 more "
 	"(verbose=2 lists them)\n")
 
@@ -211,7 +94,7 @@ TEST_CASE(
 
 TEST(inplace_takes_no_bytes)
 {
-	struct fake *fake = make(&inplace, 9);
+	struct fake *fake = net_make(&net_inplace, 9);
 	struct delegate *d = make_delegate(NULL, NULL);
 
 	assert_int_equal(fake_delegate(fake, d), TFL_OK);
@@ -229,7 +112,7 @@ TEST(inplace_takes_no_bytes)
  */
 TEST(inputs_written_before_there_is_a_plan)
 {
-	struct fake *fake = make(&dynamic, 9);
+	struct fake *fake = net_make(&net_dynamic, 9);
 	struct delegate *d = make_delegate(NULL, NULL);
 
 	assert_int_equal(fake_delegate(fake, d), TFL_OK);
@@ -243,7 +126,7 @@ TEST(inputs_written_before_there_is_a_plan)
 
 TEST(inputs_are_reused_if_asked_for)
 {
-	struct fake *fake = make(&inplace, 9);
+	struct fake *fake = net_make(&net_inplace, 9);
 	struct delegate *d = make_delegate("inputs", "reuse");
 
 	assert_int_equal(fake_delegate(fake, d), TFL_OK);
@@ -255,20 +138,20 @@ TEST(inputs_are_reused_if_asked_for)
 
 TEST(resized)
 {
-	struct fake *plain = make(&residual, 9), *ours = make(&residual, 9);
+	struct fake *plain = net_make(&net_residual, 9), *ours = net_make(&net_residual, 9);
 	struct delegate *d = make_delegate(NULL, NULL);
 	uint64_t before;
 
 	assert_int_equal(fake_delegate(ours, d), TFL_OK);
 	assert_int_equal(fake_allocate(plain), TFL_OK);
 	assert_int_equal(fake_allocate(ours), TFL_OK);
-	infer(plain, ours, &residual);
+	net_infer(plain, ours, &net_residual);
 	before = stats_of(d).arena_bytes;
 	fake_resize(plain, 0, 4096);
 	fake_resize(ours, 0, 4096);
 	assert_int_equal(fake_allocate(plain), TFL_OK);
 	assert_int_equal(fake_allocate(ours), TFL_OK);
-	infer(plain, ours, &residual);
+	net_infer(plain, ours, &net_residual);
 	assert_true(stats_of(d).arena_bytes > 4 * before);
 	fake_free(ours);
 	fake_free(plain);
@@ -278,7 +161,7 @@ TEST(resized)
 /* Freeing the delegate first is a mistake that harms nobody. */
 TEST(destroyed_first)
 {
-	struct fake *fake = make(&chain, 14);
+	struct fake *fake = net_make(&net_chain, 14);
 	struct delegate *d = make_delegate(NULL, NULL);
 
 	assert_int_equal(fake_delegate(fake, d), TFL_OK);
@@ -287,7 +170,7 @@ TEST(destroyed_first)
 	assert_int_equal(fake_invoke(fake), TFL_OK);
 	fake_free(fake);
 	/* The runtime applies it again when inputs are resized, if it has given the nodes back. */
-	fake = make(&chain, 14);
+	fake = net_make(&net_chain, 14);
 	assert_int_equal(fake_delegate(fake, d), TFL_OK);
 	assert_int_equal(fake_allocate(fake), TFL_OK);
 	assert_int_equal(fake_invoke(fake), TFL_OK);
@@ -296,7 +179,7 @@ TEST(destroyed_first)
 
 TEST(another_graph_is_left)
 {
-	struct fake *first = make(&chain, 9), *second = make(&chain, 9);
+	struct fake *first = net_make(&net_chain, 9), *second = net_make(&net_chain, 9);
 	struct delegate *d = make_delegate(NULL, NULL);
 	struct said said;
 	char *text;
@@ -337,14 +220,14 @@ static void refused(struct fake *fake, const char *key, const char *value, const
 
 TEST(strict)
 {
-	refused(make(&split, 9), "strict", "1",
+	refused(net_make(&net_split, 9), "strict", "1",
 		"npumem: option \"strict\": 3 of 5 operators cannot be claimed: node 2 (WHILE): it "
 		"runs other graphs");
 }
 
 TEST(strings_are_left)
 {
-	struct fake *fake = make(&chain, 9);
+	struct fake *fake = net_make(&net_chain, 9);
 
 	fake_at(fake, 2)->type = TFL_STRING;
 	refused(fake, "strict", "1",
@@ -354,7 +237,7 @@ TEST(strings_are_left)
 
 TEST(resources_are_left)
 {
-	struct fake *fake = make(&chain, 9);
+	struct fake *fake = net_make(&net_chain, 9);
 
 	fake_at(fake, 0)->type = TFL_RESOURCE;
 	refused(fake, "strict", "1",
@@ -364,7 +247,7 @@ TEST(resources_are_left)
 
 TEST(no_kernel)
 {
-	struct fake *fake = make(&chain, 9);
+	struct fake *fake = net_make(&net_chain, 9);
 
 	fake->registrations[3].known.invoke = NULL;
 	refused(fake, "strict", "1",
@@ -375,7 +258,7 @@ TEST(no_kernel)
 /* A custom operator that the runtime knows may have functions; one that it does not has none. */
 TEST(custom_operators)
 {
-	struct fake *fake = make(&chain, 9);
+	struct fake *fake = net_make(&net_chain, 9);
 
 	fake->registrations[2].known.builtin_code = 32;
 	fake->registrations[3].known.builtin_code = 32;
@@ -388,7 +271,7 @@ TEST(custom_operators)
 TEST(other_delegate)
 {
 	struct tfl_delegate other = { 0 };
-	struct fake *fake = make(&chain, 9);
+	struct fake *fake = net_make(&net_chain, 9);
 
 	fake->nodes[3].delegate = &other;
 	refused(fake, "strict", "1",
@@ -398,7 +281,7 @@ TEST(other_delegate)
 
 TEST(cannot_be_prepared)
 {
-	struct fake *fake = make(&chain, 9);
+	struct fake *fake = net_make(&net_chain, 9);
 
 	fake->states[3]->flags = FAKE_FAILS;
 	refused(fake, "strict", "1",
@@ -408,7 +291,7 @@ TEST(cannot_be_prepared)
 
 TEST(lasts_longer_than_its_inputs)
 {
-	struct fake *fake = make(&chain, 9);
+	struct fake *fake = net_make(&net_chain, 9);
 
 	fake->states[3]->flags = FAKE_LASTS;
 	refused(fake, "strict", "1",
@@ -418,7 +301,7 @@ TEST(lasts_longer_than_its_inputs)
 
 TEST(no_such_tensor)
 {
-	struct fake *fake = make(&chain, 9);
+	struct fake *fake = net_make(&net_chain, 9);
 
 	fake->registrations[3].known.prepare = NULL;
 	fake->nodes[3].inputs->data[0] = 400;
@@ -429,7 +312,7 @@ TEST(no_such_tensor)
 
 TEST(over_budget)
 {
-	struct fake *fake = make(&chain, 9);
+	struct fake *fake = net_make(&net_chain, 9);
 	struct delegate *d = make_delegate("budget", "256");
 
 	assert_int_equal(fake_delegate(fake, d), TFL_OK);
@@ -445,7 +328,7 @@ TEST(over_budget)
 
 TEST(becomes_dynamic)
 {
-	struct fake *fake = make(&chain, 9);
+	struct fake *fake = net_make(&net_chain, 9);
 	struct delegate *d = make_delegate(NULL, NULL);
 
 	assert_int_equal(fake_delegate(fake, d), TFL_OK);
@@ -459,7 +342,7 @@ TEST(becomes_dynamic)
 
 TEST(kernel_fails)
 {
-	struct fake *fake = make(&chain, 9);
+	struct fake *fake = net_make(&net_chain, 9);
 	struct delegate *d = make_delegate(NULL, NULL);
 
 	assert_int_equal(fake_delegate(fake, d), TFL_OK);
@@ -475,7 +358,7 @@ TEST(kernel_fails)
 
 TEST(weights_of_another_size)
 {
-	struct fake *fake = make(&residual, 9);
+	struct fake *fake = net_make(&net_residual, 9);
 
 	fake_at(fake, 2)->bytes--;
 	refused(fake, NULL, NULL, "npumem: tensor 2 is not that of a known version of the runtime");
@@ -483,18 +366,18 @@ TEST(weights_of_another_size)
 
 TEST(impossible_fields)
 {
-	struct fake *fake = make(&chain, 9);
+	struct fake *fake = net_make(&net_chain, 9);
 
 	fake_at(fake, 1)->allocation_type = 99;
 	refused(fake, NULL, NULL, "npumem: tensor 1 is not that of a known version of the runtime");
-	fake = make(&chain, 9);
+	fake = net_make(&net_chain, 9);
 	fake_at(fake, 3)->is_variable = 64;
 	refused(fake, NULL, NULL, "npumem: tensor 3 is not that of a known version of the runtime");
 }
 
 TEST(impossible_context)
 {
-	struct fake *fake = make(&chain, 9);
+	struct fake *fake = net_make(&net_chain, 9);
 
 	fake->context.resize_tensor = NULL;
 	refused(fake, NULL, NULL, "npumem: the runtime's context is not that of a known version");
@@ -509,7 +392,7 @@ static int add_nothing(struct tfl_context *context, int count, int *first)
 
 TEST(tensors_do_not_grow)
 {
-	struct fake *fake = make(&chain, 9);
+	struct fake *fake = net_make(&net_chain, 9);
 
 	fake->context.add_tensors = add_nothing;
 	refused(fake, NULL, NULL,
@@ -560,7 +443,7 @@ static void bind_refused(struct delegate *d, const void *tensor, int fd, uint64_
 
 TEST(inputs_are_bound)
 {
-	struct fake *plain = make(&chain, 9), *ours = make(&chain, 9);
+	struct fake *plain = net_make(&net_chain, 9), *ours = net_make(&net_chain, 9);
 	struct delegate *d = make_delegate("inputs", "bound");
 
 	assert_int_equal(fake_delegate(ours, d), TFL_OK);
@@ -585,7 +468,7 @@ TEST(inputs_are_bound)
 
 TEST(an_input_that_is_not_overwritten)
 {
-	struct fake *fake = make(&inplace, 9);
+	struct fake *fake = net_make(&net_inplace, 9);
 	struct delegate *d = make_delegate("inputs", "bound");
 	int fd = filled(5, 0, 320);
 	struct why why;
@@ -601,7 +484,7 @@ TEST(an_input_that_is_not_overwritten)
 
 TEST(bindings_that_are_refused)
 {
-	struct fake *fake = make(&chain, 9);
+	struct fake *fake = net_make(&net_chain, 9);
 	struct delegate *d = make_delegate("inputs", "bound");
 	int fd = filled(1, 0, 256), pipes[2];
 	struct tfl_tensor other = { 0 };
@@ -646,7 +529,7 @@ TEST(bindings_that_are_refused)
 /* An operator that is left to the runtime reads the input, too, and nobody would wait for it. */
 TEST(inputs_of_a_part_are_not_bound)
 {
-	struct fake *fake = make(&split, 9);
+	struct fake *fake = net_make(&net_split, 9);
 	struct delegate *d = make_delegate("inputs", "bound");
 	struct said said;
 
@@ -684,7 +567,7 @@ static int plan_overlap(struct enforcer *enforcer, struct blobs *blobs, struct w
 
 TEST(overlapping_planner)
 {
-	struct fake *fake = make(&chain, 9);
+	struct fake *fake = net_make(&net_chain, 9);
 	struct delegate *d = make_delegate(NULL, NULL);
 	struct enforcer_ops bad = *d->enforcer->ops;
 
@@ -703,7 +586,7 @@ TEST(overlapping_planner)
 
 TEST(out_of_order)
 {
-	struct fake *fake = make(&chain, 9);
+	struct fake *fake = net_make(&net_chain, 9);
 	struct delegate *d = make_delegate(NULL, NULL);
 	struct partition *p;
 	struct why why;
@@ -732,7 +615,7 @@ static char folder[] = "/tmp/npumem-cache-XXXXXX";
 /* Cached plans of the delegate; @text: what it has said. */
 static unsigned int cached(char **text)
 {
-	struct fake *fake = make(&residual, 9);
+	struct fake *fake = net_make(&net_residual, 9);
 	struct delegate *d = make_delegate("cache", folder);
 	struct said said;
 	unsigned int count;
