@@ -6,7 +6,7 @@
 
 #define POWER_SUPPLIES "/sys/class/power_supply"
 
-/*
+/**
  * power_is_battery() - whether the device runs from a battery
  * @folder: POWER_SUPPLIES, or a test's
  *

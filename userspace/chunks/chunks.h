@@ -12,7 +12,7 @@
 
 #include "npumem_plan.h"
 
-/*
+/**
  * struct chunks - a walk over chunks; dimension 0 goes round first
  * @region: whose chunks these are
  * @placement: where the region lies in the arena, or NULL: a region alone

@@ -9,7 +9,7 @@
 #include "refusal.h"
 #include "shape.h"
 
-/*
+/**
  * struct input - one input of the model; input_fini() frees it
  * @shape: what it takes
  * @data: its values, @shape.bytes of them

@@ -9,7 +9,7 @@
 #include "labels.h"
 #include "../runtimes/tflite/npumem_tflite.h"
 
-/*
+/**
  * struct report - all that is told
  * @model: its file
  * @load: nanoseconds that reading it took

@@ -53,7 +53,7 @@ void runner_close(struct runner *runner);
 /* Run once, and add how long it took to @times, which has room for it. -EIO: it fails. */
 int runner_invoke(struct runner *runner, struct refusal *why);
 
-/*
+/**
  * struct arena - memory of tensors as TensorFlow Lite's own planner laid them out
  * @bytes: from the first to the end of the last
  * @sum: of all sizes

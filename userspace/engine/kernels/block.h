@@ -17,7 +17,7 @@
 /* Channels of a block, by the bytes of a sum. */
 #define BLOCK_CHANNELS(bytes) ((int64_t)(BLOCK_UNIT / (bytes)))
 
-/*
+/**
  * engine_block_integers() - sums of products, which wrap
  * @patches: BLOCK_PLACES times @size elements of the input
  * @weights: per block @size units

@@ -89,7 +89,7 @@ uint32_t npujson_choice(struct npujson *json, const json_t *object, const char *
 /** npujson_list() - the list of a member; NULL, which has no elements, if it is missing */
 json_t *npujson_list(struct npujson *json, const json_t *object, const char *key, bool required);
 
-/*
+/**
  * struct npujson_walk - a walk through a list, each element of which is the object at hand in turn
  * @json: the document
  * @list: the list; NULL: it has no elements

@@ -4,7 +4,7 @@
 
 #include "flatbuf.h"
 
-/*
+/**
  * tflite_variable_begins() - the constant that is assigned before the first inference
  * @fb: a model that has been read
  * @handle: number of a tensor of the first subgraph that is a handle of the variable

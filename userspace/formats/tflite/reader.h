@@ -51,7 +51,7 @@ struct tflite_subgraph {
 	bool active;
 };
 
-/*
+/**
  * struct tflite_value - what a tensor of the file is in one instance of its subgraph; of one that
  * has no bytes, or is left out, both members are NPUMEM_NONE
  * @tensor: index in the graph

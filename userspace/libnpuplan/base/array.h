@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* npuplan_grow() - make room for one more in an array whose capacity is not kept
+/**
+ * npuplan_grow() - make room for one more in an array whose capacity is not kept
  * @array: pointer to the array
  * @count: elements in use; the array has room for the next power of two of them (0 for none)
  * @size: bytes of an element

@@ -90,7 +90,8 @@ static inline bool npuplan_effort_ended(const struct npuplan_effort *effort)
  */
 double npuplan_effort_left(const struct npuplan_effort *effort);
 
-/* npuplan_effort_work_left() - work units that are left, as work_limit of another call
+/**
+ * npuplan_effort_work_left() - work units that are left, as work_limit of another call
  * @limit: work units that the user asked for; 0: the user asked for none
  * @used: units that have been used of it
  * @own: the other call's limit if the user asked for none

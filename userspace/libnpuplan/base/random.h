@@ -7,7 +7,8 @@
 /* The state that a search begins with, so that it draws the same numbers in every call. */
 #define NPUPLAN_RANDOM_SEED 88172645463325252ull
 
-/* npuplan_random() - the next number; its highest bits are the best
+/**
+ * npuplan_random() - the next number; its highest bits are the best
  * @state: kept by the caller from number to number; at first it is anything but 0
  */
 static inline uint64_t npuplan_random(uint64_t *state)

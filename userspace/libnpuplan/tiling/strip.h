@@ -7,7 +7,7 @@
 
 #include "graph/shape.h"
 
-/*
+/**
  * struct npuplan_strip - where a tensor lies
  * @base: tensor that has its bytes
  * @first: where in the base its first byte lies

@@ -27,7 +27,8 @@ enum {
 
 /* -------------------------------------------------------- command_line.c */
 
-/* enum option_kind - how the value of an option is written, and what keeps it
+/**
+ * enum option_kind - how the value of an option is written, and what keeps it
  * @VALUE_OTHER: the command's parse() takes it
  * @VALUE_FLAG: there is none; bool, which becomes true
  * @VALUE_TEXT: as it was given; const char *
@@ -223,7 +224,7 @@ void print_cut(FILE *out, const char *text, unsigned int width);
 /** is_stdout() - whether @path is "-" or names what standard output is, but not for /dev/null */
 bool is_stdout(const char *path);
 
-/*
+/**
  * struct named_path - a file as the command line names it
  * @option: the option or argument, "-o" or "GRAPH"; NULL ends a list
  * @path: what was given; NULL: nothing

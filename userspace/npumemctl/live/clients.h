@@ -15,7 +15,7 @@ struct live_name {
 /** live_process_name() - of a process, in the folder of the processes; "" if it is not to be had */
 struct live_name live_process_name(const char *proc, pid_t pid);
 
-/*
+/**
  * struct live_client - a client
  * @file: what the kernel says of its open file; of one that is not to be seen, or closed while its
  *	jobs still run, nothing but what it holds
@@ -47,7 +47,7 @@ struct live_list {
 	bool partial;
 };
 
-/*
+/**
  * live_find() - find who has a device open
  * @proc: folder of the processes, "/proc"
  * @device: path of a node of the device; others may have opened it by another

@@ -7,7 +7,7 @@
 
 #include "npumem.h"
 
-/*
+/**
  * struct live_event - an event
  * @is_fault: a job was refused, or failed; else a plan was refused
  * @device: minor number of the device
@@ -27,7 +27,7 @@ struct live_event {
 
 struct live_listener;
 
-/*
+/**
  * live_listen() - begin to listen
  * @listener: out: live_listen_end() it
  * @error: out: a sentence

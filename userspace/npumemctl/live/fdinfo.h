@@ -42,7 +42,7 @@ struct live_file {
 	uint32_t engine_count;
 };
 
-/*
+/**
  * live_parse() - read such a text
  * @text: the file's, with a NUL
  * @file: out: what it says; zeros where it says nothing

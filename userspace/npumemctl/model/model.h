@@ -17,7 +17,7 @@ enum concats {
 	CONCAT_BEST, /* whichever of these makes the best plan */
 };
 
-/*
+/**
  * struct tiling - what the command line says of how a graph is cut into steps
  * @asked: without what is said of single operators; all 0: nothing
  * @layout: 1 more than its number; 0: none was given. @asked has it in the end

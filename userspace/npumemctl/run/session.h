@@ -14,7 +14,7 @@
 #include "reference.h"
 #include "transfers.h"
 
-/*
+/**
  * struct session_args - how a model is to be run
  * @device: path of the device's node; NULL: the first npumem device
  * @engine: name of the engine that computes the steps; NULL: "sim", with operator "mix". Another

@@ -34,7 +34,7 @@ struct op {
 	char name[64];
 };
 
-/*
+/**
  * struct planned - a tensor of the graph
  * @index: of the tensor in the model
  * @bytes: its size
@@ -152,7 +152,7 @@ struct delegate {
 
 /* ------------------------------------------------------------------ delegate.c */
 
-/*
+/**
  * delegate_new() - a delegate with an enforcer of its own
  * @options: become the delegate's
  * @enforcer: becomes the delegate's; NULL: it claims nothing

@@ -32,7 +32,7 @@ struct blobs {
 	size_t plan_size;
 };
 
-/*
+/**
  * struct enforcer_ops - what a kind of enforcer does
  * @name: for people
  * @enforced_by: enum npumem_tflite_enforcer
@@ -64,7 +64,7 @@ struct enforcer_ops {
 	void (*free)(struct enforcer *enforcer);
 };
 
-/*
+/**
  * struct enforcer - what all of them have; theirs begin with it
  * @ops: see above
  * @options: the delegate's

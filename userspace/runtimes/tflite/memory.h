@@ -7,7 +7,7 @@
 #include "npumem_plan.h"
 #include "program.h"
 
-/*
+/**
  * struct memory - a graph's plan and its memory
  * @enforcer: that it is of
  * @enforced: of the enforcer

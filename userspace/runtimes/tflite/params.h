@@ -4,7 +4,7 @@
 
 #include "tflite/compose.h"
 
-/*
+/**
  * params_read() - options of an operator of a kind that engines compute
  * @op: its builtin is filled in; out: its options, and their type
  * @data: the node's builtin_data; NULL: the runtime has none, and neither has the operator

@@ -110,7 +110,8 @@ struct onnx_value {
 struct onnx_reader;
 struct onnx_node;
 
-/* enum onnx_flags - of an operator
+/**
+ * enum onnx_flags - of an operator
  * @ONNX_IN_PLACE: each element comes from that of the first input at the same place, and may stand
  *	there if the bytes of both are in one order
  * @ONNX_VIEW: the first input's bytes, with another shape or none

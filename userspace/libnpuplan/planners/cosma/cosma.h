@@ -34,7 +34,7 @@ struct npuplan_cosma_takeover {
 	uint32_t output;
 };
 
-/*
+/**
  * struct cosma_settings - what one search is asked for; zero = default
  * @common: as npuplan_plan() has it, with these differences. A budget of 0 is one of no bytes; it
  *	is not looked at for NPUPLAN_OBJECTIVE_PEAK, which is the fewest bytes live at once with

@@ -6,7 +6,7 @@
 
 #include "nnc.h"
 
-/*
+/**
  * struct npuplan_nnc_order - the order of access, and the order in which items are inserted
  * @rank: per item, its place in the order of access, from 1 on
  * @by_rank: the items in that order

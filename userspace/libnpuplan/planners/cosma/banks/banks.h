@@ -7,7 +7,7 @@
 
 #include "planners/cosma/cosma.h"
 
-/*
+/**
  * struct npuplan_banked - a plan in two banks
  * @plan: bank 0 is bytes [0, its size) of the arena, and bank 1 is what follows. No placement is in
  *	both
@@ -48,7 +48,7 @@ void npuplan_banked_free(struct npuplan_banked *banked);
 
 /* ----------------------------------------------------- stays, without a graph */
 
-/*
+/**
  * struct cosma_banking - stays that are to be divided between two banks
  * @stays: per stay its size and alignment in bytes, its first and last position, and how often all
  *	its bytes are read or written

@@ -106,7 +106,8 @@ struct ilp_encoding {
 	uint32_t peak;
 };
 
-/* ilp_encode() - make the whole program
+/**
+ * ilp_encode() - make the whole program
  * @encoding: its first fields, up to @spill_steps, are set, all others are zero
  * @error: says what is too large; or NULL
  *

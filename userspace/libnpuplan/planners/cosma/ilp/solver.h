@@ -24,7 +24,8 @@ struct ilp_answer {
 	int64_t bound;
 };
 
-/* struct ilp_solver - a solver of integer programs
+/**
+ * struct ilp_solver - a solver of integer programs
  * @name: for messages
  * @solve: solves a program within the call's deadline, until its progress function says stop, and
  *	adds to call->work. @whole: the program is the whole problem, so that its incumbents and

@@ -5,7 +5,7 @@
 #include "base/internal.h"
 #include "planners/cosma/cosma.h"
 
-/*
+/**
  * struct cosma_call - one call
  * @options: what is asked for
  * @effort: limit of work, deadline, the caller, and the share of the part that runs now

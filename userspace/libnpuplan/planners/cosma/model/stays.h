@@ -10,7 +10,7 @@
 
 #include "model.h"
 
-/*
+/**
  * struct cosma_path - operators in the order they run, and the tensors that leave before each
  * @order: operators of the model
  * @evicted: tensors: those that leave just before order[p] runs, or with it if it uses them, are
@@ -36,7 +36,7 @@ static inline void cosma_path_fini(struct cosma_path *path)
 	npuplan_pool_free(&path->pool);
 }
 
-/*
+/**
  * struct cosma_schedule - an order, and what is away
  * @model: whose operators and tensors these are
  * @order: operators

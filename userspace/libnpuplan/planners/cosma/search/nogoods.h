@@ -7,7 +7,7 @@
 
 #include "planners/cosma/model/model.h"
 
-/*
+/**
  * struct cosma_history - which tensors are on chip while each position's operator runs
  * @row: per position: first the operator if it has bytes of its own, else NPUMEM_NONE; then the set
  *	of tensors on chip; then the set of those that left and came back just before, so that they
