@@ -83,6 +83,9 @@ TEST(boxes)
 	}
 	assert_int_equal(picture.peak, 0);
 	assert_int_equal(picture.peak_bytes, 32);
+	/* Each tile takes the bytes of one that has been read. */
+	for (uint32_t half = 0; half < 16; half++)
+		assert_int_equal(picture.live[half], 32);
 	assert_int_equal(picture.placements[0].peak_bytes, 32);
 	assert_int_equal(picture.placements[1].peak_bytes, 0);
 	assert_int_equal(picture.placements[2].peak_bytes, 0);
@@ -102,6 +105,10 @@ TEST(whole)
 	assert_int_equal(picture.boxes[1].start, 1);
 	assert_int_equal(picture.boxes[1].end, 3);
 	assert_int_equal(picture.peak_bytes, 64);
+	assert_int_equal(picture.live[0], 32);
+	assert_int_equal(picture.live[1], 64);
+	assert_int_equal(picture.live[2], 32);
+	assert_int_equal(picture.live[3], 64);
 	picture_fini(&picture);
 
 	/* What does not fit its graph. */
@@ -231,6 +238,22 @@ TEST(html)
 				 count_of(text, "http://www.w3.org/1999/xhtml"));
 	assert_null(strstr(text, "src="));
 	assert_null(strstr(text, "@import"));
+	/* What the script knows: no name ends its string, or the element. Each graph once. */
+	assert_non_null(strstr(text, "[\"a\\u003cb\\u0026\\u0022c\\u0022\",\"intermediate\","
+				     "\"1 x 8 x 2 x 2\",32,-1,0,0]"));
+	assert_non_null(strstr(text, "[\"relu[1/4]\",0,1,[0,1,8,8,1,2,8,8]]"));
+	assert_non_null(strstr(text, "[\"relu\",0,0,[0,1,0,32,1,2,0,32]]"));
+	assert_non_null(strstr(text, "\"positions\":[0,0,0,0,1,0],\n"
+				     "\"placements\":[0,0,32,0,0,1,32,32,0,1,2,0,32,1,1],\n"
+				     "\"live\":[32,64,32,64]}"));
+	assert_int_equal(count_of(text, "\"tensors\":["), 2);
+	free(text);
+	text = written(pictures, 1, picture_write_html);
+	assert_int_equal(count_of(text, "\"tensors\":["), 1);
+	free(text);
+	text = written((struct picture[]){ pictures[0], pictures[0] }, 2, picture_write_html);
+	assert_int_equal(count_of(text, "\"tensors\":["), 1);
+	assert_int_equal(count_of(text, ",\"graph\":0,"), 2);
 	free(text);
 	for (int i = 0; i < 2; i++) {
 		picture_fini(&pictures[i]);

@@ -36,12 +36,13 @@ size_t utf8_character(const char *text, uint32_t *character)
 /*
  * What terminals obey: C0, DEL, C1; and what makes text read otherwise than it is
  * written: marks, embeddings, overrides and isolates of direction, separators of lines
- * and paragraphs.
+ * and paragraphs. And the two that are no characters, which XML cannot say.
  */
 static bool is_control(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
-	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfffe ||
+	       c == 0xffff;
 }
 
 char *plain_text(const char *text, bool lines)
@@ -97,8 +98,13 @@ void plain_names(struct npuplan_graph *graph)
 	graph->name = name;
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
 		rename_plain(&graph->tensors[i].name, "tensor", graph->tensors[i].id);
-	for (uint32_t i = 0; i < graph->op_count; i++)
+	for (uint32_t i = 0; i < graph->op_count; i++) {
+		char *type = plain_text(graph->ops[i].type, false);
+
 		rename_plain(&graph->ops[i].name, "operator", graph->ops[i].id);
+		free(graph->ops[i].type);
+		graph->ops[i].type = type;
+	}
 	for (uint32_t i = 0; i < graph->step_count; i++)
 		rename_step(graph, i);
 }

@@ -154,12 +154,28 @@ static const struct command command = {
 	.shared = { SHARED_WITH_MODELS(struct arguments) },
 };
 
-/** struct shown - a plan, the graph it is of, tiled as it says, and its picture */
+/*
+ * struct shown - a plan, the graph it is of, tiled as it says, and its picture
+ * @name: the plan's, as plain_text(); NULL before make_plain()
+ */
 struct shown {
 	struct model model;
 	struct plan_file file;
 	struct picture picture;
+	char *name;
 };
+
+/* Names do no harm to a terminal, and do not turn the text of a page around them. */
+static void make_plain(struct shown *shown)
+{
+	struct npumem_plan_info *info = &shown->file.plan->info;
+	char *planner = plain_text(info->planner, false);
+
+	snprintf(info->planner, sizeof(info->planner), "%s", planner);
+	free(planner);
+	plain_names(shown->model.graph);
+	shown->name = plain_text(shown->file.path, false);
+}
 
 static int write_picture(const char *path, struct picture *pictures, unsigned int count,
 			 void (*write)(FILE *out, struct picture *pictures, unsigned int count))
@@ -187,18 +203,14 @@ static unsigned int arena_columns(unsigned int width)
 
 static int draw_text(const struct arguments *args, struct shown *shown)
 {
-	struct npumem_plan_info *info = &shown->file.plan->info;
-	char *planner = plain_text(info->planner, false);
 	unsigned int width = args->columns ? 0 : terminal_width(STDOUT_FILENO);
 	unsigned int columns = args->columns ? args->columns :
 					       arena_columns(width ? width : USUAL_WIDTH);
 	struct text text;
 	int err;
 
-	snprintf(info->planner, sizeof(info->planner), "%s", planner);
-	free(planner);
+	make_plain(shown);
 	text_begin(&text);
-	plain_names(shown->model.graph);
 	err = npuplan_plan_print(shown->model.graph, shown->file.plan, columns, text.out);
 	if (!err)
 		return text_end_cut(&text, width);
@@ -232,9 +244,11 @@ static int draw_pictures(const struct arguments *args, struct shown *shown)
 	int status = EXIT_OK;
 
 	for (unsigned int i = 0; i < args->plan_count; i++) {
-		int err = picture_init(&shown[i].picture, shown[i].file.path, shown[i].model.graph,
-				       shown[i].file.plan);
+		int err;
 
+		make_plain(&shown[i]);
+		err = picture_init(&shown[i].picture, shown[i].name, shown[i].model.graph,
+				   shown[i].file.plan);
 		if (err)
 			return failure(shown[i].file.path, "cannot be drawn: %s",
 				       err == -EINVAL ? "it does not fit its graph" :
@@ -280,6 +294,7 @@ int cmd_show(int argc, char **argv)
 		status = draw(&args, shown);
 	for (unsigned int i = 0; i < args.plan_count; i++) {
 		picture_fini(&shown[i].picture);
+		free(shown[i].name);
 		plan_file_fini(&shown[i].file);
 		model_fini(&shown[i].model);
 	}

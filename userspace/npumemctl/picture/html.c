@@ -78,18 +78,15 @@ void picture_write_html(FILE *out, struct picture *pictures, unsigned int count)
 	fputs(": memory plan</title>\n<style>\n" PICTURE_COLOURS_CSS
 		      PICTURE_BOXES_CSS PICTURE_PAGE_CSS "</style>\n</head>\n<body>\n",
 	      out);
-	fputs("<p><button id=\"in\">zoom in</button> <button id=\"out\">zoom out</button> "
-	      "<button id=\"reset\">whole</button> <button id=\"peak\">what makes the peak</button> "
-	      "<button id=\"theme\">light or dark</button> keys: <kbd>+</kbd> <kbd>-</kbd> <kbd>0</kbd>, "
-	      "arrows, <kbd>n</kbd> <kbd>p</kbd> next and previous tensor, <kbd>m</kbd> peak, "
-	      "<kbd>t</kbd> light or dark; wheel and drag</p>\n"
-	      "<p>Time goes across, arena offsets up. Dotted: top of the arena; dashed: lower bound; "
-	      "purple: the step at which most bytes live. Pale: what a step writes has its place from the "
-	      "step's beginning, but lives from its second half on; loads end with the first.</p>\n<main>\n",
-	      out);
+	fputs(PICTURE_PAGE_HTML "<main>\n", out);
 	for (unsigned int i = 0; i < count; i++)
 		write_section(out, &pictures[i]);
-	fputs("</main>\n<div id=\"info\" role=\"status\"></div>\n<script>\n" PICTURE_PAGE_JS
-	      "</script>\n</body>\n</html>\n",
+	fputs("</main>\n<div id=\"drawer\"></div>\n<div id=\"info\" role=\"status\"></div>\n"
+	      "<script type=\"application/json\" id=\"data\">\n",
+	      out);
+	picture_write_data(out, pictures, count);
+	/* As XML it is text, whatever it has in it. */
+	fputs("</script>\n<script>//<![CDATA[\n" PICTURE_PAGE_JS PICTURE_SELECT_JS
+		      PICTURE_COMPARE_JS PICTURE_KEYS_JS "//]]></script>\n</body>\n</html>\n",
 	      out);
 }

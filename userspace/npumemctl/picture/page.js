@@ -1,127 +1,164 @@
 /* SPDX-License-Identifier: MIT */
-/* Zooming and keys of the page. Neither "<" nor "&" may stand in it: it has to read the same as XML. */
+/* Zooming of the pictures: axes, names, guides and the timeline of what is seen. */
 'use strict';
 const root = document.documentElement, info = document.getElementById('info');
-const plans = [...document.querySelectorAll('svg.plan')];
+const DATA = JSON.parse(document.getElementById('data').textContent);
 const X = 90, Y = 50, W = 890, H = 500, NS = 'http://www.w3.org/2000/svg';
-const frames = plans.map(p => p.querySelector('svg.view'));
-const views = plans.map(() => [X, Y, W, H]);
-const drawn = plans.map(p => ['axes', 'names'].map(c => p.querySelector('.' + c)).map(g => [g, g.innerHTML]));
-const boxes = plans.map(p => [...p.querySelectorAll('.tensor')].map(t => {
-  const r = t.querySelector('rect.hull');
-  return [t.getAttribute('aria-label'), ...['x', 'y', 'width', 'height'].map(a => Number(r.getAttribute(a)))];
+/* Where the timeline is, below the legend: bytes that live, and bytes that are moved, if there are any. */
+const LIVE = { top: 642, height: 60 }, MOVED = { top: 710, height: 24 };
+const KINDS = ['step', 'load', 'spill', 'fill', 'drop', 'store'];
+const plans = [...document.querySelectorAll('svg.plan')].map((svg, i) => ({
+  svg, data: DATA.plans[i], section: svg.closest('section'), frame: svg.querySelector('svg.view'),
+  view: [X, Y, W, H],
+  bytes: Number(svg.dataset.bytes), steps: Number(svg.dataset.steps),
+  tensors: [...svg.querySelectorAll('.tensor')],
+  drawn: ['axes', 'names'].map(c => svg.querySelector('.' + c)).map(g => [g, g.innerHTML]),
 }));
+for (const p of plans) {
+  p.boxes = p.tensors.map(t => {
+    const r = t.querySelector('rect.hull');
+    return [t.getAttribute('aria-label'), ...['x', 'y', 'width', 'height'].map(a => Number(r.getAttribute(a)))];
+  });
+  p.moves = [];
+  for (let i = 0; i < p.steps; i++) p.moves.push(KINDS[p.data.positions[3 * i]] === 'drop' ? 0 : p.data.positions[3 * i + 2]);
+  p.most = p.moves.reduce((most, n) => Math.max(most, n), 0);
+  p.bottom = p.most ? MOVED.top + MOVED.height : LIVE.top + LIVE.height;
+  p.svg.setAttribute('viewBox', '0 0 1000 ' + (p.bottom + 6));
+  p.timeline = add(p.svg, 'g', { class: 'timeline' });
+  p.mark = add(p.svg, 'g', { class: 'mark' });
+}
+const shown = () => plans.filter(p => !p.section.hidden);
+
 function add(g, name, attributes, text) {
   const e = document.createElementNS(NS, name);
   for (const a of Object.keys(attributes)) e.setAttribute(a, attributes[a]);
   if (text !== undefined) e.textContent = text;
   g.append(e);
+  return e;
 }
 function bytes(n) {
   const unit = n === 0 ? 0 : Math.min(4, Math.floor(Math.log2(n) / 10));
   return Number((n / 1024 ** unit).toFixed(2)) + ' ' + ['B', 'KiB', 'MiB', 'GiB', 'TiB'][unit];
 }
+/* Where half a position is, of what is seen. */
+const across = (p, half) => X + (X + half / (2 * p.steps) * W - p.view[0]) / p.view[2] * W;
 /* Ticks of what is seen: few, and where they were on the whole. */
-function axes(g, v, height, steps) {
-  const low = (Y + H - v[1] - v[3]) / H * height, high = (Y + H - v[1]) / H * height;
+function axes(g, p) {
+  const v = p.view, low = (Y + H - v[1] - v[3]) / H * p.bytes, high = (Y + H - v[1]) / H * p.bytes;
   const by = Math.max(1, 2 ** Math.ceil(Math.log2((high - low) / 8)));
-  for (let b = Math.ceil(Math.max(0, low) / by) * by; Math.min(high, height) >= b; b += by) {
-    const y = Y + (Y + H - b / height * H - v[1]) / v[3] * H;
+  for (let b = Math.ceil(Math.max(0, low) / by) * by; b <= Math.min(high, p.bytes); b += by) {
+    const y = Y + (Y + H - b / p.bytes * H - v[1]) / v[3] * H;
     add(g, 'path', { class: 'grid', d: 'M' + X + ' ' + y + 'h' + W });
     add(g, 'text', { class: 'y', x: X - 6, y: y + 4 }, bytes(b));
   }
-  const from = (v[0] - X) / W * steps, to = from + v[2] / W * steps;
+  const from = (v[0] - X) / W * p.steps, to = from + v[2] / W * p.steps;
   let each = 1;
   for (let i = 0; (to - from) / each > 12; i++) each = i % 3 === 1 ? each / 2 * 5 : each * 2;
-  for (let p = Math.ceil(Math.max(0, from) / each) * each; Math.min(to, steps - 1) >= p; p += each)
-    add(g, 'text', { class: 'x', x: X + (X + p / steps * W - v[0]) / v[2] * W, y: Y + H + 16 }, p);
+  for (let s = Math.ceil(Math.max(0, from) / each) * each; s <= Math.min(to, p.steps - 1); s += each)
+    add(g, 'text', { class: 'x', x: across(p, 2 * s), y: Y + H + 16 }, s);
 }
 /* Names of the boxes that are seen and have room for one, across or upwards. */
-function names(g, v, list) {
-  const zoom = W / v[2], taken = [];
-  for (const [name, bx, by, bw, bh] of list) {
-    const left = Math.max(X, X + (bx - v[0]) * zoom), right = Math.min(X + W, X + (bx + bw - v[0]) * zoom);
-    const top = Math.max(Y, Y + (by - v[1]) * zoom), bottom = Math.min(Y + H, Y + (by + bh - v[1]) * zoom);
+function names(g, p) {
+  const v = p.view, wider = W / v[2], higher = H / v[3], taken = [];
+  for (const [name, bx, by, bw, bh] of p.boxes) {
+    const left = Math.max(X, X + (bx - v[0]) * wider), right = Math.min(X + W, X + (bx + bw - v[0]) * wider);
+    const top = Math.max(Y, Y + (by - v[1]) * higher), bottom = Math.min(Y + H, Y + (by + bh - v[1]) * higher);
     const w = right - left, h = bottom - top;
-    const across = h >= 12 ? Math.floor(Math.max(0, w) / 5.6) : 0, up = w >= 12 ? Math.floor(Math.max(0, h) / 5.6) : 0;
-    const upwards = name.length > across ? up > across : false, room = upwards ? up : across;
-    if (name.length > room ? 4 > room : false) continue;
+    const wide = h >= 12 ? Math.floor(Math.max(0, w) / 5.6) : 0, up = w >= 12 ? Math.floor(Math.max(0, h) / 5.6) : 0;
+    const upwards = name.length > wide && up > wide, room = upwards ? up : wide;
+    if (name.length > room && room < 4) continue;
     const text = name.length > room ? '\u2026' + name.slice(1 - room) : name;
     const x = (left + right) / 2, y = (top + bottom) / 2, long = text.length * 2.8;
     const area = upwards ? [x - 6, y - long, x + 6, y + long] : [x - long, y - 6, x + long, y + 6];
-    if (taken.some(a => [a[2] > area[0], area[2] > a[0], a[3] > area[1], area[3] > a[1]].every(Boolean))) continue;
+    if (taken.some(a => a[2] > area[0] && area[2] > a[0] && a[3] > area[1] && area[3] > a[1])) continue;
     taken.push(area);
     add(g, 'text', upwards ? { class: 'name', transform: 'translate(' + (x + 3.5) + ' ' + y + ') rotate(-90)' } :
       { class: 'name', x: x, y: y + 3.5 }, text);
   }
 }
-function show(i) {
-  const v = views[i], p = plans[i], whole = v[2] === W;
+/* Bytes that live in each half of a step and bytes moved, the most of what shares a column. */
+function timeline(p) {
+  const g = p.timeline, v = p.view, data = p.data, columns = 445;
+  const first = Math.max(0, Math.floor((v[0] - X) / W * p.steps)), last = Math.min(p.steps, Math.ceil((v[0] + v[2] - X) / W * p.steps));
+  const most = Math.max(1, data.arena), height = n => (n / most * LIVE.height).toFixed(2), low = LIVE.top + LIVE.height;
+  const inside = x => Math.min(X + W, Math.max(X, x)), column = x => Math.floor((x - X) / W * columns);
+  let path = '', at = -1, top = 0;
+  for (let half = 2 * first; half < 2 * last; half++) {
+    const x = inside(across(p, half)), next = inside(across(p, half + 1));
+    top = Math.max(top, data.live[half]);
+    if (column(next) === at && half + 1 < 2 * last) continue;
+    path += 'L' + (path ? x : X).toFixed(2) + ' ' + (low - height(top)) + 'H' + next.toFixed(2);
+    at = column(next);
+    top = 0;
+  }
+  g.replaceChildren();
+  add(g, 'rect', { class: 'plot', x: X, y: LIVE.top, width: W, height: LIVE.height });
+  if (path) add(g, 'path', { class: 'live', d: 'M' + X + ' ' + low + path + 'V' + low + 'Z' });
+  add(g, 'text', { class: 'y', x: X - 6, y: LIVE.top + 9 }, bytes(data.arena));
+  add(g, 'text', { class: 'y', x: X - 6, y: low }, 'live');
+  if (!p.most) return;
+  const bars = new Map();
+  for (let s = first; s < last; s++) {
+    const kind = data.positions[3 * s], moved = p.moves[s];
+    const from = inside(across(p, 2 * s)), to = Math.max(from + 1, inside(across(p, 2 * s + 2))), key = kind + '/' + column(from);
+    if (moved && (!bars.has(key) || bars.get(key)[3] < moved)) bars.set(key, [KINDS[kind], from, to, moved]);
+  }
+  add(g, 'rect', { class: 'plot', x: X, y: MOVED.top, width: W, height: MOVED.height });
+  for (const [kind, from, to, moved] of bars.values()) {
+    const tall = Math.max(1, moved / p.most * MOVED.height);
+    add(g, 'rect', { class: kind, x: from, y: MOVED.top + MOVED.height - tall, width: to - from, height: tall });
+  }
+  add(g, 'text', { class: 'y', x: X - 6, y: MOVED.top + 9 }, bytes(p.most));
+  add(g, 'text', { class: 'y', x: X - 6, y: MOVED.top + MOVED.height }, 'moved');
+}
+/* The selected step, through picture and timeline. */
+function mark(p) {
+  p.mark.replaceChildren();
+  if (p.at === undefined || p.at < 0) return;
+  const from = Math.max(X, across(p, 2 * p.at)), to = Math.min(X + W, across(p, 2 * p.at + 2));
+  if (to >= from) add(p.mark, 'rect', { x: from, y: Y, width: Math.max(1, to - from), height: p.bottom - Y });
+}
+function show(p) {
+  const v = p.view, whole = v[2] === W && v[3] === H;
+  if (p.section.hidden) return;
   v[0] = Math.min(Math.max(v[0], X), X + W - v[2]); v[1] = Math.min(Math.max(v[1], Y), Y + H - v[3]);
-  frames[i].setAttribute('viewBox', v.join(' '));
-  p.classList.toggle('near', W / v[2] > 4);
-  for (const [g, home] of drawn[i]) if (whole) g.innerHTML = home; else g.replaceChildren();
+  p.frame.setAttribute('viewBox', v.join(' '));
+  p.svg.classList.toggle('near', W / v[2] > 4);
+  for (const [g, home] of p.drawn) if (whole) g.innerHTML = home; else g.replaceChildren();
   if (!whole) {
-    axes(drawn[i][0][0], v, Number(p.dataset.bytes), Number(p.dataset.steps));
-    names(drawn[i][1][0], v, boxes[i]);
+    axes(p.drawn[0][0], p);
+    names(p.drawn[1][0], p);
   }
-  for (const guide of p.querySelectorAll('.guides')) {
-    const at = Y + H - Number(guide.dataset.byte) / Number(p.dataset.bytes) * H, y = Y + (at - v[1]) / v[3] * H;
+  for (const guide of p.svg.querySelectorAll('.guides')) {
+    const at = Y + H - Number(guide.dataset.byte) / p.bytes * H, y = Y + (at - v[1]) / v[3] * H;
     guide.setAttribute('transform', 'translate(0 ' + (y - at) + ')');
-    guide.style.display = y > Y + H ? 'none' : y > Y - 1 ? '' : 'none';
+    guide.style.display = y >= Y - 1 && y <= Y + H ? '' : 'none';
   }
+  timeline(p);
+  mark(p);
 }
-function zoom(i, by, x, y) {
-  const v = views[i];
-  if (v[2] * by >= W) { views[i] = [X, Y, W, H]; show(i); return; }
-  v[0] = x - (x - v[0]) * by; v[1] = y - (y - v[1]) * by; v[2] *= by; v[3] *= by; show(i);
+/* @by, @high: how much more is seen of time, and of bytes. */
+function zoom(p, by, high, x, y) {
+  const v = p.view, width = Math.min(W, v[2] * by), height = Math.min(H, v[3] * high);
+  p.view = [x - (x - v[0]) * width / v[2], y - (y - v[1]) * height / v[3], width, height];
+  show(p);
 }
-function zoomAll(by) { plans.forEach((p, i) => zoom(i, by, views[i][0] + views[i][2] / 2, views[i][1] + views[i][3] / 2)); }
-function moveAll(x, y) { plans.forEach((p, i) => { views[i][0] += x * views[i][2]; views[i][1] += y * views[i][3]; show(i); }); }
-function reset() { plans.forEach((p, i) => { views[i] = [X, Y, W, H]; show(i); }); }
+function zoomAll(by, high) { for (const p of plans) zoom(p, by, high, p.view[0] + p.view[2] / 2, p.view[1] + p.view[3] / 2); }
+function moveAll(x, y) { for (const p of plans) { p.view[0] += x * p.view[2]; p.view[1] += y * p.view[3]; show(p); } }
+function reset() { for (const p of plans) { p.view = [X, Y, W, H]; show(p); } }
+/* Bring boxes of the picture, of these numbers, before the eye. */
+function look(p, list) {
+  if (!list.length) return;
+  const of = list.map(i => p.boxes[i]);
+  const left = Math.min(...of.map(b => b[1])), right = Math.max(...of.map(b => b[1] + b[3]));
+  const top = Math.min(...of.map(b => b[2])), bottom = Math.max(...of.map(b => b[2] + b[4]));
+  const width = W * Math.min(1, Math.max(0.0005, (right - left) / W * 3)), height = H * Math.min(1, Math.max(0.005, (bottom - top) / H * 3));
+  p.view = [(left + right - width) / 2, (top + bottom - height) / 2, width, height];
+  show(p);
+}
 function theme() {
   const dark = root.classList.contains('dark') ||
-    (!root.classList.contains('light') ? matchMedia('(prefers-color-scheme: dark)').matches : false);
+    (!root.classList.contains('light') && matchMedia('(prefers-color-scheme: dark)').matches);
   root.classList.toggle('dark', !dark); root.classList.toggle('light', dark);
 }
-function peak() { root.classList.toggle('peak-only'); }
-function step(by) {
-  const all = [...document.querySelectorAll('.tensor')], at = all.indexOf(document.activeElement);
-  if (all.length) all[(Math.max(at, by > 0 ? -1 : 0) + by + all.length) % all.length].focus();
-}
-function describe(element) {
-  const tensor = element.closest ? element.closest('.tensor') : null;
-  if (!tensor) return '';
-  const own = element.querySelector(':scope > title'), all = tensor.querySelector(':scope > title');
-  return all.textContent + (own ? (own === all ? '' : '\n\ntile:' + own.textContent.slice(own.textContent.indexOf('\n'))) : '');
-}
-plans.forEach((p, i) => {
-  let drag = null;
-  /* In the units of what is in view. */
-  function place(e) {
-    const at = new DOMPoint(e.clientX, e.clientY).matrixTransform(p.getScreenCTM().inverse()), v = views[i];
-    return { x: v[0] + (at.x - X) / W * v[2], y: v[1] + (at.y - Y) / H * v[3] };
-  }
-  p.addEventListener('wheel', e => { e.preventDefault(); const at = place(e); zoom(i, e.deltaY > 0 ? 1.25 : 0.8, at.x, at.y); }, { passive: false });
-  p.addEventListener('pointerdown', e => { drag = place(e); });
-  p.addEventListener('pointerup', () => { drag = null; });
-  p.addEventListener('pointerleave', () => { drag = null; info.textContent = ''; });
-  p.addEventListener('pointermove', e => {
-    if (drag) { const at = place(e); views[i][0] += drag.x - at.x; views[i][1] += drag.y - at.y; show(i); }
-    else info.textContent = describe(e.target);
-  });
-  p.addEventListener('focusin', e => { info.textContent = describe(e.target); });
-  p.addEventListener('focusout', () => { info.textContent = ''; });
-});
-const keys = {
-  '+': () => zoomAll(0.8), '=': () => zoomAll(0.8), '-': () => zoomAll(1.25), '0': reset,
-  ArrowLeft: () => moveAll(-0.1, 0), ArrowRight: () => moveAll(0.1, 0),
-  ArrowUp: () => moveAll(0, -0.1), ArrowDown: () => moveAll(0, 0.1),
-  n: () => step(1), p: () => step(-1), m: peak, t: theme,
-};
-addEventListener('keydown', e => {
-  if (e.ctrlKey || e.altKey || e.metaKey || !keys[e.key]) return;
-  e.preventDefault(); keys[e.key]();
-});
-for (const [id, action] of [['in', keys['+']], ['out', keys['-']], ['reset', reset], ['peak', peak], ['theme', theme]])
-  document.getElementById(id).addEventListener('click', action);
+function peak() { document.getElementById('peak').setAttribute('aria-pressed', root.classList.toggle('peak-only')); }

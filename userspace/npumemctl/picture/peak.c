@@ -65,6 +65,11 @@ static int sweep(struct picture *picture, struct cover *cover)
 							     box->first + box->length);
 		if (e + 1 < count && events[e + 1].half == events[e].half)
 			continue;
+		/* Until the next one. */
+		for (uint32_t half = events[e].half; half < 2 * picture->plan->position_count &&
+						     (e + 1 == count || half < events[e + 1].half);
+		     half++)
+			picture->live[half] = cover_bytes(cover);
 		if (cover_bytes(cover) > picture->peak_bytes) {
 			picture->peak_bytes = cover_bytes(cover);
 			picture->peak = events[e].half;

@@ -462,8 +462,9 @@ int picture_init(struct picture *picture, const char *name, const struct npuplan
 		.height = plan->info.arena_size ? plan->info.arena_size : 1,
 		.placements =
 			calloc((size_t)plan->placement_count + 1, sizeof(*picture->placements)),
+		.live = calloc(2 * (size_t)plan->position_count + 1, sizeof(*picture->live)),
 	};
-	err = picture->placements ? collect(&all, graph, plan) : -ENOMEM;
+	err = picture->placements && picture->live ? collect(&all, graph, plan) : -ENOMEM;
 	for (uint32_t i = 0; i < plan->placement_count && !err; i++)
 		err = add_placement(picture, &plan->placements[i], &all);
 	if (!err)
@@ -481,6 +482,7 @@ void picture_fini(struct picture *picture)
 {
 	free(picture->placements);
 	free(picture->boxes);
+	free(picture->live);
 	*picture = (struct picture){ 0 };
 }
 

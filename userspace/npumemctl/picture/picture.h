@@ -45,6 +45,7 @@ struct picture_placement {
  * @name: where the plan came from
  * @box_total: boxes before neighbours were joined
  * @peak: half of a position in which most bytes live, @peak_bytes of them
+ * @live: bytes that live in each half of each position
  * @height: bytes that the vertical axis shows, >= 1
  */
 struct picture {
@@ -58,6 +59,7 @@ struct picture {
 	uint32_t box_total;
 	uint32_t peak;
 	uint64_t peak_bytes;
+	uint64_t *live;
 	uint64_t height;
 };
 
@@ -82,8 +84,11 @@ void picture_write_html(FILE *out, struct picture *pictures, unsigned int count)
 /* Make a box hold another one, too. */
 void picture_join(struct picture_box *into, const struct picture_box *box);
 
-/* picture/peak.c: fill in peak, peak_bytes and those of the placements. -ENOMEM. */
+/* picture/peak.c: fill in peak, peak_bytes and those of the placements, and live. -ENOMEM. */
 int picture_find_peak(struct picture *picture);
+
+/* picture/data.c: what the page's script is to know, as JSON. */
+void picture_write_data(FILE *out, const struct picture *pictures, unsigned int count);
 
 /* picture/annotations.c: what is drawn above the boxes. */
 void picture_write_names(FILE *out, const struct picture *picture);

@@ -158,7 +158,7 @@ static void write_rect(FILE *out, const struct picture *picture, const char *cla
 static void write_placement(FILE *out, const struct picture *picture,
 			    const struct picture_placement *drawn)
 {
-	fprintf(out, "<g class=\"tensor%s\" tabindex=\"0\" role=\"img\"",
+	fprintf(out, "<g class=\"tensor%s\" tabindex=\"-1\" role=\"img\"",
 		drawn->peak_bytes ? " peak" : "");
 	write_colour(out, drawn->tensor);
 	fputs(" aria-label=\"", out);
@@ -295,7 +295,7 @@ static void write_overlay(FILE *out, const struct picture *picture)
 void picture_write_panel(FILE *out, const struct picture *picture)
 {
 	fprintf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plan\" viewBox=\"0 0 %d %d\" role=\"group\" data-bytes=\"%" PRIu64
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plan\" tabindex=\"0\" viewBox=\"0 0 %d %d\" role=\"group\" data-bytes=\"%" PRIu64
 		"\" data-steps=\"%" PRIu32 "\" aria-label=\"",
 		PICTURE_WIDTH, PICTURE_HEIGHT, picture->height, picture->plan->position_count);
 	picture_write_text(out, picture->name);
