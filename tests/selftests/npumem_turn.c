@@ -568,6 +568,8 @@ TEST_F(turn, fences_of_others_are_nobodys)
 	/* Nobody has waited until it was given up. */
 	EXPECT_EQ(-ETIMEDOUT, npu_bo_wait(self->fd[1], own.arena_bo, 0));
 	detach_engine(&engine);
+	/* A run whose job is still to end is freed when it has, and not by who closes it. */
+	EXPECT_EQ(0, world_wait(&own));
 	world_close(&own);
 	close(buffer);
 	close(fence.fd);
