@@ -58,8 +58,19 @@ void npumem_job_end(struct npu_job *job, int error)
 	npumem_fairq_wake(&wake);
 }
 
-void npumem_job_failed(struct npu_job *job, int error, const struct npumem_verdict *verdict)
+/* What is said of a failure of which only the job is known. */
+static struct npumem_verdict job_lost(const struct npu_job *job)
 {
+	struct npumem_verdict verdict;
+
+	npumem_verdict_init(&verdict, NPUMEM_RULE_ENFORCE_LOST);
+	verdict.position = job->first;
+	return verdict;
+}
+
+void npumem_job_done_as(struct npu_job *job, int error, const struct npumem_verdict *verdict)
+{
+	struct npumem_verdict why = verdict->rule ? *verdict : job_lost(job);
 	bool cookie = dma_fence_begin_signalling();
 	struct npu_engine *engine = job->engine;
 	struct npu_run *run = job->run;
@@ -70,8 +81,8 @@ void npumem_job_failed(struct npu_job *job, int error, const struct npumem_verdi
 			     error);
 	/* -ECANCELED is of a run that is lost already, which was recorded then. */
 	if (error && error != -ECANCELED) {
-		npumem_run_fail(run, error, verdict);
-		npumem_fault_failed(run, error, verdict);
+		npumem_run_fail(run, error, &why);
+		npumem_fault_failed(run, error, &why);
 	}
 	npumem_job_dma_end(job);
 	npumem_engine_ended(engine, job);
@@ -92,15 +103,13 @@ void npumem_job_failed(struct npu_job *job, int error, const struct npumem_verdi
 	npumem_run_put_async(run);
 	dma_fence_end_signalling(cookie);
 }
-EXPORT_SYMBOL_GPL(npumem_job_failed);
+EXPORT_SYMBOL_GPL(npumem_job_done_as);
 
 void npumem_job_done(struct npu_job *job, int error)
 {
-	struct npumem_verdict verdict;
+	struct npumem_verdict nobody_knows = {};
 
-	npumem_verdict_init(&verdict, NPUMEM_RULE_ENFORCE_LOST);
-	verdict.position = job->first;
-	npumem_job_failed(job, error, &verdict);
+	npumem_job_done_as(job, error, &nobody_knows);
 }
 EXPORT_SYMBOL_GPL(npumem_job_done);
 

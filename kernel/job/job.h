@@ -137,8 +137,11 @@ struct npu_job *npumem_engine_signalled(struct npu_engine *engine, struct npu_ru
  * a negative errno or zero. It may be gone on return.
  */
 void npumem_job_done(struct npu_job *job, int error);
-/* The same by an engine that knows more of a failure than that it is one: @verdict, if @error. */
-void npumem_job_failed(struct npu_job *job, int error, const struct npumem_verdict *verdict);
+/*
+ * The same by an engine that may know why: @verdict is said of the run if @error is one; with
+ * rule 0 (NPUMEM_RULE_NONE) it is that of npumem_job_done(), which knows no more than the job.
+ */
+void npumem_job_done_as(struct npu_job *job, int error, const struct npumem_verdict *verdict);
 
 int npumem_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file);
 

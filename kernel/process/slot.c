@@ -182,18 +182,16 @@ static void slot_work(struct work_struct *work)
 	bool cookie = dma_fence_begin_signalling();
 	struct npu_job *job = slot->job;
 	struct npu_attachment *att = npumem_attachment_get(slot, job->tag);
-	struct npumem_verdict verdict;
+	struct npumem_verdict verdict = {};
 	int err = -ENODEV;
 
-	npumem_verdict_init(&verdict, NPUMEM_RULE_ENFORCE_LOST);
-	verdict.position = job->first;
 	if (att) {
 		err = slot_execute(slot, att, job, &verdict);
 		npumem_attachment_put(att);
 	}
-	/* The next job may be started before npumem_job_failed() is back. */
+	/* The next job may be started before npumem_job_done_as() is back. */
 	WRITE_ONCE(slot->job, NULL);
-	npumem_job_failed(job, err, &verdict);
+	npumem_job_done_as(job, err, &verdict);
 	dma_fence_end_signalling(cookie);
 }
 

@@ -231,42 +231,40 @@ int npumem_task_begin(struct npu_attachment *att, struct npu_job *job, u32 posit
 	return 0;
 }
 
-/* What is said of a task whose access, or all before the first one, has something behind it. */
-static void beside(const struct npu_job *job, u32 position, u32 access,
-		   struct npumem_verdict *verdict)
+/* An access of the job's position, as a verdict names it; NPUMEM_NONE: the table or commands. */
+static void cite(const struct npu_job *job, u32 position, u32 access, u32 *tile, u32 *tensor)
 {
 	const struct npuv_graph *g = job->run->plan->v->graph;
 	u32 step = npumem_job_position(job, position)->index;
-	u32 first = npuv_step(g, step)->first_access;
 
-	npumem_verdict_init(verdict, NPUMEM_RULE_ENFORCE_BESIDE);
-	verdict->position = job->first + position;
-	verdict->step = step;
-	if (access != NPUMEM_NONE) {
-		verdict->tile = npuv_access(g, first + access)->tile;
-		verdict->tensor = npuv_tile(g, verdict->tile)->tensor;
-	}
-	/* NPUMEM_NONE + 1 is 0. */
-	if (++access < npumem_job_access_count(job, position)) {
-		verdict->other_tile = npuv_access(g, first + access)->tile;
-		verdict->other_tensor = npuv_tile(g, verdict->other_tile)->tensor;
-	}
+	if (access == NPUMEM_NONE)
+		return;
+	*tile = npuv_access(g, npuv_step(g, step)->first_access + access)->tile;
+	*tensor = npuv_tile(g, *tile)->tensor;
 }
 
-/* One part of the window: -EPROTO if the bytes behind it are not what they were. */
+/*
+ * One part of the window, an access or none, and that which follows it: -EPROTO if the bytes
+ * between them are not what they were.
+ */
 static int check_guard(const struct npu_attachment *att, const struct npu_job *job, u32 position,
-		       u32 access, u64 size, u64 *end, struct npumem_verdict *verdict)
+		       u32 access, u32 next, u64 size, u64 *end, struct npumem_verdict *verdict)
 {
 	u64 first, last, offset = place(end, size);
 
 	if (!guard_changed(att->map.vaddr, offset, size, *end, &first, &last))
 		return 0;
-	beside(job, position, access, verdict);
+	npumem_verdict_init(verdict, NPUMEM_RULE_ENFORCE_BESIDE);
+	verdict->position = job->first + position;
+	verdict->step = npumem_job_position(job, position)->index;
+	cite(job, position, access, &verdict->tile, &verdict->tensor);
+	cite(job, position, next, &verdict->other_tile, &verdict->other_tensor);
 	verdict->first = access == NPUMEM_NONE ? offset + first : first;
 	verdict->length = last - first + 1;
 	return -EPROTO;
 }
 
+/* The table, the commands, then access after access. */
 static int check_guards(const struct npu_attachment *att, const struct npu_job *job, u32 position,
 			struct npumem_verdict *verdict)
 {
@@ -274,14 +272,14 @@ static int check_guards(const struct npu_attachment *att, const struct npu_job *
 	u64 end = 0;
 	int err;
 
-	err = check_guard(att, job, position, NPUMEM_NONE,
+	err = check_guard(att, job, position, NPUMEM_NONE, NPUMEM_NONE,
 			  array_size(count, sizeof(struct npumem_engine_access)), &end, verdict);
 	if (!err)
-		err = check_guard(att, job, position, NPUMEM_NONE, job->commands_size, &end,
-				  verdict);
+		err = check_guard(att, job, position, NPUMEM_NONE, count ? 0 : NPUMEM_NONE,
+				  job->commands_size, &end, verdict);
 	for (i = 0; !err && i < count; i++) {
-		err = check_guard(att, job, position, i, npumem_job_access_bytes(job, position, i),
-				  &end, verdict);
+		err = check_guard(att, job, position, i, i + 1 < count ? i + 1 : NPUMEM_NONE,
+				  npumem_job_access_bytes(job, position, i), &end, verdict);
 		cond_resched();
 	}
 	return err;

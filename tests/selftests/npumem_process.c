@@ -193,7 +193,7 @@ TEST_F(process, writes_beside_its_tiles)
 	const uint32_t none = NPUMEM_NONE, x = CHAIN_X, a = CHAIN_A;
 	/* Where, how much, and of the verdict: tile, the other one, first byte. */
 	const struct beside cases[] = {
-		{ "behind the table", table, 1, none, x, table },
+		{ "behind the table", table, 1, none, none, table },
 		{ "before what it reads", in - 1, 1, none, x, in - 1 },
 		{ "behind what it reads", in + SIZE, 64, x, a, SIZE },
 		{ "before what it writes", out - 1, 1, x, a, SIZE + 63 },
