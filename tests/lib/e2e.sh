@@ -120,7 +120,7 @@ start_overrun() {
 # names_overrun FILE: the refusal of that says rule, step, tensor and bytes, and cites both by name.
 names_overrun() {
 	of='step [0-9]+, tile [0-9]+, tensor [0-9]+, bytes \[[0-9]+, [0-9]+\) of the copy of the tile'
-	grep -Eq "engine wrote beside a tile.*, $of.*; step [0-9]+ \".+\", tensor [0-9]+ \".+\"" "$1" ||
+	grep -Eq "engine wrote beside a tile.*, $of.*; step [0-9]+ '.+', tensor [0-9]+ '.+'" "$1" ||
 		{ cat "$1"; return 1; }
 }
 

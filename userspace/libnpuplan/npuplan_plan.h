@@ -664,11 +664,13 @@ NPUPLAN_EXPORT int npuplan_verify_plan(const struct npuplan_graph *graph,
  * npuplan_verdict_names() - say the step and the tensors that a verdict cites by their names
  * @graph: the graph that the verdict is of; its tiling has made steps
  * @verdict: of a plan or a job
- * @text: out: such as: step 3 "conv", tensor 5 "x"; step 4 "add", tensor 6 "y". Empty if it cites
- *	none that the graph has; cut if it does not fit
+ * @text: out: such as: step 3 'conv', tensor 5 'x'; step 4 'add', tensor 6 'y'. Empty if it cites
+ *	none that the graph has, or the graph is none that the verifier accepts, or memory is
+ *	short; cut if it does not fit
  * @size: bytes at @text, > 0
  *
- * Of a name at most 100 bytes are said, as they are: who prints them has to mind what they are.
+ * The words are those of the verifier's log and of the driver's events. Long names are cut, and
+ * control characters are said as "?", so that they can be printed anywhere.
  */
 NPUPLAN_EXPORT void npuplan_verdict_names(const struct npuplan_graph *graph,
 					  const struct npumem_verdict *verdict, char *text,

@@ -519,13 +519,13 @@ static void verdict_names(const struct npuplan_graph *graph, struct npumem_verdi
 	char text[128], cut[8];
 
 	npuplan_verdict_names(graph, &verdict, text, sizeof(text));
-	assert_string_equal(text, "step 1 \"\", tensor 2 \"b\"; step 1 \"\", tensor 1 \"a\"");
+	assert_string_equal(text, "step 1, tensor 2 'b'; step 1, tensor 1 'a'");
 	npuplan_verdict_names(graph, &verdict, cut, sizeof(cut));
-	assert_string_equal(cut, "step 1 ");
+	assert_string_equal(cut, "step 1,");
 	verdict.other_step = NPUMEM_NONE;
 	verdict.tensor = graph->tensor_count;
 	npuplan_verdict_names(graph, &verdict, text, sizeof(text));
-	assert_string_equal(text, "step 1 \"\"; tensor 1 \"a\"");
+	assert_string_equal(text, "step 1; tensor 1 'a'");
 	verdict.rule = NPUMEM_RULE_NONE;
 	npuplan_verdict_names(graph, &verdict, text, sizeof(text));
 	assert_string_equal(text, "");

@@ -78,34 +78,14 @@ int npuplan_verify_plan(const struct npuplan_graph *graph, const struct npuplan_
 	return err;
 }
 
-/* One that the verdict cites, behind what separates it from the one before. */
-static void cite(char *text, size_t size, const char *separator, const char *what, uint32_t index,
-		 const char *name)
-{
-	size_t used = strlen(text);
-
-	snprintf(text + used, size - used, "%s%s %" PRIu32 " \"%.100s\"", used ? separator : "",
-		 what, index, name);
-}
-
 void npuplan_verdict_names(const struct npuplan_graph *graph, const struct npumem_verdict *verdict,
 			   char *text, size_t size)
 {
-	const uint32_t steps[] = { verdict->step, verdict->other_step };
-	const uint32_t tensors[] = { verdict->tensor, verdict->other_tensor };
+	struct npuplan_checked checked;
 
 	text[0] = '\0';
-	if (verdict->rule == NPUMEM_RULE_NONE)
+	if (verdict->rule == NPUMEM_RULE_NONE || npuplan_checked_init(&checked, graph, NULL))
 		return;
-	for (int i = 0; i < 2; i++) {
-		const char *separator = "; ";
-
-		if (steps[i] < graph->step_count) {
-			cite(text, size, separator, "step", steps[i], graph->steps[steps[i]].name);
-			separator = ", ";
-		}
-		if (tensors[i] < graph->tensor_count)
-			cite(text, size, separator, "tensor", tensors[i],
-			     graph->tensors[tensors[i]].name);
-	}
+	npuv_verdict_text(checked.cells, verdict, text, size < UINT32_MAX ? size : UINT32_MAX);
+	npuplan_checked_fini(&checked);
 }
