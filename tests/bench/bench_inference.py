@@ -9,8 +9,8 @@ operators, those claimed; bytes of npumem's arena, of TensorFlow Lite's own and 
 medians in milliseconds, and their ratio. A model that takes more than 10 ms is measured up to three
 times, until it takes at most 5 % more, since others use the machine, too. Exit 1: outputs differ, an
 arena is larger than TensorFlow Lite's own (0: it has none, its tensors come from the heap as it runs),
-or the time is more than that. A model that TensorFlow Lite does not take, or that it does not survive
-itself, is named and passed over.
+the time is more than that, or the delegate fails where TensorFlow Lite alone does not. A model that
+TensorFlow Lite does not take, or that it does not survive itself, is named and passed over.
 """
 
 import json
@@ -24,10 +24,19 @@ SECONDS = 4
 TRIES = 3
 
 
+def run(program, runtime, model, *options):
+    command = [program, "--runtime", runtime, *options, model]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def is_taken(program, runtime, model):
+    """Whether TensorFlow Lite runs the model by itself."""
+    return run(program, runtime, model, "-d", "none", "-j").returncode == 0
+
+
 def infer(program, delegate, runtime, model, runs):
     """What npumem-tflite says of so many inferences; None, and why, if there are none."""
-    command = [program, "--runtime", runtime, "-d", delegate, "-j", "-c", "-n", str(runs), model]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = run(program, runtime, model, "-d", delegate, "-j", "-c", "-n", str(runs))
     if done.returncode < 0:
         return None, signal.Signals(-done.returncode).name
     if not done.stdout:
@@ -83,6 +92,9 @@ def main():
         said, why = measure(program, delegate, runtime, model)
         if not said:
             print(f"{name:36} not run: {why}")
+            if is_taken(program, runtime, model):
+                print(f"{name}: TensorFlow Lite alone runs it", file=sys.stderr)
+                failed += 1
             continue
         npumem, plain = said["npumem"], said["plain"]
         print(f"{name:36} {said['claimed']:>4}/{said['operators']:<4} {npumem['arena_bytes']:>9}"
