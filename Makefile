@@ -10,8 +10,8 @@ MESON_FLAGS ?=
 
 export NPUMEM_BUILD := $(abspath $(BUILD))
 
-.PHONY: all check demo inference attack bench install module module-all guest format clean \
-	help deps packages
+.PHONY: all check demo inference attack soak bench install module module-all guest format \
+	clean help deps packages
 .DEFAULT_GOAL := all
 
 # Userspace: needs no kernel, no QEMU, no cross compiler, and builds no test.
@@ -47,6 +47,11 @@ inference:
 attack:
 	@scripts/deps check
 	@scripts/attack $(if $(SEED),"$(SEED)")
+
+# An hour with twenty clients in the guest, while all else is disturbed; SECONDS=N, SEED=N
+soak:
+	@scripts/deps demo
+	@scripts/soak --count "$(or $(SECONDS),3600)" "$(or $(SEED),1)"
 
 bench: all
 	@scripts/deps check
@@ -91,6 +96,7 @@ help:
 	@echo 'make demo          plan, verify and run a model in the guest'
 	@echo 'make inference     run models in TensorFlow Lite with planned memory; MODELS=DIR'
 	@echo 'make attack        try for some minutes to make its delegate fail; SEED=N'
+	@echo 'make soak          an hour of clients and disturbances in the guest; SECONDS=N SEED=N'
 	@echo 'make bench         measure planners and driver'
 	@echo 'make install       PREFIX=/usr/local DESTDIR='
 	@echo 'make packages      Debian packages in build/packages, built clean and tried'

@@ -51,12 +51,17 @@ has_daemon() {
 	npumemctl devices -j >devices.json && [ "$(field daemon devices.json)" = true ]
 }
 
+# uptime_ms: the clock that nobody sets.
+uptime_ms() {
+	read -r up _ </proc/uptime
+	echo "${up%.*}${up#*.}0"
+}
 # until_true SECONDS COMMAND...: ask until it is so.
 until_true() {
-	end=$(($(date +%s) + $1))
+	end=$(($(uptime_ms) + $1 * 1000))
 	shift
 	until "$@"; do
-		[ "$(date +%s)" -lt $end ] || return 1
+		[ "$(uptime_ms)" -lt $end ] || return 1
 		usleep 20000
 	done
 }
