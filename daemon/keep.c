@@ -155,6 +155,8 @@ bool keep_plan(struct kept *kept, struct plancache *cache, const struct accepted
 	entry.cost = made->cost;
 	entry.final = made->final;
 	entry.given_us = given_us;
+	if (accepted->client.known)
+		entry.owner = accepted->client.uid;
 	snprintf(entry.text, sizeof(entry.text), "%.*s", PLANCACHE_TEXT_SIZE - 1, made->text);
 	/* Of a result nothing is written. */
 	entry.data = (void *)(uintptr_t)made->data;

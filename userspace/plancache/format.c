@@ -53,6 +53,7 @@ void plancache_entry_init(struct plancache_entry *entry, const struct plancache_
 		.arena_budget = request->arena_budget,
 		.graph_size = request->graph_size,
 		.version = NPUMEM_PACKAGE_VERSION,
+		.owner = PLANCACHE_NOBODY,
 	};
 	snprintf(entry->planner, sizeof(entry->planner), "%s", request->planner);
 }
@@ -89,6 +90,7 @@ void plancache_encode(const struct plancache_key *key, const struct plancache_en
 	header->head = entry->head;
 	header->objective = entry->objective;
 	header->final = entry->final;
+	header->owner = entry->owner;
 	memcpy(header->key, key->bytes, sizeof(header->key));
 	snprintf(header->version, sizeof(header->version), "%s", entry->version);
 	snprintf(header->planner, sizeof(header->planner), "%s", entry->planner);
@@ -129,6 +131,7 @@ int plancache_decode(const struct plancache_key *key, const void *file, size_t s
 		.cost = header.cost,
 		.given_us = header.given_us,
 		.final = header.final,
+		.owner = header.owner,
 		.size = header.size,
 		.head = header.head,
 	};

@@ -4,7 +4,7 @@
 
 #include "plancache.h"
 
-#define PLANCACHE_MAGIC	 0x31686361636e706eull
+#define PLANCACHE_MAGIC	 0x32686361636e706eull
 #define PLANCACHE_DIGEST 32
 
 /*
@@ -26,6 +26,8 @@ struct plancache_header {
 	uint64_t head;
 	uint32_t objective;
 	uint32_t final;
+	uint32_t owner;
+	uint32_t pad;
 	char text[PLANCACHE_TEXT_SIZE];
 	uint8_t digest[PLANCACHE_DIGEST];
 };

@@ -321,11 +321,111 @@ int plancache_drop(struct plancache *cache, const struct plancache_key *key)
 	return unlinkat(cache->dir, name, 0) ? -errno : 0;
 }
 
-/* Those used longest ago go, until there is room for so many bytes. */
-static int make_room(struct plancache *cache, uint64_t bytes)
+/* ------------------------------------------------------------------------ room */
+
+/**
+ * struct held - a file, and whose it is
+ * @file: in a list by use
+ * @owner: as its header says
+ * @share: index of the owner's bytes
+ * @gone: it was removed
+ */
+struct held {
+	const struct plancache_file *file;
+	uint32_t owner;
+	uint32_t share;
+	bool gone;
+};
+
+static uint32_t owner_of(const struct plancache *cache, const struct plancache_key *key)
+{
+	struct plancache_header header;
+	int fd = open_file(cache, key);
+	uint32_t owner = PLANCACHE_NOBODY;
+
+	if (fd < 0)
+		return owner;
+	if (!read_all(fd, &header, sizeof(header)) && header.magic == PLANCACHE_MAGIC)
+		owner = header.owner;
+	close(fd);
+	return owner;
+}
+
+static int by_owner(const void *a, const void *b)
+{
+	const struct held *x = a, *y = b;
+
+	if (x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	/* Of an owner's that which was used longest ago comes first. */
+	return x->file < y->file ? 1 : -1;
+}
+
+/*
+ * The next one to go: of the owner who has the most, that which was used longest ago. @newcomer:
+ * has so many bytes more in a moment.
+ */
+static struct held *next_to_go(struct held *held, size_t count, const uint64_t *shares,
+			       uint32_t newcomer, uint64_t bytes)
+{
+	struct held *best = NULL;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t has = shares[held[i].share];
+
+		if (held[i].gone)
+			continue;
+		if (held[i].owner == newcomer)
+			has += bytes;
+		if (!best || has > most ||
+		    (has == most && held[i].share != best->share && held[i].file > best->file)) {
+			best = &held[i];
+			most = has;
+		}
+	}
+	return best;
+}
+
+/* Files go until so many bytes more are within the limit; @total: of all files. */
+static int let_go(struct plancache *cache, const struct plancache_file *files, size_t count,
+		  uint64_t total, uint32_t newcomer, uint64_t bytes)
+{
+	uint64_t *shares = calloc(count + 1, sizeof(*shares));
+	struct held *held = calloc(count + 1, sizeof(*held)), *next;
+	uint32_t share = 0;
+
+	if (!shares || !held) {
+		free(shares);
+		free(held);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < count; i++)
+		held[i] =
+			(struct held){ .file = &files[i], .owner = owner_of(cache, &files[i].key) };
+	qsort(held, count, sizeof(*held), by_owner);
+	for (size_t i = 0; i < count; i++) {
+		share += i && held[i].owner != held[i - 1].owner;
+		held[i].share = share;
+		shares[share] += held[i].file->bytes;
+	}
+	while (total + bytes > cache->limit &&
+	       (next = next_to_go(held, count, shares, newcomer, bytes))) {
+		plancache_drop(cache, &next->file->key);
+		next->gone = true;
+		shares[next->share] -= next->file->bytes;
+		total -= next->file->bytes;
+	}
+	free(shares);
+	free(held);
+	return 0;
+}
+
+/* Room for so many bytes of an owner. */
+static int make_room(struct plancache *cache, uint32_t owner, uint64_t bytes)
 {
 	struct plancache_file *files;
-	uint64_t total = bytes;
+	uint64_t total = 0;
 	size_t count;
 	int err;
 
@@ -336,15 +436,13 @@ static int make_room(struct plancache *cache, uint64_t bytes)
 		return err;
 	for (size_t i = 0; i < count; i++)
 		total += files[i].bytes;
-	while (count && total > cache->limit) {
-		const struct plancache_file *last = &files[--count];
-
-		plancache_drop(cache, &last->key);
-		total -= last->bytes;
-	}
+	if (total + bytes > cache->limit)
+		err = let_go(cache, files, count, total, owner, bytes);
 	free(files);
-	return 0;
+	return err;
 }
+
+/* ---------------------------------------------------------------------- writing */
 
 static int write_all(int fd, struct iovec *parts, int count)
 {
@@ -409,7 +507,7 @@ int plancache_put(struct plancache *cache, const struct plancache_key *key,
 	char unfinished[64];
 	int fd, err;
 
-	err = make_room(cache, blocks(sizeof(header) + entry->size));
+	err = make_room(cache, entry->owner, blocks(sizeof(header) + entry->size));
 	if (err)
 		return err;
 	plancache_encode(key, entry, &header);

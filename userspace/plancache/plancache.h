@@ -8,9 +8,11 @@
  * block did, and who uses the plan has it verified like any other. So files are not flushed to
  * the disk: one that was lost is a plan to be made again.
  *
- * The folder is bounded; what was used longest ago goes first. The order is kept in the files'
- * times of modification, but never goes back, whatever becomes of the clock. Several
- * programs may use one folder at a time. Files in it that have other names are left alone.
+ * The folder is bounded. Where there is no room, the owner who has the most gives some: what of his
+ * was used longest ago goes first, so nobody can push out more of another one's plans than brings
+ * both to the same. The order is kept in the files' times of modification, but never goes back,
+ * whatever becomes of the clock. Several programs may use one folder at a time. Files in it that
+ * have other names are left alone.
  */
 #pragma once
 
@@ -20,6 +22,7 @@
 
 #define PLANCACHE_KEY_SIZE  32
 #define PLANCACHE_TEXT_SIZE 256
+#define PLANCACHE_NOBODY    UINT32_MAX
 
 /*
  * struct plancache_request - all that a plan is made from
@@ -54,6 +57,7 @@ struct plancache_key {
  * @cost: what the objective counts, in bytes: the less the better
  * @given_us: how long planning could have taken, microseconds; 0 = as long as it liked
  * @final: more time would not have made a better one
+ * @owner: whose it counts as, a user's number; PLANCACHE_NOBODY: it is not known
  * @text: one line about the plan, for people
  * @data: what the request is answered with
  * @size: bytes of @data
@@ -68,6 +72,7 @@ struct plancache_entry {
 	uint64_t cost;
 	uint64_t given_us;
 	bool final;
+	uint32_t owner;
 	char text[PLANCACHE_TEXT_SIZE];
 	void *data;
 	size_t size;

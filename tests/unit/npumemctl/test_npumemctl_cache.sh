@@ -56,6 +56,7 @@ for field in planner:auto objective:arena arena_budget:0 cost:1505280 final:True
 	check "it has ${field%:*}" is "${field#*:}" of_json "${field%:*}"
 done
 key=$(of_json key)
+check 'whose it is' prints "counts as  user $(id -u)'s" cache show "${key:0:4}"
 check 'it is shown' prints 'arena      1505280 bytes (1.4 MiB), lower bound 1505280 bytes' \
 	cache show "${key:0:4}"
 check 'planned again it takes the place' cache warm models/a.json

@@ -157,6 +157,25 @@ KEEP_TEST(asked_again)
 	assert_true(strstr(entry.text, "arena 500 bytes"));
 }
 
+/* Plans count as their users'; where the driver does not say whose a request is, as nobody's. */
+KEEP_TEST(whose_it_is)
+{
+	struct plancache_file *files;
+	struct accepted accepted;
+	size_t count;
+
+	ask();
+	assert_int_equal(only_entry().owner, PLANCACHE_NOBODY);
+	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
+	assert_int_equal(plancache_drop(f.env.cache, &files[0].key), 0);
+	free(files);
+	accepted = next_request();
+	accepted.client.known = true;
+	accepted.client.uid = 1234;
+	ask_for(&accepted);
+	assert_int_equal(only_entry().owner, 1234);
+}
+
 /* The daemon begins anew. */
 KEEP_TEST(restart)
 {

@@ -100,14 +100,20 @@ static struct plancache_entry entry_of(char *data, size_t size)
 	return entry;
 }
 
-static void put(const struct plancache_key *key, size_t size, char fill)
+static void put_of(uint32_t owner, const struct plancache_key *key, size_t size, char fill)
 {
 	char *data = malloc(size);
 	struct plancache_entry entry = entry_of(data, size);
 
+	entry.owner = owner;
 	memset(data, fill, size);
 	assert_int_equal(plancache_put(cache, key, &entry), 0);
 	free(data);
+}
+
+static void put(const struct plancache_key *key, size_t size, char fill)
+{
+	put_of(PLANCACHE_NOBODY, key, size, fill);
 }
 
 /* It is there, whole, and its bytes are so. */
@@ -158,6 +164,7 @@ CACHE_TEST(what_was_put_comes_back)
 	struct plancache_key key = key_of(&plain);
 
 	entry.head = 16;
+	entry.owner = 1000;
 	has_not(&key, -ENOENT);
 	assert_int_equal(plancache_put(cache, &key, &entry), 0);
 	reopen(PLENTY);
@@ -172,6 +179,7 @@ CACHE_TEST(what_was_put_comes_back)
 	assert_true(got.final);
 	assert_string_equal(got.text, "one line");
 	assert_int_equal(got.head, 16);
+	assert_int_equal(got.owner, 1000);
 	assert_int_equal(got.size, sizeof(data));
 	assert_memory_equal(got.data, data, sizeof(data));
 	free(got.data);
@@ -460,6 +468,58 @@ CACHE_TEST(used_longest_ago_goes_first)
 	has_not(&keys[2], -ENOENT);
 	has(&keys[3], 100, '3');
 	has(&keys[1], 4096, '1');
+}
+
+/* Room for six. One who has two keeps them, whatever another one asks for; and vice versa. */
+CACHE_TEST(nobody_pushes_out_others)
+{
+	struct plancache_key keys[20];
+
+	reopen(6 * 4096);
+	for (uint64_t i = 0; i < 20; i++)
+		keys[i] = key_number(i);
+	put_of(8, &keys[0], 100, '0');
+	put_of(8, &keys[1], 100, '1');
+	for (uint64_t i = 2; i < 12; i++)
+		put_of(7, &keys[i], 100, 'x');
+	has(&keys[0], 100, '0');
+	has(&keys[1], 100, '1');
+	for (uint64_t i = 2; i < 8; i++)
+		has_not(&keys[i], -ENOENT);
+	for (uint64_t i = 8; i < 12; i++)
+		has(&keys[i], 100, 'x');
+	/* What he used last stays longest, to where both have as much. */
+	has(&keys[8], 100, 'x');
+	put_of(8, &keys[2], 100, '2');
+	has_not(&keys[9], -ENOENT);
+	assert_int_equal(files(), 6);
+	for (uint64_t i = 12; i < 20; i++)
+		put_of(8, &keys[i], 100, 'y');
+	has(&keys[8], 100, 'x');
+	has(&keys[11], 100, 'x');
+	has(&keys[19], 100, 'y');
+	assert_int_equal(files(), 6);
+}
+
+/* A file that says nothing of its owner is one of those that nobody has. */
+CACHE_TEST(owner_that_cannot_be_read)
+{
+	struct plancache_key keys[4];
+	char path[256];
+
+	reopen(3 * 4096);
+	for (uint64_t i = 0; i < 4; i++)
+		keys[i] = key_number(i);
+	put_of(8, &keys[0], 100, '0');
+	put_of(8, &keys[1], 100, '1');
+	put_of(8, &keys[2], 100, '2');
+	path_of(&keys[2], path);
+	assert_int_equal(truncate(path, 10), 0);
+	put_of(PLANCACHE_NOBODY, &keys[3], 100, '3');
+	/* It has two with the new one, and 8 has two, one of which was used before all others. */
+	has_not(&keys[0], -ENOENT);
+	has(&keys[1], 100, '1');
+	has(&keys[3], 100, '3');
 }
 
 /* The clock has been set back, or begins in 1970 after each start. */

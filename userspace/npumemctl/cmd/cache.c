@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "model/model.h"
@@ -248,15 +249,15 @@ static json_t *entry_json(const struct plancache_file *file, const struct planca
 	char name[PLANCACHE_NAME_SIZE];
 
 	plancache_key_name(&file->key, name);
-	return json_pack("{ss ss ss sI sI sI sI sI sb ss sI sI}", "key", name, "planner",
-			 entry->planner, "objective", objective_name(entry->objective),
-			 "arena_budget", (json_int_t)entry->arena_budget, "graph_bytes",
-			 (json_int_t)entry->graph_size, "cost", (json_int_t)entry->cost, "bytes",
-			 (json_int_t)file->bytes, "given_us",
-			 (json_int_t)(entry->given_us > INT64_MAX ? INT64_MAX : entry->given_us),
-			 "final", entry->final, "version", entry->version, "used_ns",
-			 (json_int_t)file->used_ns, "plan_bytes",
-			 (json_int_t)(entry->size - entry->head));
+	return json_pack(
+		"{ss ss ss sI sI sI sI sI sb ss sI sI so}", "key", name, "planner", entry->planner,
+		"objective", objective_name(entry->objective), "arena_budget",
+		(json_int_t)entry->arena_budget, "graph_bytes", (json_int_t)entry->graph_size,
+		"cost", (json_int_t)entry->cost, "bytes", (json_int_t)file->bytes, "given_us",
+		(json_int_t)(entry->given_us > INT64_MAX ? INT64_MAX : entry->given_us), "final",
+		entry->final, "version", entry->version, "used_ns", (json_int_t)file->used_ns,
+		"plan_bytes", (json_int_t)(entry->size - entry->head), "uid",
+		entry->owner == PLANCACHE_NOBODY ? json_null() : json_integer(entry->owner));
 }
 
 /* How long ago, in the largest unit of which it is at least two. */
@@ -340,6 +341,8 @@ static void print_entry(const char *name, const struct plancache_file *file,
 	printf("  search     %s\n",
 	       entry->final ? "ended by itself" : "ended by its deadline or its memory");
 	printf("  made by    npumem %s\n", entry->version);
+	if (entry->owner != PLANCACHE_NOBODY)
+		printf("  counts as  user %" PRIu32 "'s\n", entry->owner);
 	printf("  used       %s\n", ago(file->used_ns, when));
 	free(planner);
 }
@@ -457,6 +460,7 @@ static int keep(const struct arguments *args, struct plancache *cache, const str
 	err = npuplan_plan_write(plan, &entry.data, &entry.size, &error);
 	if (err)
 		return failure(model->path, "%s", error.text);
+	entry.owner = geteuid();
 	entry.cost = plancache_cost(args->planner, args->objective, &plan->info);
 	entry.final = plancache_final(plan, args->deadline, plan->seconds);
 	entry.given_us = args->deadline ? (uint64_t)(1e6 * args->deadline) : NO_DEADLINE;
