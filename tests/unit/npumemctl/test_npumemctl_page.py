@@ -302,7 +302,36 @@ def large():
     equal([got[4], got[5], got[7]], [True, True, True])
 
 
-CASES = [selected_step, finds, tensor_tells, moved, other_order, shifted, timeline, keyboard, pointer, hostile, large]
+def table_of_plans():
+    """Of many plans a table says what each needs, and which two are drawn; who is chosen is drawn, and compared."""
+    run("show", "--graph", DENSENET, "--html", "table.html", "--planner", "all", "one.json", "spills.json")
+    xml.dom.minidom.parse("table.html")
+    one, spills = json.load(open("one.json")), json.load(open("spills.json"))
+    got = ask("table.html", "const drawn = () => plans.map((p, i) => p.section.hidden ? -1 : i).filter(i => i >= 0);"
+              "const pick = (side, at) => { const c = choices.find(c => c.name === side && c.value === String(at)); c.checked = true; c.dispatchEvent(new Event('change')); };"
+              "const one = [rows('#plans'), drawn(), all('#plans .drawn').length];"
+              "goToStep(plans[0], 30); pick('left', 2); one.push(drawn(), selected.plan === plans[2], text('#step-panel h3'));"
+              "pick('right', 5); one.push(drawn(), shown().map(p => p.data.planner), selected.plan === plans[2], text('#step-panel h3'));"
+              "press('d'); one.push(text('#moved-panel h3') === count(movedTensors(plans[2], plans[5]).length, 'tensor') + ' moved');"
+              "pick('left', 7); one.push(shown().map(p => p.data.planner), text('#moved-panel h3') === count(movedTensors(plans[7], plans[5]).length, 'tensor') + ' moved');"
+              "pick('right', 7); one.push(drawn(), $('#moved-panel') === null, $('#changes').hidden); return one;")
+    table = got[0]
+    equal(table[0][2:7], ["one.json", "greedy-size", str(one["arena"]), str(one["lower_bound"]), f"{one['arena'] / one['lower_bound']:.3f}"])
+    moved = sum(sum(v for k, v in p.items() if k == "length") for p in spills["schedule"] if isinstance(p, dict) and "drop" not in p)
+    equal(table[1][2:5] + [int(table[1][7])], ["spills.json", "cosma", str(spills["arena"]), moved])
+    equal(got[1:3], [[0, 1], 2])
+    names = [r[3] for r in table]
+    equal(got[3:6], [[1, 2], True, got[5]])
+    equal(got[6:9], [[2, 5], [names[2], names[5]], True])
+    equal(got[9].split(":")[0], "step 30")
+    equal(got[10:], [True, [names[7], names[5]], True, [7], True, True])
+    got = ask("table.html", "return [shown().map(p => plans.indexOf(p)), text('#step-panel h3').split(':')[0], choices.filter(c => c.checked).map(c => [c.name, c.value])];",
+              address="#left=9&right=4&step=3")
+    equal(got, [[8, 3], "step 3", [["right", "3"], ["left", "8"]]])
+    equal(ask("two.html", "return [choices.length, $('#plans') === null];"), [0, True])
+
+
+CASES = [selected_step, finds, tensor_tells, moved, other_order, shifted, timeline, keyboard, pointer, hostile, large, table_of_plans]
 
 
 def main():

@@ -41,6 +41,13 @@ static unsigned int count_of(const char *text, const char *part)
 	return count;
 }
 
+static void write_page(FILE *out, struct picture *pictures, unsigned int count)
+{
+	const struct picture_page page = { .pictures = pictures, .count = count };
+
+	picture_write_html(out, &page);
+}
+
 static char *written(struct picture *pictures, unsigned int count,
 		     void (*write)(FILE *, struct picture *, unsigned int))
 {
@@ -217,7 +224,7 @@ TEST(html)
 					      plans[i]),
 				 0);
 	}
-	text = written(pictures, 2, picture_write_html);
+	text = written(pictures, 2, write_page);
 	/* One scale of bytes: the second needs 64. */
 	assert_int_equal(pictures[0].height, 64);
 	assert_int_equal(count_of(text, "class=\"plan\""), 2);
@@ -248,10 +255,10 @@ TEST(html)
 				     "\"live\":[32,64,32,64]}"));
 	assert_int_equal(count_of(text, "\"tensors\":["), 2);
 	free(text);
-	text = written(pictures, 1, picture_write_html);
+	text = written(pictures, 1, write_page);
 	assert_int_equal(count_of(text, "\"tensors\":["), 1);
 	free(text);
-	text = written((struct picture[]){ pictures[0], pictures[0] }, 2, picture_write_html);
+	text = written((struct picture[]){ pictures[0], pictures[0] }, 2, write_page);
 	assert_int_equal(count_of(text, "\"tensors\":["), 1);
 	assert_int_equal(count_of(text, ",\"graph\":0,"), 2);
 	free(text);
@@ -372,7 +379,7 @@ TEST(many)
 		bytes += picture.boxes[b].length;
 	assert_int_equal(bytes, 60000);
 	assert_int_equal(picture.peak_bytes, 20000);
-	text = written(&picture, 1, picture_write_html);
+	text = written(&picture, 1, write_page);
 	/* Ticks are few, and no stroke hides what it is around; only the tensors are large. */
 	assert_true(count_of(text, "<text class=\"x\"") <= 15);
 	assert_true(count_of(text, "<text class=\"x\"") >= 5);

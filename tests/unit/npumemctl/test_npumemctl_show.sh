@@ -171,8 +171,61 @@ check 'text of tiles in whole tensors' text "$graph" --planner taa --bands 16
 check 'peak of a plan with transfers' peak "$graphs/densenet121.fused.json" --planner cosma \
 	--budget MR
 check 'a mark for each transfer' marks
-check 'three plans' usage_has 'only two PLANs can be shown side by side' \
-	"$ctl" show --graph "$graph" --html x.html taa.json shared.json whole.json
+check 'three plans in one picture' usage_has '--svg draws two PLANs at most' \
+	"$ctl" show --graph "$graph" --svg x.svg taa.json shared.json whole.json
+check 'two plans as text' usage_has 'two PLANs need --html or --svg' \
+	"$ctl" show --graph "$graph" taa.json shared.json
+# shellcheck disable=SC2046 # a word for each
+check '33 plans' usage_has 'more than 32 plans' \
+	"$ctl" show --graph "$graph" --html x.html $(yes whole.json | head -n 33)
+# shellcheck disable=SC2046 # likewise
+check '32 plans and a planner' usage_has 'more than 32 plans' \
+	"$ctl" show --graph "$graph" --html x.html --planner auto $(yes whole.json | head -n 32)
+check 'a planner without a page' usage_has '--planner needs --html' \
+	"$ctl" show --graph "$graph" --planner auto
+check 'a planner beside a picture' usage_has 'what --planner plans is for --html alone' \
+	"$ctl" show --graph "$graph" --planner auto --html x.html --svg x.svg
+check 'no such planner' usage_has \
+	'--planner: there is no planner nobody; npumemctl plan --list-planners names them' \
+	"$ctl" show --graph "$graph" --planner nobody --html x.html
+# A line for each planner that --list-planners lists, with the arena that "plan" finds.
+all_planners() {
+	"$ctl" show --graph "$graph" --html all.html --planner all &&
+		"$ctl" show --graph "$graph" --html all2.html --planner all && cmp all.html all2.html &&
+		"$ctl" plan --list-planners | sed -n 's/^\([a-z][a-z-]*\) .*/\1/p' >listed && [ -s listed ] || return
+	while read -r planner; do
+		"$ctl" plan --planner "$planner" -o planned.json "$graph" || return
+		python3 - "$planner" <<-'PYTHON' || return
+		import json, sys, xml.dom.minidom
+		page = xml.dom.minidom.parse("all.html")
+		cells = [[c.firstChild.data if c.firstChild and c.firstChild.nodeType == 3 else "" for c in row.getElementsByTagName("td")]
+		         for row in page.getElementsByTagName("tr") if row.getElementsByTagName("input")]
+		plan = json.load(open("planned.json"))
+		row = [r for r in cells if r[3] == sys.argv[1]]
+		assert len(row) == 1, row
+		assert row[0][4] == str(plan["arena"]), (row, plan["arena"])
+		PYTHON
+	done <listed
+	[ "$(grep -c '<td><input type="radio" name="left"' all.html)" = "$(wc -l <listed)" ]
+}
+check 'a page of all planners' all_planners
+refusals() {
+	"$ctl" show --graph "$graphs/loop_conv.json" --html loops.html --planner all &&
+		python3 - <<-'PYTHON'
+		import xml.dom.minidom
+		page = xml.dom.minidom.parse("loops.html")
+		rows = {r.getElementsByTagName("td")[3].firstChild.data: r.getElementsByTagName("td")[4].firstChild.data
+		        for r in page.getElementsByTagName("tr") if r.getAttribute("class") == "refused"}
+		assert rows["tile-scheduled"] == "loop_conv: this planner plans no loops and branches", rows
+		PYTHON
+}
+check 'a planner that refuses is a line with its reason' refusals
+none_has() {
+	"$ctl" show --graph "$graphs/loop_conv.json" --html none.html --planner tile-scheduled 2>said
+	[ $? = 1 ] && grep -q ': no planner has a plan of it: loop_conv: this planner plans no loops' said
+}
+check 'none has a plan' none_has
+check 'and nothing is written' test ! -e none.html
 # A row of the CSV file for each placement of the plan JSON, with its offset, bytes and span.
 rows_are() { # plan JSON, CSV file
 	python3 - "$1" "$2" <<-'PYTHON'

@@ -11,13 +11,17 @@
 #include "picture/picture.h"
 #include "report/report.h"
 
-#define MAX_PLANS   2
+#define MAX_PLANS   PICTURE_PLANS
 /* npuplan_plan_print() takes no more. */
 #define MAX_COLUMNS 512
+
+enum { OPTION_PLANNER = 0x200 };
 
 struct arguments {
 	struct tiling tiling;
 	struct model_reading reading;
+	struct limits limits;
+	struct option_texts planners;
 	const char *graph;
 	const char *html;
 	const char *svg;
@@ -29,6 +33,14 @@ struct arguments {
 	unsigned int columns;
 };
 
+#define ALL_PLANNERS "all"
+
+/* What --planner takes: planners, and the word for all of them but the published ones. */
+static const char *planner_word(unsigned int i)
+{
+	return i ? npuplan_planner_name(i - 1) : ALL_PLANNERS;
+}
+
 static const struct command_option options[] = {
 	{ "graph", 0, VALUE_TEXT, "FILE", "The graph that the plan is of (needed)",
 	  offsetof(struct arguments, graph) },
@@ -37,8 +49,14 @@ static const struct command_option options[] = {
 	  "are cut there; elsewhere the drawing fits 80 characters and names are whole",
 	  offsetof(struct arguments, columns), 1, MAX_COLUMNS },
 	{ "html", 0, VALUE_TEXT, "FILE",
-	  "Write a page with a picture of the plan, or of two side by side (\"-\": standard output)",
+	  "Write a page with a picture of the plan, or of two side by side, which of more plans a "
+	  "table lets one choose (\"-\": standard output)",
 	  offsetof(struct arguments, html) },
+	{ "planner", OPTION_PLANNER, VALUE_OTHER, "NAME",
+	  "With --html: plan here and now, as \"plan\" does, for a line of the page's table (again "
+	  "and again; \"all\": by each planner but the published ones). What a planner refuses is "
+	  "a line with its reason",
+	  .list = planner_word },
 	{ "svg", 0, VALUE_TEXT, "FILE", "Write the picture alone, for papers",
 	  offsetof(struct arguments, svg) },
 	{ "table", 0, VALUE_TEXT, "FILE",
@@ -83,16 +101,15 @@ static bool wants_listing(const struct arguments *args)
 
 static void check_files(const struct argp_state *state, const struct arguments *args)
 {
-	const struct named_path inputs[] = { { "--graph", args->graph },
-					     { "PLAN", args->plans[0] },
-					     { "PLAN", args->plans[1] },
-					     { 0 } };
+	struct named_path inputs[MAX_PLANS + 2] = { { "--graph", args->graph } };
 	const struct named_path outputs[] = {
 		{ "--html", args->html },	  { "--svg", args->svg },
 		{ "--table", args->table },	  { "--csv", args->csv },
 		{ "--c-header", args->c_header }, { 0 }
 	};
 
+	for (unsigned int i = 0; i < args->plan_count; i++)
+		inputs[i + 1] = (struct named_path){ "PLAN", args->plans[i] };
 	outputs_check(state, inputs, outputs);
 }
 
@@ -115,23 +132,59 @@ static void check_stdout(const struct argp_state *state, const struct arguments 
 	}
 }
 
+static void add_planner(const struct argp_state *state, struct arguments *args, const char *name)
+{
+	bool all = !strcmp(name, ALL_PLANNERS), known = all;
+	const char *planner;
+
+	for (unsigned int i = 0; (planner = npuplan_planner_name(i)); i++) {
+		if (all ? npuplan_planner_published(i) : strcmp(planner, name) != 0)
+			continue;
+		option_texts_add(&args->planners, planner);
+		known = true;
+	}
+	if (!known)
+		usage_error(state,
+			    "--planner: there is no planner %s; npumemctl plan --list-planners "
+			    "names them",
+			    name);
+}
+
+static void check_plans(const struct argp_state *state, const struct arguments *args)
+{
+	size_t count = args->plan_count + args->planners.count;
+
+	if (!count)
+		usage_error(state, "which PLAN?");
+	if (count > MAX_PLANS)
+		usage_error(state, "more than %d plans", MAX_PLANS);
+	if (args->planners.count && !args->html)
+		usage_error(state, "--planner needs --html");
+	if (args->planners.count && (args->svg || wants_listing(args)))
+		usage_error(state, "what --planner plans is for --html alone");
+	if (count > 1 && !wants_picture(args))
+		usage_error(state, "two PLANs need --html or --svg");
+	if (count > 2 && args->svg)
+		usage_error(state, "--svg draws two PLANs at most");
+	if (count > 1 && wants_listing(args))
+		usage_error(state, "a table is of one PLAN");
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *args = state->input;
 
 	switch (key) {
+	case OPTION_PLANNER:
+		add_planner(state, args, arg);
+		return 0;
 	case ARGP_KEY_ARG:
 		if (args->plan_count == MAX_PLANS)
-			usage_error(state, "only two PLANs can be shown side by side");
+			usage_error(state, "more than %d plans", MAX_PLANS);
 		args->plans[args->plan_count++] = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (!args->plan_count)
-			usage_error(state, "which PLAN?");
-		if (args->plan_count > 1 && !wants_picture(args))
-			usage_error(state, "two PLANs need --html or --svg");
-		if (args->plan_count > 1 && wants_listing(args))
-			usage_error(state, "a table is of one PLAN");
+		check_plans(state, args);
 		check_stdout(state, args);
 		if (!args->graph)
 			usage_error(state,
@@ -146,23 +199,27 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct command command = {
 	.options = options,
 	.parse = parse,
-	.args_doc = "PLAN [PLAN]",
+	.args_doc = "PLAN...\n--html FILE --planner NAME... [PLAN...]",
 	.doc = "Draw a plan: one line a step, one character for a part of the arena, a letter or "
 	       "digit for each tensor that lives there. With --html or --svg a picture: time across, "
 	       "offset up, a box for each tensor and for each range of bytes that lives as long; with "
 	       "--table, --csv or --c-header a list of them.",
-	.shared = { SHARED_WITH_MODELS(struct arguments) },
+	.shared = { SHARED_WITH_MODELS(struct arguments),
+		    { &limits_command, offsetof(struct arguments, limits) } },
 };
 
 /*
  * struct shown - a plan, the graph it is of, tiled as it says, and its picture
+ * @file: of a plan that was made here the path is its planner
  * @name: the plan's, as plain_text(); NULL before make_plain()
+ * @refusal: why its planner has made none
  */
 struct shown {
 	struct model model;
 	struct plan_file file;
 	struct picture picture;
 	char *name;
+	struct npuplan_error refusal;
 };
 
 /* Names do no harm to a terminal, and do not turn the text of a page around them. */
@@ -177,13 +234,18 @@ static void make_plain(struct shown *shown)
 	shown->name = plain_text(shown->file.path, false);
 }
 
-static int write_picture(const char *path, struct picture *pictures, unsigned int count,
-			 void (*write)(FILE *out, struct picture *pictures, unsigned int count))
+/* Plans from files, then plans of planners. */
+static unsigned int shown_count(const struct arguments *args)
+{
+	return args->plan_count + (unsigned int)args->planners.count;
+}
+
+static int write_svg(const char *path, struct picture *pictures, unsigned int count)
 {
 	struct text text;
 
 	text_begin(&text);
-	write(text.out, pictures, count);
+	picture_write_svg(text.out, pictures, count);
 	return text_write(&text, path);
 }
 
@@ -238,14 +300,34 @@ static int write_listings(const struct arguments *args, struct shown *shown)
 	return status;
 }
 
+static int write_page(const struct arguments *args, const struct shown *shown,
+		      struct picture *pictures, unsigned int count)
+{
+	struct picture_refusal refusals[MAX_PLANS];
+	struct picture_page page = { .pictures = pictures, .count = count, .refusals = refusals };
+	struct text text;
+
+	for (unsigned int i = 0; i < shown_count(args); i++)
+		if (!shown[i].file.plan)
+			refusals[page.refusal_count++] =
+				(struct picture_refusal){ shown[i].file.path,
+							  shown[i].refusal.text };
+	text_begin(&text);
+	picture_write_html(text.out, &page);
+	return text_write(&text, args->html);
+}
+
 static int draw_pictures(const struct arguments *args, struct shown *shown)
 {
 	struct picture pictures[MAX_PLANS];
+	unsigned int count = 0;
 	int status = EXIT_OK;
 
-	for (unsigned int i = 0; i < args->plan_count; i++) {
+	for (unsigned int i = 0; i < shown_count(args); i++) {
 		int err;
 
+		if (!shown[i].file.plan)
+			continue;
 		make_plain(&shown[i]);
 		err = picture_init(&shown[i].picture, shown[i].name, shown[i].model.graph,
 				   shown[i].file.plan);
@@ -253,12 +335,15 @@ static int draw_pictures(const struct arguments *args, struct shown *shown)
 			return failure(shown[i].file.path, "cannot be drawn: %s",
 				       err == -EINVAL ? "it does not fit its graph" :
 							strerror(-err));
-		pictures[i] = shown[i].picture;
+		pictures[count++] = shown[i].picture;
 	}
+	if (!count)
+		return failure(args->graph, "no planner has a plan of it: %s",
+			       shown[0].refusal.text);
 	if (args->html)
-		status = write_picture(args->html, pictures, args->plan_count, picture_write_html);
+		status = write_page(args, shown, pictures, count);
 	if (status == EXIT_OK && args->svg)
-		status = write_picture(args->svg, pictures, args->plan_count, picture_write_svg);
+		status = write_svg(args->svg, pictures, count);
 	return status;
 }
 
@@ -276,28 +361,65 @@ static int draw(const struct arguments *args, struct shown *shown)
 	return status;
 }
 
+/* A plan of a planner, or why there is none. False: the graph cannot be read or tiled. */
+static bool make_plan(struct arguments *args, struct shown *shown, const char *planner)
+{
+	const struct npuplan_options asked = {
+		.planner = planner,
+		.deadline_seconds = args->limits.deadline,
+		.work_limit = args->limits.work,
+		.memory_limit = args->limits.memory,
+		.alignment = args->limits.alignment,
+	};
+	struct tiling tiling = args->tiling;
+
+	shown->file.path = planner;
+	tiling_for_planner(&tiling, planner);
+	if (!model_import(&shown->model, args->graph, &args->reading) ||
+	    !model_tile(&shown->model, &tiling))
+		return false;
+	npuplan_plan(shown->model.graph, &asked, &shown->file.plan, &shown->refusal);
+	return true;
+}
+
+static bool get_plan(struct arguments *args, struct shown *shown, unsigned int i)
+{
+	if (i >= args->plan_count)
+		return make_plan(args, shown, args->planners.list[i - args->plan_count]);
+	return model_with_plan(&shown->model, args->graph, &args->reading, &shown->file,
+			       args->plans[i], &args->tiling);
+}
+
+static void shown_fini(struct shown *shown)
+{
+	picture_fini(&shown->picture);
+	free(shown->name);
+	plan_file_fini(&shown->file);
+	model_fini(&shown->model);
+}
+
 int cmd_show(int argc, char **argv)
 {
 	struct arguments args = { 0 };
-	struct shown shown[MAX_PLANS] = { 0 };
+	struct shown *shown;
 	int status = EXIT_OK;
 
 	command_parse(&command, argc, argv, &args);
-	for (unsigned int i = 0; i < args.plan_count && status == EXIT_OK; i++) {
-		if (!model_with_plan(&shown[i].model, args.graph, &args.reading, &shown[i].file,
-				     args.plans[i], &args.tiling))
+	shown = calloc(shown_count(&args), sizeof(*shown));
+	if (!shown)
+		abort();
+	for (unsigned int i = 0; i < shown_count(&args) && status == EXIT_OK; i++) {
+		if (!get_plan(&args, &shown[i], i))
 			status = EXIT_FAILED;
-		/* The other plan is of the same graph. */
+		/* The other plans are of the same graph. */
 		args.reading.quiet = true;
 	}
 	if (status == EXIT_OK)
 		status = draw(&args, shown);
-	for (unsigned int i = 0; i < args.plan_count; i++) {
-		picture_fini(&shown[i].picture);
-		free(shown[i].name);
-		plan_file_fini(&shown[i].file);
-		model_fini(&shown[i].model);
-	}
+	for (unsigned int i = 0; i < shown_count(&args); i++)
+		shown_fini(&shown[i]);
+	free(shown);
+	free(args.planners.list);
 	tiling_fini(&args.tiling);
 	reading_fini(&args.reading);
 	return status;

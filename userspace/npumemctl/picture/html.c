@@ -66,8 +66,11 @@ static void write_section(FILE *out, const struct picture *picture)
 	fputs(".</p>\n</section>\n", out);
 }
 
-void picture_write_html(FILE *out, struct picture *pictures, unsigned int count)
+void picture_write_html(FILE *out, const struct picture_page *page)
 {
+	struct picture *pictures = page->pictures;
+	unsigned int count = page->count;
+
 	picture_same_height(pictures, count);
 	fputs("<!DOCTYPE html>\n"
 	      "<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n"
@@ -78,7 +81,9 @@ void picture_write_html(FILE *out, struct picture *pictures, unsigned int count)
 	fputs(": memory plan</title>\n<style>\n" PICTURE_COLOURS_CSS
 		      PICTURE_BOXES_CSS PICTURE_PAGE_CSS "</style>\n</head>\n<body>\n",
 	      out);
-	fputs(PICTURE_PAGE_HTML "<main>\n", out);
+	fputs(PICTURE_PAGE_HTML, out);
+	picture_write_plans(out, page);
+	fputs("<main>\n", out);
 	for (unsigned int i = 0; i < count; i++)
 		write_section(out, &pictures[i]);
 	fputs("</main>\n<div id=\"drawer\"></div>\n<div id=\"info\" role=\"status\"></div>\n"
@@ -87,6 +92,7 @@ void picture_write_html(FILE *out, struct picture *pictures, unsigned int count)
 	picture_write_data(out, pictures, count);
 	/* As XML it is text, whatever it has in it. */
 	fputs("</script>\n<script>//<![CDATA[\n" PICTURE_PAGE_JS PICTURE_SELECT_JS
-		      PICTURE_COMPARE_JS PICTURE_KEYS_JS "//]]></script>\n</body>\n</html>\n",
+		      PICTURE_COMPARE_JS PICTURE_PLANS_JS PICTURE_KEYS_JS
+	      "//]]></script>\n</body>\n</html>\n",
 	      out);
 }

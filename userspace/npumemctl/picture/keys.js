@@ -82,15 +82,18 @@ stepBox.addEventListener('change', () => {
 for (const [id, action] of [['in', keys['+']], ['out', keys['-']], ['reset', reset], ['peak', peak], ['changes', changes], ['theme', theme]])
   document.getElementById(id).addEventListener('click', action);
 
-/* "#step=12", "#tensor=NAME", "#find=TEXT", "#moved", joined by "&". */
+/* "#left=3&right=5", of the table's lines; "#step=12", "#tensor=NAME", "#find=TEXT", "#moved", joined by "&". */
 function start() {
+  const asked = new URLSearchParams(location.hash.slice(1));
+  const line = name => Math.min(plans.length, Math.max(1, Number.parseInt(asked.get(name), 10) || (name === 'left' ? 1 : 2))) - 1;
   document.getElementById('changes').hidden = plans.length < 2;
   if (!plans.length) return;
   plans.forEach(show);
   stepBox.max = plans[0].steps - 1;
-  for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
-    const at = Number(value), t = name === 'tensor' ? plans[0].graph.tensors.findIndex(x => x.name === value) : -1;
-    if (name === 'step' && Number.isInteger(at) && at >= 0 && at < plans[0].steps) goToStep(selected.plan, at);
+  if (choices.length) draw(line('left'), line('right'));
+  for (const [name, value] of asked) {
+    const at = Number(value), t = name === 'tensor' ? selected.plan.graph.tensors.findIndex(x => x.name === value) : -1;
+    if (name === 'step' && Number.isInteger(at) && at >= 0 && at < selected.plan.steps) goToStep(selected.plan, at);
     if (t >= 0) { select(selected.plan, t, -2); lookAtTensor(); }
     if (name === 'find') { findBox.value = value; findPanel(value); }
     if (name === 'moved' && !root.classList.contains('changes')) changes();

@@ -9,7 +9,7 @@ const LIVE = { top: 642, height: 60 }, MOVED = { top: 710, height: 24 };
 const KINDS = ['step', 'load', 'spill', 'fill', 'drop', 'store'];
 const plans = [...document.querySelectorAll('svg.plan')].map((svg, i) => ({
   svg, data: DATA.plans[i], section: svg.closest('section'), frame: svg.querySelector('svg.view'),
-  view: [X, Y, W, H],
+  view: [X, Y, W, H], side: i,
   bytes: Number(svg.dataset.bytes), steps: Number(svg.dataset.steps),
   tensors: [...svg.querySelectorAll('.tensor')],
   drawn: ['axes', 'names'].map(c => svg.querySelector('.' + c)).map(g => [g, g.innerHTML]),
@@ -27,7 +27,8 @@ for (const p of plans) {
   p.timeline = add(p.svg, 'g', { class: 'timeline' });
   p.mark = add(p.svg, 'g', { class: 'mark' });
 }
-const shown = () => plans.filter(p => !p.section.hidden);
+/* The plans that are drawn, the left one first. */
+const shown = () => plans.filter(p => !p.section.hidden).sort((a, b) => a.side - b.side);
 
 function add(g, name, attributes, text) {
   const e = document.createElementNS(NS, name);

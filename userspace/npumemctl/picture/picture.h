@@ -10,6 +10,9 @@
 
 #include "npuplan.h"
 
+/* Most plans of a page. */
+#define PICTURE_PLANS 32
+
 /* Most boxes drawn; beyond it neighbours share one. */
 #define PICTURE_BOXES 40000
 
@@ -78,8 +81,31 @@ void picture_fini(struct picture *picture);
 
 /** picture_write_svg() - a document of its own (picture/svg.c) */
 void picture_write_svg(FILE *out, struct picture *pictures, unsigned int count);
+/*
+ * struct picture_refusal - a plan that there is not, for a line of the page's table
+ * @why: one line
+ */
+struct picture_refusal {
+	const char *planner;
+	const char *why;
+};
+
+/*
+ * struct picture_page - what a page shows
+ * @pictures, @count: two side by side; of more, or where there are refusals, a table says which
+ */
+struct picture_page {
+	struct picture *pictures;
+	unsigned int count;
+	const struct picture_refusal *refusals;
+	unsigned int refusal_count;
+};
+
 /** picture_write_html() - one self-contained page (picture/html.c) */
-void picture_write_html(FILE *out, struct picture *pictures, unsigned int count);
+void picture_write_html(FILE *out, const struct picture_page *page);
+
+/* picture/plans.c: the table of all plans of a page, if it has one. */
+void picture_write_plans(FILE *out, const struct picture_page *page);
 
 /* Make a box hold another one, too. */
 void picture_join(struct picture_box *into, const struct picture_box *box);
