@@ -584,6 +584,32 @@ TEST(overlapping_planner)
 	delegate_free(d);
 }
 
+static int gone(struct enforced *enforced, struct why *why)
+{
+	return why_fail(why, -ENODEV, "the device is gone");
+}
+
+/* It went while the last operator computed: what that has written is nowhere. */
+TEST(gone_in_the_end)
+{
+	struct fake *fake = net_make(&net_chain, 9);
+	struct delegate *d = make_delegate(NULL, NULL);
+	struct enforcer_ops bad = *d->enforcer->ops;
+
+	good = d->enforcer->ops;
+	assert_int_equal(fake_delegate(fake, d), TFL_OK);
+	assert_int_equal(fake_allocate(fake), TFL_OK);
+	assert_int_equal(fake_invoke(fake), TFL_OK);
+	bad.end = gone;
+	d->enforcer->ops = &bad;
+	assert_int_equal(fake_invoke(fake), TFL_DELEGATE_ERROR);
+	assert_string_equal(fake->error, "npumem: the device is gone");
+	d->enforcer->ops = good;
+	assert_int_equal(fake_invoke(fake), TFL_OK);
+	fake_free(fake);
+	delegate_free(d);
+}
+
 TEST(out_of_order)
 {
 	struct fake *fake = net_make(&net_chain, 9);

@@ -238,6 +238,16 @@ static int step(struct enforced *e, uint32_t position, struct why *why)
 	return err ? why_fail(why, err, "%s", error.text) : 0;
 }
 
+/* Mappings stay when the device goes, and what is in them has no meaning then. */
+static int end(struct enforced *e, struct why *why)
+{
+	struct npumem_run_stats stats;
+	struct npumem_error error = { 0 };
+	int err = npumem_run_get_stats(e->run, &stats, &error);
+
+	return err ? why_fail(why, err, "%s", error.text) : 0;
+}
+
 /* ----------------------------------------------------------------- enforcer */
 
 static void free_device(struct enforcer *enforcer)
@@ -259,6 +269,7 @@ static const struct enforcer_ops ops = {
 	.bind = bind,
 	.begin = begin,
 	.step = step,
+	.end = end,
 	.stop = stop,
 	.free = free_device,
 };

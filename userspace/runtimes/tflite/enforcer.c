@@ -27,3 +27,8 @@ int enforcer_open(const struct options *options, struct enforcer **out, struct w
 	    options->engine == ENGINE_COMPUTE ? " and computed" : "");
 	return process_open(options, out, why);
 }
+
+int enforcer_end(const struct enforcer *enforcer, struct enforced *enforced, struct why *why)
+{
+	return enforcer->ops->end ? enforcer->ops->end(enforced, why) : 0;
+}

@@ -44,6 +44,8 @@ struct blobs {
  *	told. dma_buf -1: bind it to nothing
  * @begin: another inference begins: from the first step on, the model's inputs are valid
  * @step: the step at a position of the plan's schedule is about to run
+ * @end: an inference has ended, and its outputs have been taken from where they lay: whether the
+ *	memory was there until now. NULL: it always is
  * @stop: give up an enforced plan and its memory
  * @free: give up the enforcer
  */
@@ -60,6 +62,7 @@ struct enforcer_ops {
 		    struct why *why);
 	int (*begin)(struct enforced *enforced, struct why *why);
 	int (*step)(struct enforced *enforced, uint32_t position, struct why *why);
+	int (*end)(struct enforced *enforced, struct why *why);
 	void (*stop)(struct enforced *enforced);
 	void (*free)(struct enforcer *enforcer);
 };
@@ -93,3 +96,6 @@ int device_open(const struct options *options, struct enforcer **out, struct why
  * 0 and NULL in @out: to step aside, of which a line says why. Errors are to be reported.
  */
 int enforcer_open(const struct options *options, struct enforcer **out, struct why *why);
+
+/* An inference has ended, see struct enforcer_ops. */
+int enforcer_end(const struct enforcer *enforcer, struct enforced *enforced, struct why *why);

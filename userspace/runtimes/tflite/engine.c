@@ -291,5 +291,5 @@ int engine_invoke(struct tfl_context *context, struct partition *p, struct why *
 		if (to)
 			memcpy(to, p->out.list[i].memory, p->out.list[i].length);
 	}
-	return err;
+	return err ? err : enforcer_end(p->delegate->enforcer, p->memory->enforced, why);
 }

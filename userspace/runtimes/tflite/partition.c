@@ -387,6 +387,8 @@ static int run_steps(struct tfl_context *context, struct partition *p, struct wh
 		err = p->memory->enforcer->ops->begin(p->memory->enforced, why);
 	for (uint32_t i = 0; !err && p->memory && i < p->memory->step_count; i++)
 		err = partition_step(context, p, i, why, status);
+	if (!err && p->memory)
+		err = enforcer_end(p->memory->enforcer, p->memory->enforced, why);
 	return err;
 }
 
