@@ -128,11 +128,9 @@ static int request_plan(struct session *s)
 	request.deadline = plan_deadline(s);
 	err = npumem_plan_request(s->graph, &request, &s->plan, &error);
 	if (err == -ENOTCONN)
-		return failure(
-			session_device(s),
-			"%s (start npumemd, or plan with \"npumemctl plan -o FILE\" and give "
-			"--plan FILE)",
-			error.text);
+		return failure(session_device(s),
+			       "%s: plan with \"npumemctl plan -o FILE\" and give --plan FILE",
+			       error.text);
 	/* The driver ends it at the deadline, so that much and a little more. */
 	if (!err)
 		err = npumem_plan_wait(s->plan, npumem_deadline(INT64_MAX), &error);
@@ -342,7 +340,18 @@ static int copy_out(struct session *s, const struct path *path, uint32_t tensor,
 	return EXIT_OK;
 }
 
-int session_result(struct session *s, const struct path *path, uint32_t tensor, uint8_t *bytes)
+static int wait_idle(struct session *s)
+{
+	struct npumem_error error = { 0 };
+	char names[512];
+
+	if (!npumem_run_wait(s->run, deadline(s), &error))
+		return EXIT_OK;
+	npuplan_verdict_names(s->model.graph, &error.verdict, names, sizeof(names));
+	return failure(session_device(s), "%s%s%s", error.text, *names ? "; " : "", names);
+}
+
+static int read_tensor(struct session *s, const struct path *path, uint32_t tensor, uint8_t *bytes)
 {
 	const struct npuplan_tensor *t = &s->model.graph->tensors[tensor];
 	uint8_t *base;
@@ -359,6 +368,14 @@ int session_result(struct session *s, const struct path *path, uint32_t tensor, 
 	return status;
 }
 
+int session_result(struct session *s, const struct path *path, uint32_t tensor, uint8_t *bytes)
+{
+	int status = read_tensor(s, path, tensor, bytes);
+
+	/* What was read of a device that went meanwhile has no meaning. */
+	return status == EXIT_OK ? wait_idle(s) : status;
+}
+
 /*
  * struct batch - jobs of one SUBMIT in the making
  * @jobs: @most of them have room
@@ -370,17 +387,6 @@ struct batch {
 	uint32_t most;
 	uint32_t queued;
 };
-
-static int wait_idle(struct session *s)
-{
-	struct npumem_error error = { 0 };
-	char names[512];
-
-	if (!npumem_run_wait(s->run, deadline(s), &error))
-		return EXIT_OK;
-	npuplan_verdict_names(s->model.graph, &error.verdict, names, sizeof(names));
-	return failure(session_device(s), "%s%s%s", error.text, *names ? "; " : "", names);
-}
 
 static int job_refused(const struct session *s, const struct drm_npumem_job *job, const char *why)
 {
