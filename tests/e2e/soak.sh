@@ -69,14 +69,14 @@ clock_jumps() {
 # Clients, daemon and workers have so little that some of them are killed.
 out_of_memory() {
 	killed=$(ooms)
-	echo 6M >$CGROUP/soak/memory.max
-	end=$(($(uptime_ms) + 5000))
-	until [ "$(ooms)" -gt "$killed" ] || [ "$(uptime_ms)" -gt "$end" ]; do
-		sleep_ms 50
+	for most in 6M 4M 3M 2M 1M; do
+		echo $most >$CGROUP/soak/memory.max
+		until_true 2 some_killed && break
 	done
 	echo max >$CGROUP/soak/memory.max
 	[ "$(ooms)" -gt "$killed" ] || { cat $CGROUP/soak/memory.events; return 1; }
 }
+some_killed() { [ "$(ooms)" -gt "$killed" ]; }
 ooms() { awk '$1 == "oom_kill" { print $2 }' $CGROUP/soak/memory.events; }
 device_gone() {
 	device=

@@ -53,13 +53,13 @@ TFLITE=${TFLITE:-/opt/npumem/tflite}
 
 # Why npumemctl may refuse what such a disturbance meets, as its last line has it. What is not
 # here may refuse nothing.
-DAEMON_MISSED='no planning daemon|the planning daemon (has gone|went) away'
+DAEMON_MISSED='no planning daemon|the daemon went away'
 ENGINE_MISSED='none of its engines is "npumem-engine"|no process is attached|the run is lost'
 reasons_of() {
 	case $1 in
 	daemon_killed | daemon_replaced) echo "$DAEMON_MISSED" ;;
 	engine_killed) echo "$ENGINE_MISSED" ;;
-	out_of_memory) echo "$DAEMON_MISSED|$ENGINE_MISSED|^killed\$" ;;
+	out_of_memory) echo "$DAEMON_MISSED|$ENGINE_MISSED|^killed\$|Cannot allocate memory" ;;
 	device_gone) echo "$DAEMON_MISSED|$ENGINE_MISSED|No such device|there is no npumem device" ;;
 	*) echo '^$' ;;
 	esac
