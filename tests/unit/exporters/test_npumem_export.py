@@ -6,7 +6,7 @@ with its whole sentence.
 
 usage: test_npumem_export.py EXPORTER_FOLDER GRAPHS_FOLDER [--write]
 
---write makes the files in tests/graphs/pytorch anew.  Without PyTorch 2.6 or later nothing is
+--write makes the files in tests/graphs/pytorch anew.  Without PyTorch 2.6 or later no model is
 tested, and without torchvision no network of it, which both is said.  TAP.
 """
 import difflib
@@ -53,6 +53,47 @@ def end():
     sys.exit(1 if failed else 0)
 
 
+def equal(got, expected):
+    """Fail with the difference of two texts."""
+    if got != expected:
+        raise AssertionError('\n' + '\n'.join(difflib.unified_diff(
+            expected.splitlines(), got.splitlines(), 'expected', 'got', lineterm='')))
+
+
+def command(*args, **variables):
+    """Exit status, output and errors of npumem-export, called where the test's files are."""
+    run = subprocess.run([sys.executable, '-W', 'ignore', os.path.join(EXPORTER, 'npumem-export'),
+                          *args], capture_output=True, text=True, check=False,
+                         env={**os.environ, 'PYTHONDONTWRITEBYTECODE': '1', **variables})
+    return run.returncode, run.stdout, run.stderr
+
+
+def says(status, error, *args):
+    """Exit status and all of standard error."""
+    got = command(*args)
+    equal(f'{got[0]}: {got[2]}', f'{status}: {error}')
+    return got[1]
+
+
+def without_torch():
+    """A system that has no PyTorch, or an older one: help, version, and a sentence."""
+    words = ('npumem-export: PyTorch 2.6 or later is needed, which has torch.export (Debian 13: '
+             'apt-get install python3-torch)\n')
+    for files, text in ((('torch.py',), 'raise ImportError\n'),
+                        (('torch/__init__.py', 'torch/export.py'), '')):
+        with tempfile.TemporaryDirectory() as folder:
+            for file in files:
+                os.makedirs(os.path.dirname(os.path.join(folder, file)), exist_ok=True)
+                with open(os.path.join(folder, file), 'w', encoding='utf-8') as out:
+                    out.write(text)
+            equal(str(command('model.pt2', PYTHONPATH=folder)), str((1, '', words)))
+            equal(str(command('--version', PYTHONPATH=folder)),
+                  str((0, 'npumem-export 0.1.0\n', '')))
+            if 'a file of torch.export.save()' not in command('--help', PYTHONPATH=folder)[1]:
+                raise AssertionError('no help')
+
+
+check('without PyTorch there are help and version, and a sentence', without_torch)
 try:
     import torch.export
     if not hasattr(torch.export, 'load'):
@@ -68,13 +109,6 @@ from pytorch_models import F, nn  # noqa: E402
 
 warnings.simplefilter('ignore')
 zeros = torch.zeros
-
-
-def equal(got, expected):
-    """Fail with the difference of two texts."""
-    if got != expected:
-        raise AssertionError('\n' + '\n'.join(difflib.unified_diff(
-            expected.splitlines(), got.splitlines(), 'expected', 'got', lineterm='')))
 
 
 # ---------------------------------------------------------------------- small models
@@ -289,21 +323,6 @@ for case, words, maker in (
 
 
 # ---------------------------------------------------------------------- command line
-
-
-def command(*args):
-    """Exit status, output and errors of npumem-export, called where the test's files are."""
-    run = subprocess.run([sys.executable, '-W', 'ignore', os.path.join(EXPORTER, 'npumem-export'),
-                          *args], capture_output=True, text=True, check=False,
-                         env={**os.environ, 'PYTHONDONTWRITEBYTECODE': '1'})
-    return run.returncode, run.stdout, run.stderr
-
-
-def says(status, error, *args):
-    """Exit status and all of standard error."""
-    got = command(*args)
-    equal(f'{got[0]}: {got[2]}', f'{status}: {error}')
-    return got[1]
 
 
 def commands_agree():

@@ -16,14 +16,10 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable, Optional
 
-import torch
-import torch.export
-
-from .fuse import fuse
 from .graph import Refused, Writer, save, write
-from .walk import Walk
 
 __all__ = ['Refused', 'export', 'export_program', 'save', 'write']
+__version__ = '0.1.0'
 
 
 def say(message: str) -> None:
@@ -44,6 +40,12 @@ def export_program(program: Any, name: str = 'model', *, fused: bool = False,
     warn: called with a sentence for each kind of operator that is not known.
     Raises Refused if the model cannot be written.
     """
+    # PyTorch takes seconds to import, and who asks for help may not have it.
+    import torch
+
+    from .fuse import fuse
+    from .walk import Walk
+
     walk = Walk(program, element_bytes, warn)
     walk.run()
     if fused:
@@ -63,5 +65,7 @@ def export(model: Any, args: tuple[Any, ...], name: Optional[str] = None, *, str
     strict: as torch.export.export() has it; loops need it.
     options: those of export_program().
     """
+    import torch.export
+
     program = torch.export.export(model.eval(), args, strict=strict)
     return export_program(program, name or type(model).__name__, **options)

@@ -10,14 +10,24 @@ import re
 import sys
 from typing import Any, Sequence
 
-import torch
-import torch.export
+from . import Refused, __version__, export_program, save, write
 
-from . import Refused, export_program, save, write
+
+def check_torch() -> None:
+    """PyTorch is there, and has what is needed of it."""
+    try:
+        import torch.export
+        if not hasattr(torch.export, 'load'):
+            raise ImportError
+    except ImportError:
+        raise Refused('PyTorch 2.6 or later is needed, which has torch.export (Debian 13: '
+                      'apt-get install python3-torch)') from None
 
 
 def input_of(argument: str) -> Any:
     """A tensor by its size and type: 1x3x224x224, 1x16:int64, or scalar:bool."""
+    import torch
+
     match = re.fullmatch(r'(scalar|[1-9]\d*(?:x[1-9]\d*)*)(?::(\w+))?', argument)
     dtype = getattr(torch, match.group(2) or 'float32', None) if match else None
     if not isinstance(dtype, torch.dtype):
@@ -29,6 +39,8 @@ def input_of(argument: str) -> Any:
 
 def load(model: str, inputs: Sequence[str], strict: bool) -> Any:
     """The program in a .pt2 file, or of a model that a Python module has."""
+    import torch.export
+
     if model.endswith('.pt2'):
         if inputs:
             raise Refused('--input is for models of a Python module: a .pt2 file has its inputs')
@@ -82,6 +94,8 @@ def parser() -> argparse.ArgumentParser:
                      help='bytes of a number that is a float in the model: 1 for int8')
     out.add_argument('--non-strict', action='store_true', help='trace by running the Python code: '
                      'takes more models, but no loops')
+    out.add_argument('-V', '--version', action='version',
+                     version=f'npumem-export {__version__}')
     return out
 
 
@@ -89,6 +103,7 @@ def main() -> int:
     """npumem-export; returns its exit status."""
     args = parser().parse_args()
     try:
+        check_torch()
         program = load(args.model, args.input, not args.non_strict)
         stem = re.sub(r'\.pt2$', '', os.path.basename(args.model.rpartition(':')[2]))
         graph = export_program(program, args.name or stem, fused=args.fused,
