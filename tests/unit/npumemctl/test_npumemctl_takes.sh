@@ -54,8 +54,8 @@ what_of() {
 	branches) what=("$graphs/case_of.json") ;;
 	'a tensor at a fixed offset') what=(--fix features.0.conv2d=4096 "$squeezenet") ;;
 	'a budget below the peak: spills') what=(--arena-budget 1600KiB "$graphs/densenet121.fused.json") ;;
-	'two banks') what=(--banks 512KiB@1000,2MiB@100 "$mobilenet") ;;
-	'two banks and state') what=(--banks 128@1000,256@100 state.json) ;;
+	'two banks') what=(--banks '512KiB@1000,2MiB@100' "$mobilenet") ;;
+	'two banks and state') what=(--banks '128@1000,256@100' state.json) ;;
 	*) return 1 ;;
 	esac
 }
