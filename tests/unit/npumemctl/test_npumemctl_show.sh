@@ -185,6 +185,11 @@ check 'a planner without a page' usage_has '--planner needs --html' \
 	"$ctl" show --graph "$graph" --planner auto
 check 'a planner beside a picture' usage_has 'what --planner plans is for --html alone' \
 	"$ctl" show --graph "$graph" --planner auto --html x.html --svg x.svg
+for limit in --deadline=1 --work=1 --memory=1MiB --align=64; do
+	check "${limit%=*} without a planner" usage_has \
+		'--deadline, --work, --memory and --align are for what --planner plans' \
+		"$ctl" show --graph "$graph" --html x.html "$limit" whole.json
+done
 check 'no such planner' usage_has \
 	'--planner: there is no planner nobody; npumemctl plan --list-planners names them' \
 	"$ctl" show --graph "$graph" --planner nobody --html x.html

@@ -158,6 +158,11 @@ static void check_plans(const struct argp_state *state, const struct arguments *
 		usage_error(state, "which PLAN?");
 	if (count > MAX_PLANS)
 		usage_error(state, "more than %d plans", MAX_PLANS);
+	if (!args->planners.count && (args->limits.deadline || args->limits.work ||
+				      args->limits.memory || args->limits.alignment))
+		usage_error(
+			state,
+			"--deadline, --work, --memory and --align are for what --planner plans");
 	if (args->planners.count && !args->html)
 		usage_error(state, "--planner needs --html");
 	if (args->planners.count && (args->svg || wants_listing(args)))
