@@ -88,10 +88,9 @@ device_gone() {
 	random 1000
 	sleep_ms "$DRAWN"
 	echo "$device" >"$DRIVER"/bind || return 1
-	# Who has to be told of the new one: the unit is bound to the device, and starts with it.
-	stop_daemon
+	# npumemd is the driver's, whichever devices that has. The engine was attached to the one that went.
 	stop_engine 2>/dev/null
-	daemon && engine
+	engine
 }
 
 DISTURBANCES='daemon_killed daemon_replaced daemon_told engine_killed disk_full clock_jumps
