@@ -223,8 +223,10 @@ drmVersionPtr __wrap_drmGetVersion(int fd)
 {
 	drmVersionPtr version;
 
-	if (!fake.name)
+	if (!fake.name) {
+		errno = fake.unnamed;
 		return NULL;
+	}
 	/* drmFreeVersion() is libdrm's own: it frees this and its strings. */
 	version = calloc(1, sizeof(*version));
 	assert_non_null(version);

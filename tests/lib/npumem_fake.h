@@ -15,7 +15,7 @@
 
 /*
  * struct fake - what the driver does, and what was asked of it
- * @name: that drmGetVersion() reports; NULL: not a DRM device
+ * @name: that drmGetVersion() reports; NULL: it fails with errno @unnamed
  * @major: of its version
  * @handler: called for every ioctl of ours with the argument struct; returns 0
  *	or a positive errno. NULL: fake_default()
@@ -36,6 +36,7 @@
  */
 struct fake {
 	const char *name;
+	int unnamed;
 	int major;
 	int (*handler)(unsigned long request, void *argument);
 	unsigned int interrupts;

@@ -36,14 +36,19 @@ int64_t npumem_deadline(int64_t nanoseconds)
 
 /* ---------------------------------------------------------------- finding */
 
-/* The version of the uapi is what every driver says in the same way, whatever it has else. */
-static bool is_ours(int fd, int *major, int *minor)
+/*
+ * Whether a device is npumem's. The version of the uapi is what every driver says in the same way,
+ * whatever it has else. -ENODEV: it is none any more.
+ */
+static int is_ours(int fd, int *major, int *minor)
 {
-	drmVersionPtr version = drmGetVersion(fd);
+	drmVersionPtr version;
 	bool ours;
 
+	errno = 0;
+	version = drmGetVersion(fd);
 	if (!version)
-		return false;
+		return errno == ENODEV ? -ENODEV : 0;
 	ours = version->name && !strcmp(version->name, NPUMEM_DRIVER_NAME);
 	*major = version->version_major;
 	*minor = version->version_minor;
@@ -90,7 +95,7 @@ static int scan_node(const char *path, struct path_list *paths, uint32_t *denied
 		*denied += errno == EACCES || errno == EPERM;
 		return 0;
 	}
-	if (is_ours(fd, &major, &minor))
+	if (is_ours(fd, &major, &minor) > 0)
 		err = add_path(paths, path);
 	close(fd);
 	return err;
@@ -171,12 +176,14 @@ int npumem_device_list(char ***paths, uint32_t *count, struct npumem_error *erro
 static int make_device(int fd, const char *path, struct npumem_device **out,
 		       struct npumem_error *error)
 {
+	const char *name = *path ? path : "the file descriptor";
 	struct npumem_device *device;
-	int major, minor;
+	int major, minor, ours = is_ours(fd, &major, &minor);
 
-	if (!is_ours(fd, &major, &minor))
-		return npumem_fail(error, -ENODEV, "%s is not an npumem device",
-				   *path ? path : "the file descriptor");
+	if (ours < 0)
+		return npumem_fail_errno(error, ours, "ask %s what it is", name);
+	if (!ours)
+		return npumem_fail(error, -ENODEV, "%s is not an npumem device", name);
 	if (major != NPUMEM_UAPI_MAJOR)
 		return npumem_fail(error, -EPROTONOSUPPORT,
 				   "the driver speaks version %d.%d of its interface, this library "

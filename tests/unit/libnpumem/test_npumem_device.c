@@ -37,8 +37,23 @@ TEST_WITH(other_driver, setup, teardown)
 	assert_error(npumem_device_from_fd(0, &device, &error), -ENODEV,
 		     "the file descriptor is not an npumem device");
 	fake.name = NULL;
+	fake.unnamed = ENOTTY;
 	assert_error(npumem_device_open("/dev/null", &device, &error), -ENODEV,
 		     "/dev/null is not an npumem device");
+}
+
+/* It went between open() and the first question. */
+TEST_WITH(gone_at_once, setup, teardown)
+{
+	struct npumem_device *device;
+
+	fake.name = NULL;
+	fake.unnamed = ENODEV;
+	assert_error(npumem_device_open("/dev/null", &device, &error), -ENODEV,
+		     "cannot ask /dev/null what it is: No such device (the device is gone)");
+	assert_error(
+		npumem_device_from_fd(0, &device, &error), -ENODEV,
+		"cannot ask the file descriptor what it is: No such device (the device is gone)");
 }
 
 TEST_WITH(other_version, setup, teardown)
