@@ -27,7 +27,7 @@ ends() {
 
 check 'buffers are packed' ends 0 'arena: 5120 bytes' "$pack"
 check 'a graph is built by hand' ends 0 'graph: 720 bytes, plan: 696 bytes, arena: 12288 bytes' "$build"
-check 'a model is planned' ends 0 'arena: 800 bytes, at least 400' "$plan" "$graphs/loop_conv.json"
+check 'a model is planned' ends 0 'arena: 800 bytes, at least 480' "$plan" "$graphs/loop_conv.json"
 check 'a model that is not there' ends 1 'none.json: No such file or directory' "$plan" none.json
 check 'no model' ends 2 '' "$plan"
 for example in "${examples[@]}"; do

@@ -16,7 +16,9 @@ struct byte {
  * struct player
  * @arena: arena_size bytes
  * @values: per tensor the value that it has; 0: none
+ * @written: per tensor, the visit of a block in which it was last written
  * @next: values by now
+ * @visit: visits of blocks by now
  * @away: per block how many edges the exit is away
  * @placements: those of instance b are placements[first_placement[b] ..)
  * @edges: plan edges that leave instance b are edges[first_edge[b] ..)
@@ -27,6 +29,7 @@ struct player {
 	struct flow_run *run;
 	struct byte *arena;
 	uint32_t *values;
+	uint32_t *written;
 	uint32_t *scratch;
 	uint32_t *away;
 	uint32_t *placements;
@@ -34,6 +37,7 @@ struct player {
 	uint32_t *edges;
 	uint32_t *first_edge;
 	uint32_t next;
+	uint32_t visit;
 	uint32_t block;
 	uint64_t state;
 };
@@ -149,6 +153,22 @@ static bool run_access(struct player *p, uint32_t access, uint32_t position, boo
 }
 
 /*
+ * Give a tensor that is written its new value. One that is written tile by tile has one value, from
+ * the first tile that a visit of a block writes. What is updated in part, or state, keeps its
+ * value.
+ */
+static void renew(struct player *p, uint32_t tensor, uint32_t mode, uint64_t bytes)
+{
+	bool keeps = mode == NPUMEM_ACCESS_UPDATE ||
+		     p->graph->tensors[tensor].kind == NPUMEM_TENSOR_STATE;
+
+	if (bytes == p->graph->tensors[tensor].size || !p->values[tensor] ||
+	    (!keeps && p->written[tensor] != p->visit))
+		p->values[tensor] = ++p->next;
+	p->written[tensor] = p->visit;
+}
+
+/*
  * Reads first. A step that is not staged may go on reading while it stores, but
  * what it overwrites by leave: updates, and reads that a write is in place of.
  */
@@ -169,9 +189,7 @@ static bool run_step(struct player *p, uint32_t position)
 
 		if (accesses[a].mode == NPUMEM_ACCESS_READ)
 			continue;
-		/* Tensors that are written tile by tile keep one value. */
-		if (tile->region.length == p->graph->tensors[tensor].size || !p->values[tensor])
-			p->values[tensor] = ++p->next;
+		renew(p, tensor, accesses[a].mode, tile->region.length);
 		if (!run_access(p, s->first_access + a, position, true))
 			return false;
 	}
@@ -191,6 +209,7 @@ static bool run_block(struct player *p)
 {
 	const struct npumem_plan_block *block = &p->plan->blocks[p->block];
 
+	p->visit++;
 	for (uint32_t i = block->first_entry; i < block->first_entry + block->entry_count; i++) {
 		const struct npumem_entry *entry = &p->plan->entries[i];
 		const struct npumem_placement *at = &p->plan->placements[entry->placement];
@@ -397,11 +416,12 @@ bool flow_run(const struct npuplan_graph *graph, const struct npuplan_plan *plan
 		.run = run,
 		.arena = calloc(plan->info.arena_size + 1, sizeof(*p.arena)),
 		.values = calloc((size_t)graph->tensor_count + 1, sizeof(*p.values)),
+		.written = calloc((size_t)graph->tensor_count + 1, sizeof(*p.written)),
 		.scratch = calloc((size_t)graph->tensor_count + 1, sizeof(*p.scratch)),
 		.away = calloc((size_t)graph->block_count + 1, sizeof(*p.away)),
 		.state = run->seed,
 	};
-	bool good = p.arena && p.values && p.scratch && p.away &&
+	bool good = p.arena && p.values && p.written && p.scratch && p.away &&
 		    index_records(&p, plan->placement_count, placement_owner, &p.placements,
 				  &p.first_placement) &&
 		    index_records(&p, plan->edge_count, edge_owner, &p.edges, &p.first_edge);
@@ -418,6 +438,7 @@ bool flow_run(const struct npuplan_graph *graph, const struct npuplan_plan *plan
 		good = infer(&p, !i);
 	free(p.arena);
 	free(p.values);
+	free(p.written);
 	free(p.scratch);
 	free(p.away);
 	free(p.placements);
@@ -429,6 +450,6 @@ bool flow_run(const struct npuplan_graph *graph, const struct npuplan_plan *plan
 
 bool flow_planner(const char *name)
 {
-	return strcmp(name, "shared-objects") && strncmp(name, "taa", 3) &&
+	return strcmp(name, "shared-objects") && strcmp(name, "taa-paper") &&
 	       strncmp(name, "tile-", 5) && strncmp(name, "cosma", 5);
 }

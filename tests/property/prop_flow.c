@@ -4,7 +4,8 @@
  * and values that go to several names, every planner: the plan passes the
  * kernel's verifier, and played byte by byte along random paths it does what the
  * graph means. It has no copies, is no smaller than its lower bound, comes back
- * from JSON, and is the same each time.
+ * from JSON, and is the same each time. No planner's arena is below another's
+ * lower bound. Operators may be whole, or in tiles.
  *
  * usage: prop_flow [SEED [PROGRAMS]]
  */
@@ -29,12 +30,14 @@
  * struct world - program in the making
  * @defined: tensors that have a value here, whatever path was taken
  * @left: operators to go
+ * @tiled: most operators write their outputs tile by tile
  */
 struct world {
 	struct npuplan_graph *graph;
 	uint32_t defined[MAX_TENSORS];
 	uint32_t defined_count;
 	uint32_t left;
+	bool tiled;
 };
 
 static const uint64_t sizes[SIZES] = { 8, 12, 20 };
@@ -110,6 +113,58 @@ static uint32_t whole_tile(struct world *w, uint32_t tensor)
 	return npuplan_graph_add_tile(w->graph, tensor, &region);
 }
 
+/* The @k-th of @parts tiles of a tensor, whose size is a multiple of 4. */
+static uint32_t part_tile(struct world *w, uint32_t tensor, uint32_t k, uint32_t parts)
+{
+	uint64_t words = w->graph->tensors[tensor].size / 4;
+	struct npumem_region region = {
+		.offset = 4 * (words * k / parts),
+		.length = 4 * (words * (k + 1) / parts - words * k / parts),
+		.count = { 1, 1, 1 },
+	};
+
+	return npuplan_graph_add_tile(w->graph, tensor, &region);
+}
+
+/*
+ * Writes @target in two tiles, each of the same part, or of all, of one or two tensors; maybe in
+ * place of the first one.
+ */
+static void add_tiled(struct world *w, uint32_t target)
+{
+	const struct npuplan_tensor *t = w->graph->tensors;
+	uint32_t reads = draw(1, 2), from[2], flags = draw(0, 2) ? 0 : NPUMEM_STEP_STAGED;
+	bool in_parts[2], inplace;
+
+	for (uint32_t i = 0; i < reads; i++) {
+		from[i] = any_defined(w);
+		in_parts[i] = draw(0, 2);
+	}
+	if (reads == 2 && from[0] == from[1])
+		reads = 1;
+	inplace = draw(0, 1) && in_parts[0] && t[from[0]].size == t[target].size;
+	for (uint32_t k = 0; k < 2; k++) {
+		struct npuplan_step step = { .op = NPUMEM_NONE, .flags = flags };
+		struct npumem_access accesses[3];
+
+		for (uint32_t i = 0; i < reads; i++)
+			accesses[i] = (struct npumem_access){
+				.tile = in_parts[i] ? part_tile(w, from[i], k, 2) :
+						      whole_tile(w, from[i]),
+				.mode = NPUMEM_ACCESS_READ,
+				.inplace = NPUMEM_NONE,
+			};
+		accesses[reads] = (struct npumem_access){
+			.tile = part_tile(w, target, k, 2),
+			.mode = NPUMEM_ACCESS_WRITE,
+			.inplace = inplace ? 0 : NPUMEM_NONE,
+		};
+		if (npuplan_graph_add_step(w->graph, &step, accesses, reads + 1) < 0)
+			fail("add_step");
+	}
+	define(w, target);
+}
+
 /* Reads up to three tensors, writes @target; maybe in place of one of them. */
 static void add_step(struct world *w, uint32_t target)
 {
@@ -120,6 +175,10 @@ static void add_step(struct world *w, uint32_t target)
 	struct npumem_access accesses[4];
 	uint32_t count = 0;
 
+	if (w->tiled && draw(0, 3)) {
+		add_tiled(w, target);
+		return;
+	}
 	for (uint32_t reads = draw(1, 3); count < reads;) {
 		uint32_t tensor = any_defined(w);
 		bool twice = false;
@@ -258,7 +317,9 @@ static void add_ops(struct world *w, uint32_t depth)
 
 static struct npuplan_graph *random_program(void)
 {
-	struct world w = { .graph = npuplan_graph_new("random"), .left = draw(4, 16) };
+	struct world w = { .graph = npuplan_graph_new("random"),
+			   .left = draw(4, 16),
+			   .tiled = draw(0, 1) };
 
 	if (draw(0, 1))
 		define(&w, add_tensor(&w, NPUMEM_TENSOR_STATE, sizes[draw(0, SIZES - 1)]));
@@ -277,7 +338,7 @@ static struct npuplan_graph *random_program(void)
 /* ------------------------------------------------------------- properties */
 
 struct tally {
-	uint32_t plans, optimal, unrolled, copies, large, crossed, views;
+	uint32_t plans, optimal, unrolled, copies, large, crossed, views, fewer;
 };
 
 static void same_plan(const struct npuplan_plan *a, const struct npuplan_plan *b, const char *how)
@@ -328,14 +389,47 @@ static void check_views(const struct npuplan_graph *graph, const struct npuplan_
 }
 
 /*
+ * struct extremes - what planners have said of one graph
+ * @alignment: of every offset
+ * @bound: the greatest lower bound
+ * @arena: the smallest arena; 0: none yet
+ * @whole: the smallest arena of a planner of whole tensors
+ */
+struct extremes {
+	uint32_t alignment;
+	uint64_t bound;
+	uint64_t arena;
+	uint64_t whole;
+};
+
+/* What one planner proves is so for the plans of all others. */
+static void check_extremes(const struct npuplan_plan *plan, const char *name,
+			   struct extremes *extremes)
+{
+	uint64_t arena = plan->info.arena_size;
+	bool bytes = !strcmp(name, "taa") || !strcmp(name, "auto");
+
+	if (extremes->bound < plan->info.lower_bound)
+		extremes->bound = plan->info.lower_bound;
+	if (!extremes->arena || extremes->arena > arena)
+		extremes->arena = arena;
+	if (!bytes && (!extremes->whole || extremes->whole > arena))
+		extremes->whole = arena;
+	if (extremes->arena < extremes->bound)
+		fail("%s: lower bound %" PRIu64 ", and there is an arena of %" PRIu64, name,
+		     extremes->bound, extremes->arena);
+}
+
+/*
  * False if the other planners need not be tried: the program cannot be planned
  * without a copy, or takes very many instances.
  */
-static bool check_planner(const struct npuplan_graph *graph, const char *name, struct tally *tally)
+static bool check_planner(const struct npuplan_graph *graph, const char *name, struct tally *tally,
+			  struct extremes *extremes)
 {
 	struct npuplan_options options = {
 		.planner = name,
-		.alignment = 1u << draw(0, 4),
+		.alignment = extremes->alignment,
 		.work_limit = WORK,
 	};
 	struct npuplan_plan *plan, *again;
@@ -359,6 +453,7 @@ static bool check_planner(const struct npuplan_graph *graph, const char *name, s
 	if (plan->info.arena_size < plan->info.lower_bound)
 		fail("%s: arena %" PRIu64 " is below the lower bound %" PRIu64, name,
 		     (uint64_t)plan->info.arena_size, (uint64_t)plan->info.lower_bound);
+	check_extremes(plan, name, extremes);
 	for (uint32_t i = 0; i < plan->position_count; i++)
 		if (plan->positions[i].kind != NPUMEM_POSITION_STEP)
 			fail("%s: position %u is no step", name, i);
@@ -397,23 +492,27 @@ int main(int argc, char **argv)
 	property_begin(argc, argv, 20261121, 150);
 	for (unsigned long i = 0; i < property.cases; i++) {
 		AUTO_GRAPH struct npuplan_graph *graph = NULL;
+		struct extremes extremes = { 0 };
 		const char *name;
 
 		property_case(i);
 		graph = random_program();
+		extremes.alignment = 1u << draw(0, 4);
 		/* A large program goes through one planner, each time another. */
 		for (unsigned int p = 0; p < planners; p++) {
 			name = npuplan_planner_name((i + p) % planners);
-			if (flow_planner(name) && !check_planner(graph, name, &tally))
+			if (flow_planner(name) && !check_planner(graph, name, &tally, &extremes))
 				break;
 		}
+		tally.fewer += extremes.arena < extremes.whole;
 	}
-	printf("%u plans verified and played, %u edges crossed, %u plans at the lower bound, %u with more instances than blocks, %u views; %u programs need a copy, %u too many instances\n",
-	       tally.plans, tally.crossed, tally.optimal, tally.unrolled, tally.views, tally.copies,
-	       tally.large);
+	printf("%u plans verified and played, %u edges crossed, %u plans at the lower bound, %u with more instances than blocks, %u views; %u programs need fewer bytes in tiles, %u need a copy, %u too many instances\n",
+	       tally.plans, tally.crossed, tally.optimal, tally.unrolled, tally.views, tally.fewer,
+	       tally.copies, tally.large);
 	/* A draw that reaches nothing proves nothing. */
-	if (property.cases >= 100 && (tally.plans < property.cases || !tally.optimal ||
-				      !tally.unrolled || !tally.copies || !tally.views))
+	if (property.cases >= 100 &&
+	    (tally.plans < property.cases || !tally.optimal || !tally.unrolled || !tally.copies ||
+	     !tally.views || !tally.fewer))
 		fail("too few of some kind");
 	return 0;
 }

@@ -123,6 +123,44 @@ TEST(every_planner)
 	}
 }
 
+/*
+ * In bands, what "expand" writes is free again band by band as "reduce" reads it: the body needs no
+ * more than the carried value and the widest tensor, which is proved.
+ */
+TEST(bands)
+{
+	static const char *const by_bytes[] = { NULL, "taa" };
+	AUTO_GRAPH struct npuplan_graph *graph = import_model("loop_body");
+
+	assert_int_equal(npuplan_graph_tile_bands(graph, 4, true, NULL), 0);
+	for (size_t i = 0; i < 2; i++) {
+		AUTO_PLAN struct npuplan_plan *plan = planned(graph, by_bytes[i], 1);
+
+		assert_int_equal(plan->info.arena_size, 8192 + 49152);
+		assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_OPTIMAL);
+		play(graph, plan);
+	}
+	AUTO_PLAN struct npuplan_plan *whole = planned(graph, "exact", 1);
+
+	assert_int_equal(whole->info.arena_size, 8192 + 49152 + 12288);
+}
+
+/* A budget that no plan fits is refused, and what lives at the peak is named, byte by byte. */
+TEST(bands_beyond_a_budget)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = import_model("loop_body");
+	struct npuplan_options options = { .planner = "taa", .arena_budget = 57343 };
+	struct npuplan_plan *plan = NULL;
+	struct npuplan_error error;
+
+	assert_int_equal(npuplan_graph_tile_bands(graph, 4, true, NULL), 0);
+	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ENOSPC);
+	assert_string_equal(
+		error.text,
+		"needs 57344 B, budget 57343 B, lower bound 57344 B, peak at step 3: wide + x; no plan in this order fits");
+	assert_int_equal(error.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
+}
+
 /* ------------------------------------------------------------ what is unrolled */
 
 /* Instances of the block that operator @op is in. */

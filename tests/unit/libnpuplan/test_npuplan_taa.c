@@ -375,7 +375,7 @@ TEST(blocks)
 	struct npuplan_error error = { "" };
 
 	graph->block_count = 2;
-	assert_int_equal(npuplan_pack_taa(&problem, NPUPLAN_TAA_EXACT, &packing, &error),
+	assert_int_equal(npuplan_pack_taa(&problem, NPUPLAN_TAA_PAPER, &packing, &error),
 			 -EOPNOTSUPP);
 	assert_string_equal(error.text, "element-wise: this planner plans no loops and branches");
 	error.text[0] = 0;

@@ -19,6 +19,8 @@
  *	engine that it is by default; NULL: of none
  * @engine: word of the engine
  * @lists: @pack needs the list of conflicts
+ * @by_bytes: conflicts of graphs with edges are those of single bytes (loops/tiles.h)
+ * @taa_beside: where whole tensors miss the bound of a graph with edges, TAA is tried, too
  * @published: it does as a publication says, to compare with
  * @solver: it needs a solver, which not every build has
  * @purpose: its purpose in one line
@@ -38,6 +40,8 @@ struct npuplan_planner {
 	const char *engine_of;
 	const char *engine;
 	bool lists;
+	bool by_bytes;
+	bool taa_beside;
 	bool published;
 	bool solver;
 };

@@ -28,7 +28,7 @@
 /* All algorithms by name; greedy orders have their names in pack/greedy/orders.h. */
 static const struct npuplan_planner all[] = {
 	{ "auto", "default: greedy orders, taa, nnc, exact, until at the bound",
-	  .pack = npuplan_pack_auto },
+	  .pack = npuplan_pack_auto, .taa_beside = true },
 	{ "exact", "searches for the least arena and a proof of it: slower",
 	  .packer = npuplan_pack_exact, .pack = npuplan_pack_searched },
 	{ "greedy", "the best of the greedy orders below: quick",
@@ -56,7 +56,8 @@ static const struct npuplan_planner all[] = {
 	{ "nnc", "libnnc's tensor allocation, taken further than published",
 	  .pack = npuplan_pack_nnc, .argument = NPUPLAN_NNC_EXTENDED, .lists = true },
 	{ "taa", "tiled graphs: bytes are free once the last tile has read them",
-	  .pack = npuplan_pack_taa, .argument = NPUPLAN_TAA_EXACT, .lists = true },
+	  .pack = npuplan_pack_taa, .argument = NPUPLAN_TAA_EXACT, .lists = true,
+	  .by_bytes = true },
 	{ "tile-scheduled", "rows of several operators interleaved: small arena, more traffic",
 	  .plan = npuplan_plan_tilesched, .argument = NPUPLAN_TILESCHED_PIECES,
 	  .traits = TILESCHED | NPUPLAN_PLANNER_FRONT },

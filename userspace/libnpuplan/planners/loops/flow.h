@@ -12,6 +12,7 @@
  *   planners/loops/names.c      live ranges of tensors, block by block (data flow)
  *   planners/loops/unroll.c     instances, and the edges between them
  *   planners/loops/webs.c       which nodes have one address, and which are in each other's way
+ *   planners/loops/tiles.c      which are so byte by byte, for taa
  *   planners/loops/plan.c       packing, and the plan
  *   planners/loops/views.c      multi-view tensors
  *
@@ -171,17 +172,22 @@ struct npuplan_webs {
 	uint32_t web_count;
 };
 
+struct npuplan_flow_tiles;
+
 /* npuplan_webs_init() - find the webs of a flow, and their conflicts
+ * @tiles: conflicts are those of single bytes (tiles.h); NULL: those of whole tensors
  * @memory_limit: bytes that pairs may take while they are listed; 0: as many as 2^26 pairs take
  *
  * -EINVAL: fixed offsets collide. -E2BIG: there are more pairs than @memory_limit allows. -ENOMEM.
  */
 int npuplan_webs_init(struct npuplan_webs *webs, const struct npuplan_flow *flow,
-		      enum npuplan_web_merge merge, uint64_t memory_limit,
-		      struct npuplan_error *error);
+		      const struct npuplan_flow_tiles *tiles, enum npuplan_web_merge merge,
+		      uint64_t memory_limit, struct npuplan_error *error);
 void npuplan_webs_fini(struct npuplan_webs *webs);
 
 /* npuplan_flow_bound() - find the most bytes that live at any instant of any instance
+ * @tiles: count single bytes, as far as they are sure to be needed; NULL: count names, as long as
+ *	all their bytes live
  * @instance, @instant: out: the first instance and instant with so many; the instant is counted in
  *	the block
  *
@@ -189,7 +195,8 @@ void npuplan_webs_fini(struct npuplan_webs *webs);
  * bytes in them only if they have the same value.
  */
 int npuplan_flow_bound(const struct npuplan_flow *flow, const struct npuplan_webs *webs,
-		       uint64_t *bytes, uint32_t *instance, uint32_t *instant);
+		       const struct npuplan_flow_tiles *tiles, uint64_t *bytes, uint32_t *instance,
+		       uint32_t *instant);
 
 /* npuplan_flow_views() - add multi-view tensors to a plan of the flow
  *

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow.h"
+#include "planners/taa/taa.h"
+#include "tiles.h"
 
 /* struct flow_packing - a packing, and the webs that it is of */
 struct flow_packing {
@@ -18,45 +19,63 @@ static void packing_fini(struct flow_packing *found)
 	*found = (struct flow_packing){ 0 };
 }
 
+static void note_atom(struct npuplan_problem *problem, uint32_t tensor, uint64_t bytes)
+{
+	problem->live.atoms[problem->live.atom_count++] = (struct npuplan_atom){
+		.length = bytes,
+		.tensor = tensor,
+		.start = problem->peak_instant,
+		.end = problem->peak_instant,
+	};
+}
+
 /*
- * Note what lives at the peak, for messages: an atom for each name of that instance that lives at
+ * Note what lives at the peak, for messages: atoms of those names of that instance that live at
  * that instant.
  */
-static int note_peak(const struct npuplan_flow *flow, struct npuplan_problem *problem,
-		     uint32_t instance, uint32_t instant)
+static int note_peak(const struct npuplan_flow *flow, const struct npuplan_flow_tiles *tiles,
+		     struct npuplan_problem *problem, uint32_t instance, uint32_t instant)
 {
 	const struct npuplan_instance *at = &flow->instances[instance];
+	const struct npuplan_block_tiles *bytes = tiles ? &tiles->blocks[at->block] : NULL;
 	uint32_t first = flow->first_name[at->block], end = flow->first_name[at->block + 1];
+	uint32_t atom = 0, atoms = bytes ? bytes->live.atom_count : 0;
+	size_t most = (size_t)(end - first) + atoms;
 
+	npuplan_liveness_fini(&problem->live);
 	problem->live.exit = 2 * flow->position_count + 1;
 	problem->peak_instant = 2 * at->first_position + instant;
-	problem->live.atoms = malloc((size_t)(end - first) * sizeof(*problem->live.atoms) + 1);
+	problem->live.atoms = malloc(most * sizeof(*problem->live.atoms) + 1);
 	if (!problem->live.atoms)
 		return -ENOMEM;
 	for (uint32_t i = first; i < end; i++) {
 		const struct npuplan_name *name = &flow->names[i];
+		bool by_bytes = bytes && bytes->exact[i - first];
 
-		if (name->sure_start > instant || name->sure_end < instant)
-			continue;
-		problem->live.atoms[problem->live.atom_count++] = (struct npuplan_atom){
-			.length = problem->graph->tensors[name->tensor].size,
-			.tensor = name->tensor,
-			.start = problem->peak_instant,
-			.end = problem->peak_instant,
-		};
+		if (!by_bytes && name->sure_start <= instant && name->sure_end >= instant)
+			note_atom(problem, name->tensor,
+				  problem->graph->tensors[name->tensor].size);
+		for (; atom < atoms && bytes->live.atoms[atom].tensor == i - first; atom++)
+			if (by_bytes && bytes->live.atoms[atom].start <= instant &&
+			    bytes->live.atoms[atom].end >= instant)
+				note_atom(problem, name->tensor, bytes->live.atoms[atom].length);
 	}
 	return 0;
 }
 
+/* Raise the problem's lower bound to what is sure to live in the flow. */
 static int find_bound(const struct npuplan_flow *flow, const struct npuplan_webs *webs,
-		      struct npuplan_problem *problem, struct npuplan_error *error)
+		      const struct npuplan_flow_tiles *tiles, struct npuplan_problem *problem,
+		      struct npuplan_error *error)
 {
 	uint32_t instance, instant;
-	uint64_t fixed;
-	int err = npuplan_flow_bound(flow, webs, &problem->lower_bound, &instance, &instant);
+	uint64_t bound, fixed;
+	int err = npuplan_flow_bound(flow, webs, tiles, &bound, &instance, &instant);
 
-	if (!err)
-		err = note_peak(flow, problem, instance, instant);
+	if (!err && (!problem->live.atoms || bound > problem->lower_bound)) {
+		err = note_peak(flow, tiles, problem, instance, instant);
+		problem->lower_bound = bound;
+	}
 	if (err)
 		return npuplan_fail(error, err, "lower bound: %s", strerror(-err));
 	fixed = npuplan_fixed_top(webs->items, webs->web_count);
@@ -72,19 +91,24 @@ static void use_webs(struct npuplan_problem *problem, const struct npuplan_webs 
 	problem->conflicts = webs->conflicts;
 }
 
-/* Pack with the nodes merged in one way, and keep the packing if it is better. */
+/*
+ * Pack with the nodes merged in one way, and keep the packing if it is better. @tiles: NULL: of
+ * whole tensors.
+ */
 static int pack_merged(struct npuplan_problem *problem, const struct npuplan_flow *flow,
-		       enum npuplan_web_merge merge, const struct npuplan_planner *planner,
-		       struct flow_packing *best, struct npuplan_error *error)
+		       const struct npuplan_flow_tiles *tiles, enum npuplan_web_merge merge,
+		       const struct npuplan_planner *planner, struct flow_packing *best,
+		       struct npuplan_error *error)
 {
 	struct flow_packing now = { .packing.top = UINT64_MAX };
 	bool memory_ended = best->packing.memory_ended;
 	uint64_t work = best->packing.work;
 	int err;
 
-	err = npuplan_webs_init(&now.webs, flow, merge, problem->options->memory_limit, error);
-	if (!err && !problem->live.atoms)
-		err = find_bound(flow, &now.webs, problem, error);
+	err = npuplan_webs_init(&now.webs, flow, tiles, merge, problem->options->memory_limit,
+				error);
+	if (!err && merge == NPUPLAN_WEBS_TENSORS)
+		err = find_bound(flow, &now.webs, tiles, problem, error);
 	if (err)
 		goto out;
 	use_webs(problem, &now.webs);
@@ -116,18 +140,62 @@ out:
 	return err;
 }
 
-static int pack(struct npuplan_problem *problem, const struct npuplan_flow *flow,
-		const struct npuplan_planner *planner, struct flow_packing *best,
-		struct npuplan_error *error)
+/* Whether there is a packing that is as low as any can be, or no time to look for one. */
+static bool is_done(const struct npuplan_problem *problem, const struct flow_packing *best)
+{
+	return best->packing.top <= problem->lower_bound || npuplan_effort_late(problem->effort);
+}
+
+/* Pack with the nodes merged in each way, until that is done. */
+static int pack_each(struct npuplan_problem *problem, const struct npuplan_flow *flow,
+		     const struct npuplan_flow_tiles *tiles, const struct npuplan_planner *planner,
+		     struct flow_packing *best, struct npuplan_error *error)
 {
 	int err = 0;
 
 	for (int merge = 0; merge < NPUPLAN_WEBS_COUNT && !err; merge++) {
-		err = pack_merged(problem, flow, merge, planner, best, error);
-		if (!err && (best->packing.top <= problem->lower_bound ||
-			     npuplan_effort_late(problem->effort)))
+		err = pack_merged(problem, flow, tiles, merge, planner, best, error);
+		if (!err && is_done(problem, best))
 			break;
 	}
+	return err;
+}
+
+/* Pack by single bytes, as TAA does. */
+static int pack_bytes(struct npuplan_problem *problem, const struct npuplan_flow *flow,
+		      const struct npuplan_planner *planner, struct flow_packing *best,
+		      struct npuplan_error *error)
+{
+	struct npuplan_flow_tiles tiles;
+	int err = npuplan_flow_tiles_init(&tiles, flow, error);
+
+	if (!err)
+		err = pack_each(problem, flow, &tiles, planner, best, error);
+	npuplan_flow_tiles_fini(&tiles);
+	return err;
+}
+
+static int pack(struct npuplan_problem *problem, const struct npuplan_flow *flow,
+		const struct npuplan_planner *planner, struct flow_packing *best,
+		struct npuplan_error *error)
+{
+	static const struct npuplan_planner taa = {
+		.pack = npuplan_pack_taa,
+		.argument = NPUPLAN_TAA_EXACT,
+	};
+	bool whole = npuplan_flow_whole(flow);
+	int err;
+
+	if (planner->by_bytes && !whole)
+		err = pack_bytes(problem, flow, planner, best, error);
+	else
+		err = pack_each(problem, flow, NULL, planner, best, error);
+	/* A failure of TAA does not spoil the packing that there is. */
+	if (!err && planner->taa_beside && !whole && !is_done(problem, best))
+		pack_bytes(problem, flow, &taa, best, NULL);
+	/* Single bytes may have proved more than whole tensors. */
+	best->packing.lower_bound = problem->lower_bound;
+	best->packing.status = npuplan_status_of(best->packing.top, problem->lower_bound);
 	if (!err)
 		use_webs(problem, &best->webs);
 	if (!err && problem->options->arena_budget &&

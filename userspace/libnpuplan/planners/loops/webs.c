@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/sorted.h"
-#include "flow.h"
+#include "tiles.h"
 
 #define MAX_PAIRS (1u << 26)
 
@@ -289,8 +289,8 @@ static int list_conflicts(struct npuplan_webs *webs, struct ties *ties)
 }
 
 int npuplan_webs_init(struct npuplan_webs *webs, const struct npuplan_flow *flow,
-		      enum npuplan_web_merge merge, uint64_t memory_limit,
-		      struct npuplan_error *error)
+		      const struct npuplan_flow_tiles *tiles, enum npuplan_web_merge merge,
+		      uint64_t memory_limit, struct npuplan_error *error)
 {
 	bool limited = memory_limit && memory_limit / PAIR_BYTES < MAX_PAIRS;
 	uint32_t most = limited ? memory_limit / PAIR_BYTES : MAX_PAIRS;
@@ -312,9 +312,11 @@ int npuplan_webs_init(struct npuplan_webs *webs, const struct npuplan_flow *flow
 		number_webs(webs, flow);
 		err = make_items(webs, flow, error);
 	}
-	for (uint32_t i = 0; i < flow->graph->block_count && !err; i++)
+	if (tiles && !err)
+		err = npuplan_tiles_conflicts(webs, flow, tiles, most);
+	for (uint32_t i = 0; i < flow->graph->block_count && !tiles && !err; i++)
 		err = tie_block(webs, flow, i, &pairs, &ties);
-	if (!err)
+	if (!err && !tiles)
 		err = list_conflicts(webs, &ties);
 	free_all(pairs.list, ties.list);
 	if (err == -ENOMEM)
@@ -334,18 +336,31 @@ void npuplan_webs_fini(struct npuplan_webs *webs)
 
 /* ------------------------------------------------------------- lower bound */
 
+/*
+ * struct change - bytes that begin to live at an instant, or cease after it
+ * @node: the node that has them; NPUMEM_NONE: bytes of a name that no other one shares its bytes
+ *	with
+ */
 struct change {
 	uint32_t instant;
 	bool ends;
 	uint32_t node;
+	uint64_t bytes;
 };
 
-NPUPLAN_ORDER(by_instant, struct change, instant, ends, node)
+NPUPLAN_ORDER(by_instant, struct change, instant, ends, node, bytes)
 
-/* The bytes that operators of a block save at an instant by working in place. */
-static uint64_t saved(const struct npuplan_flow *flow, uint32_t block, uint32_t instant)
+/* struct changes - a list of changes that grows */
+struct changes {
+	struct change *list;
+	uint32_t count;
+};
+
+/* The most bytes that operators of a block save at an instant by working in place. */
+static uint64_t saved(const struct npuplan_flow *flow, const struct npuplan_block_tiles *tiles,
+		      uint32_t block, uint32_t instant)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, taken = tiles ? tiles->taken[instant] : 0;
 
 	for (uint32_t i = flow->first_reuse[block]; i < flow->first_reuse[block + 1]; i++) {
 		const struct npuplan_name *write = &flow->names[flow->reuses[i].write];
@@ -353,53 +368,94 @@ static uint64_t saved(const struct npuplan_flow *flow, uint32_t block, uint32_t 
 		if (write->start == instant)
 			bytes += flow->graph->tensors[write->tensor].size;
 	}
-	return bytes;
+	return bytes > taken ? bytes : taken;
+}
+
+static int add_changes(struct changes *changes, uint32_t start, uint32_t end, uint32_t node,
+		       uint64_t bytes)
+{
+	const struct change both[2] = { { start, false, node, bytes }, { end, true, node, bytes } };
+
+	return npuplan_append(&changes->list, &changes->count, both, 2);
+}
+
+/*
+ * List what is sure to live in an instance: single bytes of names of which that is known, and which
+ * share no web with another name, and other names as long as all their bytes live. @of_web: per
+ * web, 0.
+ */
+static int list_changes(const struct npuplan_flow *flow, const struct npuplan_webs *webs,
+			const struct npuplan_block_tiles *tiles, uint32_t instance,
+			uint32_t *of_web, struct changes *changes)
+{
+	uint32_t block = flow->instances[instance].block, first = flow->first_name[block];
+	uint32_t node = flow->instances[instance].first_node;
+	uint32_t count = npuplan_name_count(flow, block), atom = 0;
+	int err = 0;
+
+	changes->count = 0;
+	for (uint32_t i = 0; i < count; i++)
+		of_web[webs->web_of[node + i]]++;
+	for (uint32_t i = 0; i < count && !err; i++) {
+		const struct npuplan_name *name = &flow->names[first + i];
+		bool by_bytes = tiles && tiles->exact[i] && of_web[webs->web_of[node + i]] == 1;
+
+		if (!by_bytes && name->sure_start <= name->sure_end)
+			err = add_changes(changes, name->sure_start, name->sure_end, node + i,
+					  flow->graph->tensors[name->tensor].size);
+		for (; tiles && atom < tiles->live.atom_count &&
+		       tiles->live.atoms[atom].tensor == i && !err;
+		     atom++)
+			if (by_bytes && tiles->live.atoms[atom].end)
+				err = add_changes(changes, tiles->live.atoms[atom].start,
+						  tiles->live.atoms[atom].end, NPUMEM_NONE,
+						  tiles->live.atoms[atom].length);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		of_web[webs->web_of[node + i]] = 0;
+	if (changes->count)
+		qsort(changes->list, changes->count, sizeof(*changes->list), by_instant);
+	return err;
 }
 
 int npuplan_flow_bound(const struct npuplan_flow *flow, const struct npuplan_webs *webs,
-		       uint64_t *bytes, uint32_t *instance, uint32_t *instant)
+		       const struct npuplan_flow_tiles *tiles, uint64_t *bytes, uint32_t *instance,
+		       uint32_t *instant)
 {
-	AUTO_HEAP struct change *changes =
-		npuplan_malloc(2 * (size_t)flow->node_count * sizeof(*changes) + 1);
 	AUTO_HEAP uint32_t *live = npuplan_calloc((size_t)webs->web_count + 1, sizeof(*live));
+	struct changes changes = { 0 };
+	int err = live ? 0 : -ENOMEM;
 
 	*bytes = 0;
 	*instance = 0;
 	*instant = 0;
-	if (!changes || !live)
-		return -ENOMEM;
-	for (uint32_t p = 0; p < flow->instance_count; p++) {
-		uint32_t node = flow->instances[p].first_node, block = flow->instances[p].block;
-		uint32_t end = node + npuplan_name_count(flow, block), count = 0;
+	for (uint32_t p = 0; p < flow->instance_count && !err; p++) {
+		uint32_t block = flow->instances[p].block;
+		const struct npuplan_block_tiles *of_block = tiles ? &tiles->blocks[block] : NULL;
 		uint64_t now = 0;
 
-		for (; node < end; node++) {
-			const struct npuplan_name *name = &flow->names[flow->nodes[node].name];
-
-			if (name->sure_start > name->sure_end)
-				continue;
-			changes[count++] = (struct change){ name->sure_start, false, node };
-			changes[count++] = (struct change){ name->sure_end, true, node };
-		}
-		if (count)
-			qsort(changes, count, sizeof(*changes), by_instant);
-		for (uint32_t i = 0; i < count; i++) {
-			uint32_t web = webs->web_of[changes[i].node];
-			uint64_t less, size = webs->items[web].size;
+		err = list_changes(flow, webs, of_block, p, live, &changes);
+		for (uint32_t i = 0; i < changes.count && !err; i++) {
+			const struct change *change = &changes.list[i];
+			uint32_t *lives = change->node == NPUMEM_NONE ?
+						  NULL :
+						  &live[webs->web_of[change->node]];
+			uint64_t less;
 
 			/* Names of one web have the same value, and its bytes count once. */
-			if (changes[i].ends) {
-				now -= --live[web] ? 0 : size;
+			if (change->ends) {
+				now -= lives && --*lives ? 0 : change->bytes;
 				continue;
 			}
-			now += live[web]++ ? 0 : size;
-			less = saved(flow, block, changes[i].instant);
+			now += lives && (*lives)++ ? 0 : change->bytes;
+			less = saved(flow, of_block, block, change->instant);
 			if (now > less && now - less > *bytes) {
 				*bytes = now - less;
 				*instance = p;
-				*instant = changes[i].instant;
+				*instant = change->instant;
 			}
 		}
 	}
-	return 0;
+	npuplan_free(changes.list);
+	return err;
 }

@@ -121,7 +121,7 @@ static int repeat_both(const struct npuplan_staircase *a, const struct npuplan_s
 
 NPUPLAN_ORDER(by_low, struct npuplan_interval, low, high)
 
-static void normalise(struct npuplan_intervals *list, size_t from)
+void npuplan_intervals_unite(struct npuplan_intervals *list, size_t from)
 {
 	size_t end = list->count;
 
@@ -171,7 +171,7 @@ int npuplan_displacements(const struct npuplan_staircases *staircases, uint32_t 
 	}
 	*listed = list->count - before;
 	if (!err)
-		normalise(list, before);
+		npuplan_intervals_unite(list, before);
 	return err;
 }
 

@@ -17,6 +17,12 @@ struct npuplan_intervals {
 	uint32_t capacity;
 };
 
+/*
+ * npuplan_intervals_unite() - sort the intervals from @from on, and join those that overlap or
+ * touch, so that they are ascending and disjoint
+ */
+void npuplan_intervals_unite(struct npuplan_intervals *list, size_t from);
+
 /* npuplan_displacements() - append F(a, b), whose displacements are b's address minus a's
  * @listed: out: number of intervals before those that overlap are joined
  *

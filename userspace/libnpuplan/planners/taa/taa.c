@@ -19,6 +19,28 @@
 
 /* ----------------------------------------------------------------- exact method */
 
+/*
+ * Find what single bytes forbid. @bounds: out: a bound that is proved of these conflicts holds for
+ * plans; it does not if some tensors are taken as whole.
+ */
+static int find_conflicts(const struct npuplan_problem *problem,
+			  struct npuplan_conflicts *conflicts, bool *bounds,
+			  struct npuplan_error *error)
+{
+	bool whole_only;
+	int err = npuplan_displacement_conflicts(conflicts, &problem->conflicts, &problem->live,
+						 &whole_only);
+
+	if (err)
+		return npuplan_fail(error, err, "forbidden displacements of %u tensors: %s",
+				    problem->item_count, strerror(-err));
+	*bounds = !whole_only;
+	err = npuplan_permit_in_place(conflicts, &problem->live);
+	if (err)
+		return npuplan_fail(error, err, "in-place operators: %s", strerror(-err));
+	return 0;
+}
+
 static int run_exact(const struct npuplan_problem *problem, struct npuplan_packing *packing,
 		     struct npuplan_error *error)
 {
@@ -32,26 +54,19 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 		.context = &member,
 	};
 	struct npuplan_pack_result result;
-	struct npuplan_conflicts conflicts;
-	bool whole_only;
+	struct npuplan_conflicts conflicts = { 0 };
 	AUTO_HEAP uint64_t *offsets =
 		npuplan_calloc((size_t)problem->item_count + 1, sizeof(*offsets));
-	int err;
+	int err = 0;
 
 	if (!offsets)
 		return npuplan_fail(error, -ENOMEM, "out of memory");
-	err = npuplan_displacement_conflicts(&conflicts, &problem->conflicts, &problem->live,
-					     &whole_only);
-	if (err)
-		return npuplan_fail(error, err, "forbidden displacements of %u tensors: %s",
-				    problem->item_count, strerror(-err));
-	pack.conflicts = &conflicts;
-	/* A bound that holds for whole tensors does not hold for plans. */
-	member.bounds = !whole_only;
-	err = npuplan_permit_in_place(&conflicts, &problem->live);
-	if (err)
-		npuplan_fail(error, err, "in-place operators: %s", strerror(-err));
-	else
+	pack.conflicts = &problem->conflicts;
+	if (npuplan_is_straight(problem->graph)) {
+		err = find_conflicts(problem, &conflicts, &member.bounds, error);
+		pack.conflicts = &conflicts;
+	}
+	if (!err)
 		err = npuplan_pack_exactly(&pack, &options, offsets, &result, error);
 	packing->work += err ? 0 : result.work;
 	if (!err && member.bounds && result.lower_bound > packing->lower_bound)
@@ -123,16 +138,17 @@ static uint64_t work_beside(const struct npuplan_problem *problem,
 int npuplan_pack_taa(const struct npuplan_problem *problem, int method,
 		     struct npuplan_packing *packing, struct npuplan_error *error)
 {
-	int err = npuplan_check_straight(problem->graph, error);
+	bool straight = npuplan_is_straight(problem->graph);
+	int err = 0;
 
-	if (err)
-		return err;
 	packing->top = UINT64_MAX;
-	if (method == NPUPLAN_TAA_PAPER)
-		return pack_paper(problem, packing, error);
+	if (method == NPUPLAN_TAA_PAPER) {
+		err = npuplan_check_straight(problem->graph, error);
+		return err ? err : pack_paper(problem, packing, error);
+	}
 	err = run_exact(problem, packing, error);
-	if (!err && packing->top > packing->lower_bound && work_beside(problem, packing) &&
-	    !npuplan_effort_ended(problem->effort)) {
+	if (!err && straight && packing->top > packing->lower_bound &&
+	    work_beside(problem, packing) && !npuplan_effort_ended(problem->effort)) {
 		/* The paper's algorithm may do better by luck; if it is quick, it is tried, too. */
 		int paper = npuplan_taa_paper(problem, work_beside(problem, packing), packing);
 

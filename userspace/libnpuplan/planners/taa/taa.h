@@ -19,6 +19,9 @@ enum npuplan_taa_method {
  */
 #define NPUPLAN_TAA_WORK 2000000ull
 
-/* TAA as a planner (planners/planner.h). -EOPNOTSUPP: the graph has loops or branches. */
+/*
+ * TAA as a planner (planners/planner.h). Of graphs with loops or branches the exact form takes the
+ * problem's conflicts as they are (loops/tiles.h); the paper's engine plans none: -EOPNOTSUPP.
+ */
 int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
 		     struct npuplan_packing *packing, struct npuplan_error *error);
