@@ -17,9 +17,9 @@ static char *printed(const struct live_event *event, const char *process, bool j
 	assert_non_null(out);
 	assert_int_equal(setenv("TZ", "UTC", 1), 0);
 	if (json)
-		assert_int_equal(event_print_json(out, event, process, 3661), 0);
+		assert_int_equal(event_print_json(out, event, process, 3661.25), 0);
 	else
-		event_print(out, event, process, 3661);
+		event_print(out, event, process, 3661.25);
 	assert_int_equal(fclose(out), 0);
 	return text;
 }
@@ -54,7 +54,7 @@ TEST(job)
 	assert_string_equal(text, "01:01:01 device 3, run 7, pid 100 (client): job refused: "
 				  "read of a tile that is not live: step 2 'mix', tensor 4 'b', "
 				  "position 5, bytes [64, 96) of the arena\n");
-	assert_string_equal(json, "{\"time\":3661,\"event\":\"job\",\"device\":3,\"pid\":100,"
+	assert_string_equal(json, "{\"time\":3661.25,\"event\":\"job\",\"device\":3,\"pid\":100,"
 				  "\"command\":\"client\",\"rule\":\"read of a tile that is not "
 				  "live\",\"message\":\"step 2 'mix', tensor 4 'b'\",\"run\":7,"
 				  "\"position\":5,\"step\":2,\"tensor\":4,\"first\":64,"

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 
 #include "commands.h"
 #include "cli/cli.h"
@@ -62,9 +61,9 @@ static void tell(void *context, const struct live_event *event)
 		return;
 	process = live_process_name("/proc", (pid_t)event->pid);
 	if (monitor->json)
-		monitor->err = event_print_json(stdout, event, process.s, time(NULL));
+		monitor->err = event_print_json(stdout, event, process.s, clock_seconds());
 	else
-		event_print(stdout, event, process.s, time(NULL));
+		event_print(stdout, event, process.s, clock_seconds());
 	if (fflush(stdout) && !monitor->err)
 		monitor->err = -errno;
 	monitor->done = monitor->left == 1;

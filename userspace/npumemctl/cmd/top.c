@@ -5,13 +5,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "npumem.h"
 #include "commands.h"
 #include "cli/cli.h"
+#include "live/event_text.h"
 #include "live/top.h"
 
 #define SECONDS	   2.0
@@ -190,12 +192,16 @@ static int sample_take(struct npumem_device *device, const char *path, struct to
 		       struct npumem_error *error)
 {
 	struct drm_npumem_info info = { 0 };
+	struct stat status;
 	int err;
 
 	*sample = (struct top_sample){ .path = path, .time_ns = npumem_deadline(0) };
 	*error = (struct npumem_error){ 0 };
 	err = npumem_device_info(device, &info, error);
+	sample->clock = clock_seconds();
 	sample->daemon = info.daemon;
+	if (!stat(path, &status))
+		sample->device = minor(status.st_rdev);
 	if (!err)
 		err = npumem_device_banks(device, &sample->banks, &sample->bank_count, error);
 	if (!err)

@@ -6,16 +6,25 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/cli.h"
 #include "cli/verdict.h"
 
-int event_print_json(FILE *out, const struct live_event *event, const char *process, time_t now)
+double clock_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (double)((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000) / 1000;
+}
+
+int event_print_json(FILE *out, const struct live_event *event, const char *process, double now)
 {
 	const struct npumem_verdict *v = &event->verdict;
 	/* Both are a client's bytes, and the message may be cut within a character. */
 	char *message = plain_text(event->message, false), *command = plain_text(process, false);
-	json_t *object = json_pack("{sI ss sI sI ss ss ss}", "time", (json_int_t)now, "event",
+	json_t *object = json_pack("{sf ss sI sI ss ss ss}", "time", now, "event",
 				   event->is_fault ? "job" : "plan", "device",
 				   (json_int_t)event->device, "pid", (json_int_t)event->pid,
 				   "command", command, "rule", npumem_rule_name(v->rule), "message",
@@ -27,7 +36,7 @@ int event_print_json(FILE *out, const struct live_event *event, const char *proc
 	if (event->is_fault)
 		json_object_set_new(object, "run", json_integer((json_int_t)event->run));
 	verdict_places(object, v, true);
-	line = object ? json_dumps(object, JSON_COMPACT) : NULL;
+	line = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(13)) : NULL;
 	json_decref(object);
 	if (!line)
 		return -ENOMEM;
@@ -36,15 +45,16 @@ int event_print_json(FILE *out, const struct live_event *event, const char *proc
 	return 0;
 }
 
-void event_print(FILE *out, const struct live_event *event, const char *process, time_t now)
+void event_print(FILE *out, const struct live_event *event, const char *process, double now)
 {
 	const struct npumem_verdict *v = &event->verdict;
 	const char *rule = npumem_rule_name(v->rule);
 	char *message = plain_text(event->message, false), *command = plain_text(process, false);
 	char clock[16] = "";
+	const time_t seconds = (time_t)now;
 	struct tm local;
 
-	if (localtime_r(&now, &local))
+	if (localtime_r(&seconds, &local))
 		strftime(clock, sizeof(clock), "%H:%M:%S", &local);
 	fprintf(out, "%s device %" PRIu32, clock, event->device);
 	if (event->is_fault)

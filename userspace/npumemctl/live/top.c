@@ -361,11 +361,12 @@ json_t *top_json(const struct top_sample *now, const struct top_sample *before)
 	}
 	for (uint32_t i = 0; i < count; i++)
 		json_array_append_new(clients, row_json(&rows[i]));
-	object = json_pack(
-		"{ss sb sb so so so sI so}", "path", path, "complete", (int)complete, "daemon",
-		(int)now->daemon, "banks", banks, "engines", engines, "clients", clients,
-		"hidden_processes", (json_int_t)now->clients.hidden, "seconds",
-		before ? json_real((double)(now->time_ns - before->time_ns) / 1e9) : json_null());
+	object = json_pack("{sf ss sI sb sb so so so sI so}", "time", now->clock, "path", path,
+			   "device", (json_int_t)now->device, "complete", (int)complete, "daemon",
+			   (int)now->daemon, "banks", banks, "engines", engines, "clients", clients,
+			   "hidden_processes", (json_int_t)now->clients.hidden, "seconds",
+			   before ? json_real((double)(now->time_ns - before->time_ns) / 1e9) :
+				    json_null());
 	free(path);
 	free(rows);
 	return object;

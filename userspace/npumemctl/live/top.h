@@ -11,6 +11,8 @@
  * struct top_sample - a device at one time
  * @path: of its node
  * @time_ns: CLOCK_MONOTONIC nanoseconds
+ * @clock: the same time in seconds since 1970, which somebody may set
+ * @device: minor number of the device
  * @daemon: npumemd is registered
  * @banks, @bank_count, @engines, @engine_count: of the device
  * @clients: who has it open
@@ -18,6 +20,8 @@
 struct top_sample {
 	const char *path;
 	int64_t time_ns;
+	double clock;
+	uint32_t device;
 	bool daemon;
 	struct drm_npumem_bank *banks;
 	uint32_t bank_count;
