@@ -10,6 +10,7 @@
 	COMMAND(devices, "list npumem devices, their carveouts and engines")            \
 	COMMAND(top, "show who holds a carveout, and what runs, again and again")       \
 	COMMAND(monitor, "print what the driver refuses, as it does")                   \
+	COMMAND(history, "draw what top and monitor have recorded")                     \
 	COMMAND(status, "show what npumemd has done so far")                            \
 	COMMAND(import, "read a model (TFLite, graph JSON, blob), write graph JSON")    \
 	COMMAND(plan, "plan a model's memory; no device is needed")                     \

@@ -142,6 +142,12 @@ struct picture_number picture_hundredths(uint64_t value);
 /* "1.5 MiB" */
 void picture_write_bytes(FILE *out, uint64_t bytes);
 
+/* picture/svg.c, for other pictures, too: the attribute "fill" of the number-th thing. */
+void picture_write_colour(FILE *out, uint32_t number);
+/* Distance of ticks, so that a range has few: a power of two; 1, 2, 5, 10 and so on. */
+uint64_t picture_byte_tick(uint64_t range, uint64_t most);
+uint64_t picture_step_tick(uint64_t range, uint64_t most);
+
 /* picture/svg.c, for the page: one picture as an svg element; text escaped. */
 void picture_write_panel(FILE *out, const struct picture *picture);
 void picture_write_text(FILE *out, const char *text);

@@ -127,9 +127,9 @@ static void write_title(FILE *out, const struct picture *picture,
 }
 
 /* Hues a golden angle apart, of a lightness that shows on white and on black. */
-static void write_colour(FILE *out, uint32_t tensor)
+void picture_write_colour(FILE *out, uint32_t number)
 {
-	uint32_t hue = tensor * 137 % 360, sector = hue / 60, part = hue % 60;
+	uint32_t hue = number * 137 % 360, sector = hue / 60, part = hue % 60;
 	uint32_t high = 205, low = 95, rise = low + (high - low) * part / 60;
 	uint32_t fall = high - (high - low) * part / 60;
 	const uint32_t rgb[6][3] = {
@@ -160,7 +160,7 @@ static void write_placement(FILE *out, const struct picture *picture,
 {
 	fprintf(out, "<g class=\"tensor%s\" tabindex=\"-1\" role=\"img\"",
 		drawn->peak_bytes ? " peak" : "");
-	write_colour(out, drawn->tensor);
+	picture_write_colour(out, drawn->tensor);
 	fputs(" aria-label=\"", out);
 	picture_write_tensor(out, picture, drawn->tensor);
 	fputs("\">", out);
@@ -189,7 +189,7 @@ static void write_placement(FILE *out, const struct picture *picture,
 }
 
 /* A power of two that gives few ticks. */
-static uint64_t byte_tick(uint64_t range, uint64_t most)
+uint64_t picture_byte_tick(uint64_t range, uint64_t most)
 {
 	uint64_t step = 1;
 
@@ -199,7 +199,7 @@ static uint64_t byte_tick(uint64_t range, uint64_t most)
 }
 
 /* 1, 2, 5, 10, ... */
-static uint64_t step_tick(uint64_t range, uint64_t most)
+uint64_t picture_step_tick(uint64_t range, uint64_t most)
 {
 	uint64_t step = 1;
 
@@ -211,8 +211,8 @@ static uint64_t step_tick(uint64_t range, uint64_t most)
 /* A script draws them anew where the picture can be zoomed. */
 static void write_axes(FILE *out, const struct picture *picture)
 {
-	uint64_t bytes = byte_tick(picture->height, 8);
-	uint64_t steps = step_tick(picture->plan->position_count, 12);
+	uint64_t bytes = picture_byte_tick(picture->height, 8);
+	uint64_t steps = picture_step_tick(picture->plan->position_count, 12);
 
 	fputs("<g class=\"axes\">\n", out);
 	for (uint64_t b = 0; b <= picture->height; b += bytes) {

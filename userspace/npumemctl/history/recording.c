@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+#include "recording.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../grow/grow.h"
+#include "cli/cli.h"
+
+/* Latest time, in seconds: the year 2286. */
+#define LAST	  1e10
+/* Most bytes of all banks, and most jobs a second. */
+#define MAX_BYTES (INT64_C(1) << 53)
+#define MAX_JOBS  1e9
+
+/*
+ * struct reader - a line that is read
+ * @where: what of it, for messages: "clients[2]."
+ * @held: bytes of the clients so far
+ * @err: negative errno of the first error; what is read after it is nothing
+ */
+struct reader {
+	struct history *history;
+	unsigned long line;
+	char where[48];
+	struct npuplan_error *error;
+	uint64_t held;
+	int err;
+};
+
+__attribute__((format(printf, 2, 3))) static void line_wrong(struct reader *reader,
+							     const char *format, ...)
+{
+	char text[200];
+	va_list values;
+
+	if (reader->err)
+		return;
+	reader->err = -EBADMSG;
+	va_start(values, format);
+	vsnprintf(text, sizeof(text), format, values);
+	va_end(values);
+	snprintf(reader->error->text, sizeof(reader->error->text), "line %lu: %s", reader->line,
+		 text);
+}
+
+/* -------------------------------------------------------------------- values */
+
+static uint64_t get_number(struct reader *reader, const json_t *object, const char *key,
+			   int64_t least, int64_t most)
+{
+	const json_t *value = json_object_get(object, key);
+	int64_t number = json_integer_value(value);
+
+	if (json_is_integer(value) && number >= least && number <= most)
+		return (uint64_t)number;
+	line_wrong(reader, "%s%s is no whole number from %" PRId64 " to %" PRId64, reader->where,
+		   key, least, most);
+	return 0;
+}
+
+/* A number above @least and up to @most, which is rounded to parts of @unit. */
+static int64_t get_real(struct reader *reader, const json_t *object, const char *key, double least,
+			double most, double unit)
+{
+	const json_t *value = json_object_get(object, key);
+	double number = json_number_value(value);
+
+	if (json_is_number(value) && number >= least && number <= most)
+		return (int64_t)(number * unit + .5);
+	line_wrong(reader, "%s%s is no number from %g to %g", reader->where, key, least, most);
+	return 0;
+}
+
+/* As plain_text(); free() it. NULL after an error. */
+static char *get_text(struct reader *reader, const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	if (text)
+		return plain_text(text, false);
+	line_wrong(reader, "%s%s is no text", reader->where, key);
+	return NULL;
+}
+
+static const json_t *get_list(struct reader *reader, const json_t *object, const char *key)
+{
+	const json_t *list = json_object_get(object, key);
+
+	if (!json_is_array(list))
+		line_wrong(reader, "%s is no list", key);
+	return list;
+}
+
+/* ------------------------------------------------------------------- samples */
+
+/* Where a client of that number is, or belongs. */
+static size_t place_of(const struct history *history, uint64_t number)
+{
+	size_t low = 0, high = history->client_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (history->clients[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * What is known of a client at another time, too; takes its name. A file that is closed has no
+ * process any more: the one that it had stays. It does not matter which is read first.
+ */
+static void join_client(struct history_client *into, struct history_client *client)
+{
+	if (client->peak > into->peak)
+		into->peak = client->peak;
+	if (client->jobs > into->jobs)
+		into->jobs = client->jobs;
+	if (client->pid > into->pid ||
+	    (client->pid == into->pid && strcmp(client->command, into->command) > 0)) {
+		char *command = into->command;
+
+		into->pid = client->pid;
+		into->uid = client->uid;
+		into->command = client->command;
+		client->command = command;
+	}
+	free(client->command);
+}
+
+/* Takes @client's name. */
+static void add_client(struct reader *reader, struct history_client client)
+{
+	struct history *history = reader->history;
+	size_t at = place_of(history, client.number);
+	struct history_client *clients = history->clients;
+
+	if (at < history->client_count && clients[at].number == client.number) {
+		join_client(&clients[at], &client);
+		return;
+	}
+	clients = grow_by_one(clients, history->client_count, sizeof(*clients));
+	if (!clients) {
+		reader->err = -ENOMEM;
+		free(client.command);
+		return;
+	}
+	history->clients = clients;
+	memmove(clients + at + 1, clients + at, (history->client_count - at) * sizeof(*clients));
+	clients[at] = client;
+	history->client_count++;
+}
+
+static void read_client(struct reader *reader, const json_t *object)
+{
+	struct history *history = reader->history;
+	struct history_share *shares;
+	struct history_client client = {
+		.number = get_number(reader, object, "client", 0, INT64_MAX),
+		.pid = (int64_t)get_number(reader, object, "pid", 0, INT32_MAX),
+		.uid = (int64_t)get_number(reader, object, "uid", -1, UINT32_MAX),
+		.command = get_text(reader, object, "command"),
+		.peak = get_number(reader, object, "carveout", 0,
+				   MAX_BYTES - (int64_t)reader->held),
+	};
+
+	reader->held += client.peak;
+	if (!json_is_null(json_object_get(object, "jobs_per_second")))
+		client.jobs =
+			(uint64_t)get_real(reader, object, "jobs_per_second", 0, MAX_JOBS, 100);
+	shares = reader->err ? NULL :
+			       grow_by_one(history->shares, history->share_count, sizeof(*shares));
+	if (!shares) {
+		reader->err = reader->err ? reader->err : -ENOMEM;
+		free(client.command);
+		return;
+	}
+	history->shares = shares;
+	shares[history->share_count++] =
+		(struct history_share){ client.number, client.peak, client.jobs };
+	add_client(reader, client);
+}
+
+static int by_client(const void *left, const void *right)
+{
+	const struct history_share *a = left, *b = right;
+
+	return a->client < b->client ? -1 : a->client > b->client;
+}
+
+static void read_clients(struct reader *reader, const json_t *object, struct history_sample *sample)
+{
+	const json_t *list = get_list(reader, object, "clients"), *client;
+	struct history *history = reader->history;
+	size_t i;
+
+	sample->first = history->share_count;
+	reader->held = 0;
+	json_array_foreach(list, i, client) {
+		snprintf(reader->where, sizeof(reader->where), "clients[%zu].", i);
+		read_client(reader, client);
+	}
+	*reader->where = '\0';
+	if (reader->err)
+		return;
+	sample->count = (uint32_t)(history->share_count - sample->first);
+	if (sample->count)
+		qsort(history->shares + sample->first, sample->count, sizeof(*history->shares),
+		      by_client);
+	for (i = sample->first + 1; i < history->share_count; i++)
+		if (history->shares[i].client == history->shares[i - 1].client)
+			line_wrong(reader, "client %" PRIu64 " is there twice",
+				   history->shares[i].client);
+}
+
+static void read_banks(struct reader *reader, const json_t *object, struct history_sample *sample)
+{
+	const json_t *list = get_list(reader, object, "banks"), *bank;
+	size_t i;
+
+	json_array_foreach(list, i, bank) {
+		uint64_t size, left;
+
+		snprintf(reader->where, sizeof(reader->where), "banks[%zu].", i);
+		size = get_number(reader, bank, "size", 0, MAX_BYTES - (int64_t)sample->size);
+		left = get_number(reader, bank, "free", 0, (int64_t)size);
+		sample->size += size;
+		sample->used += size - left;
+	}
+	*reader->where = '\0';
+}
+
+/* All samples are of one device. */
+static void read_device(struct reader *reader, const json_t *object)
+{
+	struct history *history = reader->history;
+	char *path = get_text(reader, object, "path");
+
+	if (!path)
+		return;
+	if (!history->path) {
+		history->path = path;
+		history->device = (uint32_t)get_number(reader, object, "device", 0, UINT32_MAX);
+		return;
+	}
+	if (strcmp(history->path, path) != 0)
+		line_wrong(reader, "it is of device %s, what is above of %s", path, history->path);
+	free(path);
+}
+
+static void read_sample(struct reader *reader, const json_t *object)
+{
+	struct history *history = reader->history;
+	struct history_sample sample = { .end = get_real(reader, object, "time", 0, LAST, 1000) };
+	struct history_sample *samples;
+
+	sample.begin = sample.end - get_real(reader, object, "seconds", 0.0001, 1e6, 1000);
+	sample.complete = json_is_true(json_object_get(object, "complete"));
+	read_device(reader, object);
+	read_banks(reader, object, &sample);
+	read_clients(reader, object, &sample);
+	if (reader->err)
+		return;
+	samples = grow_by_one(history->samples, history->sample_count, sizeof(*samples));
+	if (!samples) {
+		reader->err = -ENOMEM;
+		return;
+	}
+	history->samples = samples;
+	samples[history->sample_count++] = sample;
+}
+
+/* -------------------------------------------------------------------- events */
+
+/* Whose it was, the rule, and what the driver says of it; free() it. */
+static char *event_text(struct reader *reader, const json_t *object)
+{
+	uint64_t pid = get_number(reader, object, "pid", 0, INT32_MAX);
+	char *command = get_text(reader, object, "command"), *rule, *message, *text = NULL;
+	size_t size;
+	FILE *out;
+
+	rule = get_text(reader, object, "rule");
+	message = get_text(reader, object, "message");
+	out = reader->err ? NULL : open_memstream(&text, &size);
+	if (out) {
+		if (pid)
+			fprintf(out, "pid %" PRIu64 " (%s): ", pid, command);
+		/* The sentence of a refused plan begins with its rule. */
+		if (strncmp(message, rule, strlen(rule)) != 0)
+			fprintf(out, "%s%s", rule, *message ? ": " : "");
+		fputs(message, out);
+		fclose(out);
+	}
+	free(command);
+	free(rule);
+	free(message);
+	return text;
+}
+
+static void read_event(struct reader *reader, const json_t *object)
+{
+	struct history *history = reader->history;
+	const char *what = json_string_value(json_object_get(object, "event"));
+	struct history_event event = { .time = get_real(reader, object, "time", 0, LAST, 1000) };
+	uint64_t device = get_number(reader, object, "device", 0, UINT32_MAX);
+	struct history_event *events;
+	bool is_plan = what && !strcmp(what, "plan");
+
+	if (!is_plan && (!what || strcmp(what, "job") != 0))
+		line_wrong(reader, "event is neither \"plan\" nor \"job\"");
+	event.text = event_text(reader, object);
+	event.kind = is_plan						? HISTORY_PLAN_REFUSED :
+		     json_integer_value(json_object_get(object, "pid")) ? HISTORY_JOB_REFUSED :
+									  HISTORY_JOB_FAILED;
+	events = reader->err ? NULL :
+			       grow_by_one(history->events, history->event_count, sizeof(*events));
+	if (!events || !event.text) {
+		reader->err = reader->err ? reader->err : -ENOMEM;
+		free(event.text);
+		return;
+	}
+	/* The device that is drawn may not be known yet: history_end() looks. */
+	event.device = (uint32_t)device;
+	history->events = events;
+	events[history->event_count++] = event;
+}
+
+/* --------------------------------------------------------------------- lines */
+
+static void read_line(struct reader *reader, const char *line, size_t length)
+{
+	json_error_t error;
+	json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
+
+	if (!object)
+		line_wrong(reader, "no JSON object: %s", error.text);
+	else if (json_object_get(object, "event"))
+		read_event(reader, object);
+	else if (json_object_get(object, "banks"))
+		read_sample(reader, object);
+	else
+		line_wrong(reader, "neither of npumemctl top -j nor of npumemctl monitor -j");
+	json_decref(object);
+}
+
+int history_read(struct history *history, FILE *in, struct npuplan_error *error)
+{
+	struct reader reader = { .history = history, .error = error };
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t length;
+
+	errno = 0;
+	while (!reader.err && (length = getline(&line, &room, in)) >= 0) {
+		reader.line++;
+		if (line[strspn(line, " \t\r\n")])
+			read_line(&reader, line, (size_t)length);
+		errno = 0;
+	}
+	free(line);
+	if (!reader.err && ferror(in)) {
+		reader.err = -EIO;
+		snprintf(error->text, sizeof(error->text), "%s", strerror(errno ? errno : EIO));
+	}
+	if (reader.err == -ENOMEM)
+		snprintf(error->text, sizeof(error->text), "%s", strerror(ENOMEM));
+	return reader.err;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct history_sample *a = left, *b = right;
+
+	if (a->end != b->end)
+		return a->end < b->end ? -1 : 1;
+	return a->first < b->first ? -1 : a->first > b->first;
+}
+
+/* Those of one time by what they say, so that it does not matter which file was read first. */
+static int events_by_time(const void *left, const void *right)
+{
+	const struct history_event *a = left, *b = right;
+
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return a->kind != b->kind ? (a->kind < b->kind ? -1 : 1) : strcmp(a->text, b->text);
+}
+
+static void drop_foreign(struct history *history)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < history->event_count; i++)
+		if (history->events[i].device == history->device)
+			history->events[kept++] = history->events[i];
+		else
+			free(history->events[i].text);
+	history->foreign = history->event_count - kept;
+	history->event_count = kept;
+}
+
+int history_end(struct history *history, struct npuplan_error *error)
+{
+	if (!history->sample_count) {
+		snprintf(error->text, sizeof(error->text),
+			 "there is no line of npumemctl top -j: nothing to draw");
+		return -EBADMSG;
+	}
+	qsort(history->samples, history->sample_count, sizeof(*history->samples), by_time);
+	drop_foreign(history);
+	if (history->event_count)
+		qsort(history->events, history->event_count, sizeof(*history->events),
+		      events_by_time);
+	return 0;
+}
+
+void history_fini(struct history *history)
+{
+	for (size_t i = 0; i < history->client_count; i++)
+		free(history->clients[i].command);
+	for (size_t i = 0; i < history->event_count; i++)
+		free(history->events[i].text);
+	free(history->path);
+	free(history->clients);
+	free(history->shares);
+	free(history->samples);
+	free(history->events);
+	*history = (struct history){ 0 };
+}

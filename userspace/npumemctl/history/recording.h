@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What npumemctl top -j and npumemctl monitor -j have printed, read again: what a device did over
+ * a time. A file has lines of either, or of both.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "npuplan.h"
+
+/*
+ * struct history_client - a client of the device
+ * @number: the driver's, which no other client has
+ * @pid, @uid: of its process; 0 and -1: not known
+ * @command: name of the process, as text that does a terminal no harm; owned
+ * @peak: most bytes of the carveout that it was seen to hold
+ * @jobs: most jobs a second, in hundredths
+ */
+struct history_client {
+	uint64_t number;
+	int64_t pid;
+	int64_t uid;
+	char *command;
+	uint64_t peak;
+	uint64_t jobs;
+};
+
+/*
+ * struct history_share - what a client had at one time
+ * @client: its number
+ * @bytes: of the carveout
+ * @jobs: that have ended a second, in hundredths; 0 also where it is not known
+ */
+struct history_share {
+	uint64_t client;
+	uint64_t bytes;
+	uint64_t jobs;
+};
+
+/*
+ * struct history_sample - a line of npumemctl top
+ * @begin, @end: milliseconds since 1970: of the time that its rates are of, in whose end it was
+ *	looked at
+ * @size, @used: bytes of all banks
+ * @first, @count: in history.shares; ascending by client
+ * @complete: nobody was hidden from who looked
+ */
+struct history_sample {
+	int64_t begin;
+	int64_t end;
+	uint64_t size;
+	uint64_t used;
+	size_t first;
+	uint32_t count;
+	bool complete;
+};
+
+enum history_kind { HISTORY_PLAN_REFUSED, HISTORY_JOB_REFUSED, HISTORY_JOB_FAILED, HISTORY_KINDS };
+
+/*
+ * struct history_event - a line of npumemctl monitor
+ * @time: milliseconds since 1970
+ * @device: minor number of the device that it is of
+ * @text: what was refused, and whose it was; owned
+ */
+struct history_event {
+	int64_t time;
+	uint32_t device;
+	enum history_kind kind;
+	char *text;
+};
+
+/*
+ * struct history - all that was recorded
+ * @path: of the device's node; owned
+ * @device: its minor number
+ * @clients: @client_count of them, ascending by their numbers
+ * @samples, @events: ascending by time
+ * @foreign: events of other devices, which are left out
+ */
+struct history {
+	char *path;
+	uint32_t device;
+	struct history_client *clients;
+	size_t client_count;
+	struct history_share *shares;
+	size_t share_count;
+	struct history_sample *samples;
+	size_t sample_count;
+	struct history_event *events;
+	size_t event_count;
+	size_t foreign;
+};
+
+/*
+ * history_read() - add the lines of a file
+ * @history: zeros before the first file; history_fini() it, also after an error
+ * @error: out: what is wrong, beginning with the line's number
+ *
+ * 0, -EBADMSG, -EIO or -ENOMEM.
+ */
+int history_read(struct history *history, FILE *in, struct npuplan_error *error);
+/*
+ * history_end() - after the last file: bring all into its order
+ * @error: out: why there is nothing to draw
+ *
+ * 0 or -EBADMSG.
+ */
+int history_end(struct history *history, struct npuplan_error *error);
+void history_fini(struct history *history);
