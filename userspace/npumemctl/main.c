@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* npumemctl: the command line tool of npumem. Finds the command and runs it. */
 #include <errno.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +72,10 @@ static int run(size_t command, int argc, char **argv)
 	/* argp takes the name for usage texts from here. */
 	snprintf(name, sizeof(name), "npumemctl %s", commands[command].name);
 	argv[0] = name;
+	if (is_verb(argc, argv) && commands[command].run == cmd_plan)
+		return plan_verb(argc, argv);
+	if (is_verb(argc, argv) && commands[command].run == cmd_run)
+		return run_verb(argc, argv);
 	return commands[command].run(argc, argv);
 }
 
@@ -117,6 +122,29 @@ int cmd_help(int argc, char **argv)
 	return run(command, 3, words);
 }
 
+/*
+ * Whether a word after a command is to become "list" or "show". After "plan" and "run" a model's
+ * file may stand there, too: if one begins so, it is meant.
+ */
+static bool takes_verb(size_t command, const char *typed)
+{
+	char pattern[16];
+	glob_t files;
+	int none;
+
+	if (commands[command].run == cmd_graph || commands[command].run == cmd_device)
+		return *typed != '-';
+	if (commands[command].run != cmd_plan && commands[command].run != cmd_run)
+		return false;
+	if (!*typed ||
+	    (strncmp("list", typed, strlen(typed)) && strncmp("show", typed, strlen(typed))))
+		return false;
+	snprintf(pattern, sizeof(pattern), "%s*", typed);
+	none = glob(pattern, 0, NULL, &files);
+	globfree(&files);
+	return none == GLOB_NOMATCH;
+}
+
 /* The words after "npumemctl", the last of which a shell is to complete. */
 static int complete(int argc, char **argv)
 {
@@ -139,6 +167,10 @@ static int complete(int argc, char **argv)
 		return EXIT_OK;
 	if (argc == 2 && !strcmp(argv[0], "bench")) {
 		complete_word("pack", argv[1], "pack buffers of CSV files");
+		return EXIT_OK;
+	}
+	if (argc == 2 && takes_verb(command, argv[1])) {
+		verbs_complete(argv[1]);
 		return EXIT_OK;
 	}
 	if (argc == 2 && !strcmp(argv[0], "cache") && argv[1][0] != '-') {

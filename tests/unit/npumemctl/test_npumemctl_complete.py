@@ -20,7 +20,7 @@ CTL, FOLDER = os.path.realpath(sys.argv[1]), os.path.realpath(sys.argv[2])
 # What is typed before Tab, and the one line that it must become.
 ONE = [
     ("npumemctl ver", "npumemctl verify"),
-    ("npumemctl help dev", "npumemctl help devices"),
+    ("npumemctl help ver", "npumemctl help verify"),
     ("npumemctl plan --planner=greedy-du", "npumemctl plan --planner=greedy-duration"),
     ("npumemctl plan --planner greedy-du", "npumemctl plan --planner greedy-duration"),
     ("npumemctl plan --fixed-s", "npumemctl plan --fixed-schedule"),

@@ -57,7 +57,7 @@ completes() { # TEXT WORD...
 	return 1
 }
 
-for command in devices history import plan verify run cache show 'bench pack'; do
+for command in devices device graph history import plan verify run cache show 'bench pack'; do
 	# shellcheck disable=SC2086 # two words are two words
 	check "$command: manual page" in_page $command
 	# shellcheck disable=SC2086
@@ -92,7 +92,7 @@ help_is() { # COMMAND...: help COMMAND and COMMAND -h are COMMAND --help
 	help=$("$ctl" "$@" --help) && [ -n "$help" ] && [ "$("$ctl" "$@" -h)" = "$help" ] &&
 		[ "$("$ctl" help "$@")" = "$help" ]
 }
-for command in devices history import plan verify run cache show bench 'bench pack'; do
+for command in devices device graph history import plan verify run cache show bench 'bench pack'; do
 	# shellcheck disable=SC2086 # two words are two words
 	check "help $command, $command -h" help_is $command
 done
@@ -106,7 +106,7 @@ all_of_them() { [ "$("$ctl" help)" = "$("$ctl" --help)" ] && [ -n "$("$ctl" help
 check 'help' all_of_them
 lists_all() {
 	local command
-	for command in devices history import plan verify run cache show bench help; do
+	for command in devices device graph history import plan verify run cache show bench help; do
 		"$ctl" --help | grep -q "^  $command " || return 1
 	done
 	[ "$("$ctl" help help)" = "$("$ctl" --help)" ]

@@ -6,8 +6,12 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #define COMMANDS(COMMAND)                                                               \
 	COMMAND(devices, "list npumem devices, their carveouts and engines")            \
+	COMMAND(device, "list or show devices, as devices does")                        \
+	COMMAND(graph, "list or show graphs that are alive in the driver")              \
 	COMMAND(top, "show who holds a carveout, and what runs, again and again")       \
 	COMMAND(monitor, "print what the driver refuses, as it does")                   \
 	COMMAND(history, "draw what top and monitor have recorded")                     \
@@ -29,5 +33,14 @@ struct npumem_error;
 
 /* no_device() - say that npumem_device_list() has failed or found none; EXIT_FAILED */
 int no_device(const struct npumem_error *error);
+/*
+ * is_verb() - whether the first word after "plan" or "run" is "list" or "show": then it is not a
+ * model's file, and what is alive in the driver is meant, which these commands list and show
+ */
+bool is_verb(int argc, char **argv);
+int plan_verb(int argc, char **argv);
+int run_verb(int argc, char **argv);
+/* Print those verbs that begin so. */
+void verbs_complete(const char *typed);
 /* Print those actions of the command cache that begin so. */
 void cache_complete(const char *typed);

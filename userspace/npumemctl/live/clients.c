@@ -137,6 +137,7 @@ static int add_file(struct live_list *list, int folder, const char *process, con
 	if (!client->is_seen)
 		name_client(folder, process, client);
 	client->is_seen = true;
+	client->fd = (int)strtol(name, NULL, 10);
 	/* A process may have very many descriptors of one file. */
 	if (list->count >= 1024 && !(list->count & (list->count - 1)))
 		drop_copies(list);

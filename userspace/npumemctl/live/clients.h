@@ -20,6 +20,7 @@ struct live_name live_process_name(const char *proc, pid_t pid);
  * @file: what the kernel says of its open file; of one that is not to be seen, or closed while its
  *	jobs still run, nothing but what it holds
  * @pid: a process that has the file open; 0: none that is to be seen
+ * @fd: its descriptor there
  * @uid: the user who is charged, or, of one that holds nothing, as whom the process runs;
  *	(uid_t)-1: it is not known
  * @command: name of the process
@@ -28,6 +29,7 @@ struct live_name live_process_name(const char *proc, pid_t pid);
 struct live_client {
 	struct live_file file;
 	pid_t pid;
+	int fd;
 	uid_t uid;
 	struct live_name command;
 	bool is_seen;

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* npumemctl graph, plan list, run show and so on: what is alive in the driver, noun and verb. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npumem.h"
+#include "commands.h"
+#include "cli/cli.h"
+#include "live/objects.h"
+
+#define LIST "list"
+#define SHOW "show"
+
+struct arguments {
+	const char *device;
+	const char *verb;
+	const char *name;
+	bool json;
+};
+
+static const struct command_option options[] = {
+	{ "device", 'd', VALUE_TEXT, "PATH", "Only this device node",
+	  offsetof(struct arguments, device), .files = DEVICE_NODES },
+	{ "json", 'j', VALUE_FLAG, NULL, "Print all as one JSON object",
+	  offsetof(struct arguments, json) },
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *args = state->input;
+	bool shows = args->verb && !strcmp(args->verb, SHOW);
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (!args->verb && strcmp(arg, LIST) != 0 && strcmp(arg, SHOW) != 0)
+			usage_error(state, "'%s' is neither list nor show", arg);
+		if (!args->verb)
+			args->verb = arg;
+		else if (shows && !args->name)
+			args->name = arg;
+		else
+			usage_error(state, "one word too many: %s", arg);
+		return 0;
+	case ARGP_KEY_END:
+		if (!args->verb)
+			usage_error(state, "list or show?");
+		if (shows && !args->name)
+			usage_error(state, "show which ID?");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct command command = {
+	.options = options,
+	.parse = parse,
+	.args_doc = LIST "\n" SHOW " ID",
+	.doc = "List what is alive in the driver, or show one of it. The driver tells of it who has "
+	       "the open file, so what other processes have is seen by those who may look into "
+	       "them: root, as a rule. An ID is the number of a client and a handle: \"4:1\".",
+};
+
+static int find_on(const char *path, struct object_list *list)
+{
+	struct npumem_error error = { 0 };
+	struct npumem_device *device;
+	int err;
+
+	/* Any other node has clients, too, that have nothing of the driver. */
+	if (npumem_device_open(path, &device, &error))
+		return failure(path, "%s", error.text);
+	npumem_device_close(device);
+	err = objects_find(path, list);
+	return err ? failure(path, "%s", strerror(-err)) : EXIT_OK;
+}
+
+/* All devices, or the one that was asked for. */
+static int find(const struct arguments *args, struct object_list *list)
+{
+	struct npumem_error error = { 0 };
+	char **paths = NULL;
+	uint32_t count = 0;
+	int status = EXIT_OK;
+
+	if (args->device)
+		return find_on(args->device, list);
+	if (npumem_device_list(&paths, &count, &error) || !count)
+		status = no_device(&error);
+	for (uint32_t i = 0; i < count && status == EXIT_OK; i++)
+		status = find_on(paths[i], list);
+	free(paths);
+	return status;
+}
+
+static int print(const struct arguments *args, const struct object_list *list)
+{
+	const struct object *object;
+
+	if (!args->name) {
+		if (args->json)
+			return print_json(objects_json(list));
+		objects_print(stdout, list);
+		return EXIT_OK;
+	}
+	object = object_find(list, args->name);
+	if (!object)
+		return failure(args->name, "there is no such %s, or not for this user to see",
+			       object_noun(list->kind));
+	if (args->json)
+		return print_json(object_json(object));
+	object_print(stdout, object, npumem_deadline(0));
+	return EXIT_OK;
+}
+
+static int objects_command(enum object_kind kind, int argc, char **argv)
+{
+	struct object_list list = { .kind = kind };
+	struct arguments args = { 0 };
+	int status;
+
+	command_parse(&command, argc, argv, &args);
+	status = find(&args, &list);
+	if (status == EXIT_OK)
+		status = print(&args, &list);
+	objects_free(&list);
+	return status;
+}
+
+bool is_verb(int argc, char **argv)
+{
+	return argc > 1 && (!strcmp(argv[1], LIST) || !strcmp(argv[1], SHOW));
+}
+
+void verbs_complete(const char *typed)
+{
+	complete_word(LIST, typed, "list what is alive in the driver");
+	complete_word(SHOW, typed, "show one of it");
+}
+
+int plan_verb(int argc, char **argv)
+{
+	return objects_command(OBJECT_PLAN, argc, argv);
+}
+
+int run_verb(int argc, char **argv)
+{
+	return objects_command(OBJECT_RUN, argc, argv);
+}
+
+int cmd_graph(int argc, char **argv)
+{
+	return objects_command(OBJECT_GRAPH, argc, argv);
+}
+
+static const struct command device_command = {
+	.options = options,
+	.parse = parse,
+	.args_doc = LIST "\n" SHOW " PATH",
+	.doc = "List npumem devices, or show one: versions, features, limits, carveout banks, engines. "
+	       "It is what the command devices prints.",
+};
+
+/* The other spelling of "devices". */
+int cmd_device(int argc, char **argv)
+{
+	struct arguments args = { 0 };
+	char device[] = "--device", json[] = "--json", *words[5] = { argv[0] };
+	int count = 1;
+
+	command_parse(&device_command, argc, argv, &args);
+	if (args.name)
+		args.device = args.name;
+	if (args.device) {
+		words[count++] = device;
+		words[count++] = strdupa(args.device);
+	}
+	if (args.json)
+		words[count++] = json;
+	return cmd_devices(count, words);
+}
