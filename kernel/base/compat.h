@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Older kernels. The driver is written against Linux 7.2; this is the only
+ * Older kernels. The driver is written against Linux 7.3; this is the only
  * file that names a kernel version, and all that it does is to make an older
  * kernel (6.12 is the oldest one supported) look like the newest.
  */
@@ -10,6 +10,7 @@
 #include <linux/dma-fence-array.h>
 #include <linux/dma-fence.h>
 #include <linux/err.h>
+#include <linux/mm.h>
 #include <linux/of.h>
 #include <linux/of_reserved_mem.h>
 #include <linux/slab.h>
@@ -22,9 +23,13 @@
 /* This kernel has no dmem controller: every charge is granted, as if it were not configured. */
 struct dmem_cgroup_region;
 struct dmem_cgroup_pool_state;
+struct dmem_cgroup_init {
+	u64 size;
+};
 
-static inline struct dmem_cgroup_region *drmm_cgroup_register_region(struct drm_device *drm,
-								     const char *name, u64 size)
+static inline struct dmem_cgroup_region *
+drmm_cgroup_register_region(struct drm_device *drm, const char *name,
+			    const struct dmem_cgroup_init *init)
 {
 	return NULL;
 }
@@ -43,6 +48,29 @@ static inline void dmem_cgroup_uncharge(struct dmem_cgroup_pool_state *pool, u64
 #else
 #include <linux/cgroup_dmem.h>
 #include <drm/drm_drv.h>
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0) && LINUX_VERSION_CODE < KERNEL_VERSION(7, 3, 0)
+struct dmem_cgroup_init {
+	u64 size;
+};
+
+static inline struct dmem_cgroup_region *
+npumem_compat_register_region(struct drm_device *drm, const char *name,
+			      const struct dmem_cgroup_init *init)
+{
+	return drmm_cgroup_register_region(drm, name, init->size);
+}
+#define drmm_cgroup_register_region npumem_compat_register_region
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 3, 0)
+static inline bool vma_is_cow_mapping(const struct vm_area_struct *vma)
+{
+	return is_cow_mapping(vma->vm_flags);
+}
+
+#define dma_fence_enable_signaling dma_fence_enable_sw_signaling
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)

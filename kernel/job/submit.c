@@ -511,7 +511,7 @@ static void submit_push(struct submit *submit)
 		drm_sched_entity_push_job(&job->base);
 	}
 	/* What stands for several has their errors only if it is told of them one by one. */
-	dma_fence_enable_sw_signaling(submit->end);
+	dma_fence_enable_signaling(submit->end);
 	for (i = 0; i < submit->args->out_syncs.count; i++) {
 		if (submit->chains[i]) {
 			drm_syncobj_add_point(submit->syncobjs[i], submit->chains[i], submit->end,

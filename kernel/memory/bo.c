@@ -188,7 +188,7 @@ static int carveout_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 	if (err)
 		return err;
 	/* A private copy of device memory would be of no use to anybody. */
-	if (is_cow_mapping(vma->vm_flags))
+	if (vma_is_cow_mapping(vma))
 		return -EINVAL;
 	vm_flags_set(vma, VM_PFNMAP | VM_IO | VM_DONTEXPAND | VM_DONTDUMP);
 	vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);

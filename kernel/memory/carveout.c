@@ -49,13 +49,14 @@ static void bank_takedown(struct drm_device *drm, void *ptr)
 
 static struct npu_bank *bank_create(struct npu_device *dev, const char *name, u64 size)
 {
+	const struct dmem_cgroup_init init = { .size = round_down(size, NPUMEM_BANK_ALIGNMENT) };
 	struct npu_bank *bank;
 	char region[16];
 	int err;
 
 	if (dev->bank_count == NPUMEM_MAX_BANKS)
 		return ERR_PTR(-E2BIG);
-	size = round_down(size, NPUMEM_BANK_ALIGNMENT);
+	size = init.size;
 	if (!size)
 		return ERR_PTR(-EINVAL);
 	bank = drmm_kzalloc(&dev->drm, sizeof(*bank), GFP_KERNEL);
@@ -73,7 +74,7 @@ static struct npu_bank *bank_create(struct npu_device *dev, const char *name, u6
 		return ERR_PTR(err);
 	/* The region is not called by the bank's name, since another bank may have the same. */
 	snprintf(region, sizeof(region), "bank%u", bank->index);
-	bank->region = drmm_cgroup_register_region(&dev->drm, region, size);
+	bank->region = drmm_cgroup_register_region(&dev->drm, region, &init);
 	return IS_ERR(bank->region) ? ERR_CAST(bank->region) : bank;
 }
 

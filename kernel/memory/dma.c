@@ -96,13 +96,21 @@ static void unmap_region(struct device *parent, const struct npu_bank *bank)
 		dma_unmap_resource(parent, bank->dma, bank->size, DMA_BIDIRECTIONAL, 0);
 }
 
-/* Nothing is to be mapped that would be copied somewhere else then. */
+/*
+ * Nothing is to be mapped that would be copied somewhere else then. dma_capable() would say so, but
+ * what it calls is not for modules everywhere.
+ */
 static bool is_reached(struct device *parent, const struct npu_bank *bank)
 {
+	dma_addr_t first;
+
 	if (bank->software)
 		return false;
-	return !dma_addressing_limited(parent) ||
-	       dma_capable(parent, phys_to_dma(parent, bank->phys), bank->size, false);
+	if (!dma_addressing_limited(parent))
+		return true;
+	first = phys_to_dma(parent, bank->phys);
+	return first != DMA_MAPPING_ERROR && parent->dma_mask &&
+	       first + bank->size - 1 <= min_not_zero(*parent->dma_mask, parent->bus_dma_limit);
 }
 
 static int bank_map(struct device *parent, struct npu_bank *bank)
