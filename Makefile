@@ -11,7 +11,7 @@ MESON_FLAGS ?=
 export NPUMEM_BUILD := $(abspath $(BUILD))
 
 .PHONY: all check demo inference attack soak bench install module module-all guest format \
-	clean help deps packages
+	clean help deps packages boot-trial
 .DEFAULT_GOAL := all
 
 # Userspace: needs no kernel, no QEMU, no cross compiler, and builds no test.
@@ -75,6 +75,11 @@ packages:
 	@scripts/deps check
 	@scripts/packages
 
+# The packages in a machine that boots Debian with systemd.
+boot-trial:
+	@scripts/deps check trial
+	@scripts/boot-trial
+
 # A shell in the guest, with the driver loaded and everything installed.
 guest:
 	@scripts/deps demo
@@ -100,6 +105,7 @@ help:
 	@echo 'make bench         measure planners and driver'
 	@echo 'make install       PREFIX=/usr/local DESTDIR='
 	@echo 'make packages      Debian packages in build/packages, built clean and tried'
+	@echo 'make boot-trial    install, use, upgrade and purge them in a machine that boots Debian 13'
 	@echo 'make module        npumem.ko for Debian 6.12 arm64; module-all: all kernels'
 	@echo 'make guest         a shell in the QEMU guest'
 	@echo 'make format        put C files into style'
