@@ -33,6 +33,8 @@ struct npumem_error;
 
 /* no_device() - say that npumem_device_list() has failed or found none; EXIT_FAILED */
 int no_device(const struct npumem_error *error);
+/* devices_print() - print what a device says of itself, or all devices, if @device is NULL */
+int devices_print(const char *device, bool json);
 /*
  * is_verb() - whether the first word after "plan" or "run" is "list" or "show": then it is not a
  * model's file, and what is alive in the driver is meant, which these commands list and show

@@ -253,19 +253,17 @@ int no_device(const struct npumem_error *error)
 				  "/dev/dri/renderD*?");
 }
 
-int cmd_devices(int argc, char **argv)
+int devices_print(const char *device, bool json)
 {
 	struct npumem_error error = { 0 };
-	struct arguments args = { 0 };
 	int status = EXIT_OK;
 	uint32_t count = 0;
 	char **paths = NULL;
 	json_t *list;
 
-	command_parse(&command, argc, argv, &args);
-	list = args.json ? json_array() : NULL;
-	if (args.device) {
-		status = show(args.device, list);
+	list = json ? json_array() : NULL;
+	if (device) {
+		status = show(device, list);
 	} else {
 		if (npumem_device_list(&paths, &count, &error) || !count)
 			status = no_device(&error);
@@ -279,4 +277,12 @@ int cmd_devices(int argc, char **argv)
 	if (list && print_json(json_pack("{so}", "devices", list)) != EXIT_OK)
 		status = EXIT_FAILED;
 	return status;
+}
+
+int cmd_devices(int argc, char **argv)
+{
+	struct arguments args = { 0 };
+
+	command_parse(&command, argc, argv, &args);
+	return devices_print(args.device, args.json);
 }

@@ -167,17 +167,7 @@ static const struct command device_command = {
 int cmd_device(int argc, char **argv)
 {
 	struct arguments args = { 0 };
-	char device[] = "--device", json[] = "--json", *words[5] = { argv[0] };
-	int count = 1;
 
 	command_parse(&device_command, argc, argv, &args);
-	if (args.name)
-		args.device = args.name;
-	if (args.device) {
-		words[count++] = device;
-		words[count++] = strdupa(args.device);
-	}
-	if (args.json)
-		words[count++] = json;
-	return cmd_devices(count, words);
+	return devices_print(args.name ? args.name : args.device, args.json);
 }
