@@ -3,6 +3,7 @@
 #include "npuplan_build.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "problem/conflicts.h"
 #include "random.h"
@@ -532,6 +533,46 @@ TEST(many)
 	for (uint32_t i = 0; i < MANY; i++)
 		items[i] = item(10 + i % 7, i / 3, i / 3 + i % 3);
 	assert_int_equal(pack(&problem, NULL, offsets).status, NPUMEM_PLAN_STATUS_OPTIMAL);
+}
+
+/* A network by layers: outputs, residuals, workspaces, and few that live for long. */
+static void layers(uint64_t seed, struct npuplan_item *items)
+{
+	uint64_t state = seed;
+	uint32_t n = 0;
+
+	for (uint32_t step = 0; n < MANY - 4; step++) {
+		items[n++] = item(random_range(&state, 64, 1087), step, step + 1);
+		if (step % 3 == 0)
+			items[n++] = item(random_range(&state, 64, 575), step, step + 3);
+		if (random_range(&state, 0, 1))
+			items[n++] = item(random_range(&state, 1, 2048), step, step);
+		if (!random_range(&state, 0, 49))
+			items[n++] = item(random_range(&state, 1, 256), step,
+					  step + random_range(&state, 99, 498));
+	}
+	while (n < MANY)
+		items[n++] = item(1, 0, 0);
+}
+
+/* What first fit puts too high is packed with the tight part until all of it is at the bound. */
+TEST(layered)
+{
+	static struct npuplan_item items[MANY];
+	static uint64_t offsets[MANY];
+	struct npuplan_pack_problem problem = { .items = items, .item_count = MANY };
+	struct npuplan_pack_options options = { .work_limit = 40000000 };
+
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		struct npuplan_pack_result result;
+
+		layers(seed, items);
+		assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
+		print_message("# seed %" PRIu64 ": top %" PRIu64 ", bound %" PRIu64
+			      ", work %" PRIu64 "\n",
+			      seed, result.top, result.lower_bound, result.work);
+		assert_int_equal(result.status, NPUMEM_PLAN_STATUS_OPTIMAL);
+	}
 }
 
 TEST(names)

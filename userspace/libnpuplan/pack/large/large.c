@@ -18,6 +18,8 @@
  */
 #define ROUND_WORK   1000
 #define ROUND_GROWTH 125
+/* Packing the tight part first has so many times as many. */
+#define TIGHT_SHARE  4
 /*
  * The aim is 1 / 2^part of the way from the best packing to the bound; these are the least and the
  * greatest part.
@@ -27,18 +29,17 @@
 
 /*
  * struct large - one call of the packer
- * @exact: the packer for the tight items, if they are few
  * @breadths: per item, its breadth; @most: the greatest of them
  * @part: the next aim is (gap >> part) below the best packing
- * @pool: memory of all arrays, also of those of @refit and @repair
+ * @pool: memory of all arrays, also of those of @tight, @refit and @repair
  * @at: scratch array for a packing
  */
 struct large {
 	struct npuplan_pack *call;
-	npuplan_pack_fn *exact;
 	struct npuplan_pool pool;
 	struct npuplan_granules granules;
 	struct npuplan_alive alive;
+	struct npuplan_tight *tight;
 	struct npuplan_refit *refit;
 	struct npuplan_repair *repair;
 	uint64_t *breadths;
@@ -94,14 +95,12 @@ static int rounds(struct large *large)
 {
 	struct npuplan_pack *call = large->call;
 	uint64_t work = ROUND_WORK * (uint64_t)call->problem->item_count;
-	unsigned int levels = npuplan_any_fixed(call->problem->items, call->problem->item_count) ?
-				      0 :
-				      npuplan_pack_tight_levels();
+	bool any_fixed = npuplan_any_fixed(call->problem->items, call->problem->item_count);
 	int err = 0;
 
 	for (unsigned int round = 0; !err && !npuplan_pack_over(call); round++) {
-		if (round < levels)
-			err = npuplan_pack_tight_first(call, large->exact, large->breadths, round);
+		if (!any_fixed)
+			err = npuplan_tight_run(large->tight, TIGHT_SHARE * work, call);
 		if (!err && round < NPUPLAN_ORDER_COUNT && !call->packer->incumbent &&
 		    !npuplan_pack_over(call))
 			err = npuplan_pack_first_fit(call, (int)round);
@@ -119,7 +118,7 @@ static int rounds(struct large *large)
 int npuplan_pack_large(struct npuplan_pack *call, npuplan_pack_fn *exact)
 {
 	size_t n = call->problem->item_count;
-	struct large large = { .call = call, .exact = exact, .part = LEAST_PART + 2 };
+	struct large large = { .call = call, .part = LEAST_PART + 2 };
 	int err = npuplan_granules_init(&large.granules, call);
 
 	if (!call->options->work_limit)
@@ -132,6 +131,8 @@ int npuplan_pack_large(struct npuplan_pack *call, npuplan_pack_fn *exact)
 		err = npuplan_breadths(call->problem->items, n, large.breadths, &large.most);
 	if (!err)
 		err = npuplan_alive_init(&large.alive, &large.granules.sections, n, &large.pool);
+	if (!err)
+		err = npuplan_tight_new(&large.tight, n, exact, large.breadths, &large.pool);
 	if (!err)
 		err = npuplan_repair_new(&large.repair, &large.granules, &large.alive, &large.pool);
 	if (!err)

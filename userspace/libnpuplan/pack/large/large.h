@@ -7,16 +7,25 @@
 
 /* Pack many items with conflicts by overlap; @exact packs a few of them (large.c). */
 int npuplan_pack_large(struct npuplan_pack *call, npuplan_pack_fn *exact);
-/*
- * Make some packings with conflicts by overlap and without fixed offsets, the tight items of the
- * @k-th level first (tight.c).
- */
-int npuplan_pack_tight_first(struct npuplan_pack *call, npuplan_pack_fn *exact,
-			     const uint64_t *breadths, unsigned int k);
-unsigned int npuplan_pack_tight_levels(void);
-
 struct npuplan_refit;
 struct npuplan_repair;
+struct npuplan_tight;
+
+/* npuplan_tight_new() - prepare making packings, the tight items first (tight.c)
+ * @count: number of items; none has a fixed offset
+ * @exact: packs a few of them
+ * @breadths: per item, its breadth
+ * @pool: memory of all that it has
+ *
+ * -ENOMEM
+ */
+int npuplan_tight_new(struct npuplan_tight **tight, uint32_t count, npuplan_pack_fn *exact,
+		      const uint64_t *breadths, struct npuplan_pool *pool);
+/*
+ * Make packings and offer them, until @work units are spent or the call is over. The next run goes
+ * on where this one ended. -ENOMEM.
+ */
+int npuplan_tight_run(struct npuplan_tight *tight, uint64_t work, struct npuplan_pack *call);
 
 /* npuplan_refit_new() - prepare packing windows anew (refit.c)
  * @breadths: per item, its breadth; @most: the greatest of them
