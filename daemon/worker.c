@@ -89,13 +89,17 @@ static int place(const struct descriptors *fds)
 	return close_range(WORKER_END_FD, ~0U, 0) ? -errno : 0;
 }
 
-static int lower_priority(int by)
+static int lower_priority(const struct worker_args *args)
 {
-	if (!by)
+	const struct sched_param param = { 0 };
+
+	if (args->idle && sched_setscheduler(0, SCHED_IDLE, &param))
+		return -errno;
+	if (!args->nice)
 		return 0;
 	/* -1 is a priority, too. */
 	errno = 0;
-	return nice(by) == -1 && errno ? -errno : 0;
+	return nice(args->nice) == -1 && errno ? -errno : 0;
 }
 
 /*
@@ -105,9 +109,12 @@ static int lower_priority(int by)
 __attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t parent,
 					    const struct worker_args *args)
 {
-	static struct worker_reply reply = { "the worker cannot be started" };
+	static const struct worker_reply no_start = { "the worker cannot be started" };
+	static const struct worker_reply no_priority = {
+		"the worker's priority cannot be lowered"
+	};
+	const struct worker_reply *reply = &no_start;
 	char *const argv[] = { (char[]){ WORKER_NAME }, NULL };
-	const struct sched_param param = { 0 };
 	sigset_t blocked;
 	int err;
 
@@ -123,14 +130,17 @@ __attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t
 	sigaddset(&blocked, SIGTERM);
 	sigaddset(&blocked, SIGHUP);
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
-	err = args->idle && sched_setscheduler(0, SCHED_IDLE, &param) ? -errno : place(fds);
-	if (!err)
-		err = lower_priority(args->nice);
+	/* Before anything else that can fail: a reply goes to a descriptor that is placed here. */
+	err = place(fds);
+	if (!err) {
+		err = lower_priority(args);
+		reply = err ? &no_priority : &no_start;
+	}
 	if (!err) {
 		execv("/proc/self/exe", argv);
 		err = -errno;
 	}
-	_exit(worker_write_reply(err, &reply) ? EXIT_FAILURE : EXIT_SUCCESS);
+	_exit(worker_write_reply(err, reply) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 /* ------------------------------------------------------------ in the daemon */

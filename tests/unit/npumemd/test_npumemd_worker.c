@@ -246,6 +246,31 @@ WORKER_TEST(idle)
 	assert_result(run_args(*state, &args), 0, "idle");
 }
 
+/* What sched_setscheduler() fails with, as under a service's system call filter. */
+static int no_scheduler;
+
+int __wrap_sched_setscheduler(pid_t pid, int to, const struct sched_param *param);
+int __real_sched_setscheduler(pid_t pid, int to, const struct sched_param *param);
+int __wrap_sched_setscheduler(pid_t pid, int to, const struct sched_param *param)
+{
+	if (!no_scheduler)
+		return __real_sched_setscheduler(pid, to, param);
+	errno = no_scheduler;
+	return -1;
+}
+
+WORKER_TEST(idle_is_not_permitted)
+{
+	struct worker_args args = default_args(*state, "job_policy");
+	const struct worker_result *result;
+
+	args.idle = true;
+	no_scheduler = EPERM;
+	result = run_args(*state, &args);
+	no_scheduler = 0;
+	assert_result(result, EPERM, "the worker's priority cannot be lowered");
+}
+
 /* A hostile process may write anything: bytes of a real answer, one changed each. */
 static unsigned char answer_bytes[4096];
 static size_t answer_size;
