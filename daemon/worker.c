@@ -24,6 +24,8 @@
 /* So many lines of a worker's stderr are logged, and so many bytes of it are read. */
 #define SAID_LINES 20
 #define SAID_BYTES 8192
+/* What a worker adds to its badness where memory ends: the most there is. */
+#define OOM_SCORE  "1000"
 
 /*
  * struct worker - child process and the event sources that watch it
@@ -103,6 +105,21 @@ static int lower_priority(const struct worker_args *args)
 }
 
 /*
+ * Where memory ends, in a control group (MemoryMax of the service) or in all of the machine, a
+ * worker is to go before the daemon: its request can be made again. Where there is no /proc nothing
+ * is lost but that.
+ */
+static void go_first(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)!write(fd, OOM_SCORE, strlen(OOM_SCORE));
+	close(fd);
+}
+
+/*
  * The child between fork() and exec(). It makes only calls that are safe after fork() in a
  * process with threads. A failure can only be told by the reply.
  */
@@ -130,6 +147,7 @@ __attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t
 	sigaddset(&blocked, SIGTERM);
 	sigaddset(&blocked, SIGHUP);
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
+	go_first();
 	/* Before anything else that can fail: a reply goes to a descriptor that is placed here. */
 	err = place(fds);
 	if (!err) {

@@ -246,6 +246,32 @@ WORKER_TEST(idle)
 	assert_result(run_args(*state, &args), 0, "idle");
 }
 
+static char score[16];
+
+static void look_at_score(void)
+{
+	FILE *file = fopen("/proc/self/oom_score_adj", "re");
+
+	if (!file || !fgets(score, sizeof(score), file))
+		strcpy(score, "none\n");
+	if (file)
+		fclose(file);
+}
+
+static int job_score(const struct worker_input *input, struct worker_reply *reply)
+{
+	strcpy(reply->text, score);
+	return 0;
+}
+
+/* Where memory ends the worker goes, and not the daemon. */
+WORKER_TEST(goes_first)
+{
+	look_at_score();
+	assert_string_not_equal(score, "1000\n");
+	assert_result(run(*state, "job_score"), 0, "1000\n");
+}
+
 /* What sched_setscheduler() fails with, as under a service's system call filter. */
 static int no_scheduler;
 
@@ -753,6 +779,7 @@ static const struct worker_job jobs[] = {
 	JOB(job_spin),
 	JOB(job_raw),
 	{ "job_policy", job_policy, look_at_policy },
+	{ "job_score", job_score, look_at_score },
 	JOB(job_open),
 	JOB(job_socket),
 	JOB(job_fork),
