@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -107,6 +109,8 @@ static const char *set_cache_folder(struct config *config, const char *value)
 static const char *set_metrics_socket(struct config *config, const char *value)
 {
 	*config->metrics_socket = '\0';
+	if (strlen(value) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
+		return "is longer than the 107 bytes of a socket's path";
 	return *value ? parse_path(value, config->metrics_socket) : NULL;
 }
 

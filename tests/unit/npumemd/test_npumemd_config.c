@@ -135,6 +135,24 @@ TEST_WITH(sizes, setup, teardown)
 	assert_int_equal(read_good("[worker]\nplan-size-limit = 64M\n").plan_limit, 64 << 20);
 }
 
+/* A longer one could never be listened on. */
+TEST_WITH(socket_path, setup, teardown)
+{
+	char name[109], text[160], reason[256];
+
+	memset(name, 's', sizeof(name) - 1);
+	name[0] = '/';
+	name[107] = '\0';
+	snprintf(text, sizeof(text), "[metrics]\nsocket = %s\n", name);
+	assert_string_equal(read_good(text).metrics_socket, name);
+	name[107] = 's';
+	name[108] = '\0';
+	snprintf(text, sizeof(text), "[metrics]\nsocket = %s\n", name);
+	snprintf(reason, sizeof(reason),
+		 ":2: socket: \"%s\" is longer than the 107 bytes of a socket's path", name);
+	refuse(text, reason);
+}
+
 TEST_WITH(unknown, setup, teardown)
 {
 	refuse("[daemon]\nworkers = 1\nwrokers = 2\n",
