@@ -174,6 +174,11 @@ TEST_WITH(syntax, setup, teardown)
 	memcpy(line, "[daemon]\nworkers = ", 19);
 	strcpy(line + sizeof(line) - 2, "\n");
 	refuse(line, ":2: the line is longer than 198 bytes");
+	memset(line, '#', 199);
+	strcpy(line + 198, "\n");
+	read_good(line);
+	strcpy(line + 198, "#\n");
+	refuse(line, ":1: the line is longer than 198 bytes");
 }
 
 /* The first mistake of several is the one named, whoever finds it. */
