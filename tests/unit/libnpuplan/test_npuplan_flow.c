@@ -161,6 +161,89 @@ TEST(bands_beyond_a_budget)
 	assert_int_equal(error.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 }
 
+static uint32_t part_of(struct npuplan_graph *graph, uint32_t tensor, uint64_t first,
+			uint64_t length)
+{
+	struct npumem_region region = { .offset = first, .length = length, .count = { 1, 1, 1 } };
+
+	return npuplan_graph_add_tile(graph, tensor, &region);
+}
+
+/* Two operators in place that write a part each of one tensor need no room but that. */
+TEST(bound_of_parts_in_place)
+{
+	static const uint64_t sizes[2] = { 8, 12 };
+	static const char *const planners[] = { "exact", "taa", "auto" };
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("parts");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_PARAMETER, 4), from[2], out;
+
+	graph->tensors[in].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
+	for (uint32_t i = 0; i < 2; i++) {
+		from[i] = build_tensor(graph, i ? "b" : "a", NPUMEM_TENSOR_INTERMEDIATE, sizes[i]);
+		build_step(graph, 0, in, NPUMEM_NONE, from[i]);
+	}
+	out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 20);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct npuplan_step step = { .op = NPUMEM_NONE };
+		struct npumem_access accesses[2] = {
+			{ part_of(graph, from[i], 0, sizes[i]), NPUMEM_ACCESS_READ, NPUMEM_NONE,
+			  0 },
+			{ part_of(graph, out, 8 * i, sizes[i]), NPUMEM_ACCESS_WRITE, 0, 0 },
+		};
+
+		assert_true(npuplan_graph_add_step(graph, &step, accesses, 2) >= 0);
+	}
+	assert_int_equal(npuplan_graph_add_block(graph), 1);
+	assert_true(npuplan_graph_add_edge(graph, 0, 1, NULL, 0) >= 0);
+	assert_true(npuplan_graph_add_edge(graph, 1, NPUMEM_NONE, NULL, 0) >= 0);
+	for (size_t i = 0; i < 3; i++) {
+		AUTO_PLAN struct npuplan_plan *plan = planned(graph, planners[i], 1);
+
+		assert_int_equal(plan->info.lower_bound, 20);
+		assert_int_equal(plan->info.arena_size, i ? 20 : 40);
+		play(graph, plan);
+	}
+}
+
+/*
+ * A step works in place twice: whole, of what the block has updated, of which taa does not see that
+ * it ends, and in a part.
+ */
+TEST(bound_of_both_in_place)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("both");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_PARAMETER, 4);
+	uint32_t x = build_tensor(graph, "x", NPUMEM_TENSOR_INTERMEDIATE, 16);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 16);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_OUTPUT, 8);
+	struct npuplan_step step = { .op = NPUMEM_NONE };
+	struct npumem_access update = { part_of(graph, x, 0, 16), NPUMEM_ACCESS_UPDATE, NPUMEM_NONE,
+					0 };
+
+	graph->tensors[in].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
+	build_step(graph, 0, in, NPUMEM_NONE, x);
+	build_step(graph, 0, in, NPUMEM_NONE, a);
+	assert_int_equal(npuplan_graph_add_block(graph), 1);
+	assert_true(npuplan_graph_add_step(graph, &step, &update, 1) >= 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct npumem_access accesses[4] = {
+			{ part_of(graph, a, 4 * i, 4), NPUMEM_ACCESS_READ, NPUMEM_NONE, 0 },
+			{ part_of(graph, b, 4 * i, 4), NPUMEM_ACCESS_WRITE, 0, 0 },
+			{ part_of(graph, x, 0, 16), NPUMEM_ACCESS_READ, NPUMEM_NONE, 0 },
+			{ part_of(graph, y, 0, 16), NPUMEM_ACCESS_WRITE, 2, 0 },
+		};
+
+		assert_true(npuplan_graph_add_step(graph, &step, accesses, i ? 2 : 4) >= 0);
+	}
+	assert_true(npuplan_graph_add_edge(graph, 0, 1, NULL, 0) >= 0);
+	assert_true(npuplan_graph_add_edge(graph, 1, NPUMEM_NONE, NULL, 0) >= 0);
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph, "taa", 1);
+
+	assert_int_equal(plan->info.lower_bound, 24);
+	play(graph, plan);
+}
+
 /* ------------------------------------------------------------ what is unrolled */
 
 /* Instances of the block that operator @op is in. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/region.h"
 #include "base/sorted.h"
 #include "tiles.h"
 
@@ -356,19 +357,35 @@ struct changes {
 	uint32_t count;
 };
 
-/* The most bytes that operators of a block save at an instant by working in place. */
+/*
+ * The most bytes that the step which stores at an instant saves by working in place, of tiles as of
+ * whole tensors: @tiles know all but what it takes of names that they take to live until the exit.
+ */
 static uint64_t saved(const struct npuplan_flow *flow, const struct npuplan_block_tiles *tiles,
 		      uint32_t block, uint32_t instant)
 {
-	uint64_t bytes = 0, taken = tiles ? tiles->taken[instant] : 0;
+	const struct npuplan_graph *graph = flow->graph;
+	const struct npumem_block *record = &graph->blocks[block];
+	uint64_t bytes = tiles ? tiles->taken[instant] : 0;
+	const struct npuplan_step *s;
 
-	for (uint32_t i = flow->first_reuse[block]; i < flow->first_reuse[block + 1]; i++) {
-		const struct npuplan_name *write = &flow->names[flow->reuses[i].write];
+	if (!instant || instant % 2 || instant / 2 > record->step_count)
+		return bytes;
+	s = &graph->steps[record->first_step + instant / 2 - 1];
+	for (uint32_t a = s->first_access; a < s->first_access + s->access_count; a++) {
+		const struct npumem_access *to = &graph->accesses[a], *from;
+		const struct npuplan_name *read;
+		uint32_t name;
 
-		if (write->start == instant)
-			bytes += flow->graph->tensors[write->tensor].size;
+		if (to->inplace >= s->access_count)
+			continue;
+		from = &graph->accesses[s->first_access + to->inplace];
+		name = npuplan_name_of(flow, block, flow->bases[graph->tiles[from->tile].tensor]);
+		read = name == NPUMEM_NONE ? NULL : &flow->names[name];
+		if (read && read->end == instant && (!tiles || read->update != UINT32_MAX))
+			bytes += chunks_bytes(&graph->tiles[to->tile].region);
 	}
-	return bytes > taken ? bytes : taken;
+	return bytes;
 }
 
 static int add_changes(struct changes *changes, uint32_t start, uint32_t end, uint32_t node,
