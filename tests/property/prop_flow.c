@@ -5,7 +5,8 @@
  * kernel's verifier, and played byte by byte along random paths it does what the
  * graph means. It has no copies, is no smaller than its lower bound, comes back
  * from JSON, and is the same each time. No planner's arena is below another's
- * lower bound. Operators may be whole, or in tiles.
+ * lower bound. Operators may be whole, or in tiles, strided ones too. Tensors may
+ * be external, fixed, or have aliases; state and values may be updated in part.
  *
  * usage: prop_flow [SEED [PROGRAMS]]
  */
@@ -31,6 +32,9 @@
  * @defined: tensors that have a value here, whatever path was taken
  * @left: operators to go
  * @tiled: most operators write their outputs tile by tile
+ * @odd: there are external tensors, aliases, fixed offsets, strided tiles, reads and updates in
+ *	part
+ * @external: an external tensor, of odd programs
  */
 struct world {
 	struct npuplan_graph *graph;
@@ -38,6 +42,8 @@ struct world {
 	uint32_t defined_count;
 	uint32_t left;
 	bool tiled;
+	bool odd;
+	uint32_t external;
 };
 
 static const uint64_t sizes[SIZES] = { 8, 12, 20 };
@@ -62,6 +68,27 @@ static void define(struct world *w, uint32_t tensor)
 	w->defined[w->defined_count++] = tensor;
 }
 
+/* Defines, now and then, an alias of a part of a tensor that is defined, too. */
+static void maybe_alias(struct world *w, uint32_t of)
+{
+	struct npuplan_tensor tensor = {
+		.size = 4,
+		.align = 1,
+		.alias_of = of,
+		.alias_offset = 4,
+		.flags = NPUMEM_TENSOR_FLAG_ALIAS,
+		.id = w->graph->tensor_count,
+	};
+	int64_t index;
+
+	if (!w->odd || draw(0, 5) || w->graph->tensor_count + 8 >= MAX_TENSORS)
+		return;
+	index = npuplan_graph_add_tensor(w->graph, &tensor);
+	if (index < 0)
+		fail("add_tensor: %" PRId64, index);
+	define(w, index);
+}
+
 static uint32_t any_defined(const struct world *w)
 {
 	return w->defined[draw(0, w->defined_count - 1)];
@@ -74,6 +101,8 @@ static uint32_t defined_of(const struct world *w, uint64_t size)
 
 	for (uint32_t i = 0; i < w->defined_count; i++)
 		if (w->graph->tensors[w->defined[i]].size == size &&
+		    !(w->graph->tensors[w->defined[i]].flags &
+		      (NPUMEM_TENSOR_FLAG_ALIAS | NPUMEM_TENSOR_FLAG_EXTERNAL)) &&
 		    (found == NPUMEM_NONE || draw(0, 2)))
 			found = w->defined[i];
 	return found;
@@ -126,6 +155,29 @@ static uint32_t part_tile(struct world *w, uint32_t tensor, uint32_t k, uint32_t
 	return npuplan_graph_add_tile(w->graph, tensor, &region);
 }
 
+/* The @k-th of two tiles that have half of each of two channels, as in NCHW. */
+static uint32_t strided_tile(struct world *w, uint32_t tensor, uint32_t k)
+{
+	uint64_t quarter = w->graph->tensors[tensor].size / 4;
+	struct npumem_region region = {
+		.offset = k * quarter,
+		.length = quarter,
+		.count = { 2, 1, 1 },
+		.stride = { 2 * quarter },
+	};
+
+	return npuplan_graph_add_tile(w->graph, tensor, &region);
+}
+
+/* What a step reads of a tensor: all of it, or in odd programs maybe a part. */
+static uint32_t some_tile(struct world *w, uint32_t tensor)
+{
+	if (!w->odd || draw(0, 3) || w->graph->tensors[tensor].size < 8)
+		return whole_tile(w, tensor);
+	return draw(0, 1) ? part_tile(w, tensor, draw(0, 1), 2) :
+			    strided_tile(w, tensor, draw(0, 1));
+}
+
 /*
  * Writes @target in two tiles, each of the same part, or of all, of one or two tensors; maybe in
  * place of the first one.
@@ -134,11 +186,11 @@ static void add_tiled(struct world *w, uint32_t target)
 {
 	const struct npuplan_tensor *t = w->graph->tensors;
 	uint32_t reads = draw(1, 2), from[2], flags = draw(0, 2) ? 0 : NPUMEM_STEP_STAGED;
-	bool in_parts[2], inplace;
+	bool in_parts[2], inplace, strided = w->odd && draw(0, 1);
 
 	for (uint32_t i = 0; i < reads; i++) {
 		from[i] = any_defined(w);
-		in_parts[i] = draw(0, 2);
+		in_parts[i] = draw(0, 2) && t[from[i]].size >= 8;
 	}
 	if (reads == 2 && from[0] == from[1])
 		reads = 1;
@@ -149,17 +201,39 @@ static void add_tiled(struct world *w, uint32_t target)
 
 		for (uint32_t i = 0; i < reads; i++)
 			accesses[i] = (struct npumem_access){
-				.tile = in_parts[i] ? part_tile(w, from[i], k, 2) :
-						      whole_tile(w, from[i]),
+				.tile = !in_parts[i] ? some_tile(w, from[i]) :
+					strided	     ? strided_tile(w, from[i], k) :
+						       part_tile(w, from[i], k, 2),
 				.mode = NPUMEM_ACCESS_READ,
 				.inplace = NPUMEM_NONE,
 			};
 		accesses[reads] = (struct npumem_access){
-			.tile = part_tile(w, target, k, 2),
+			.tile = strided ? strided_tile(w, target, k) : part_tile(w, target, k, 2),
 			.mode = NPUMEM_ACCESS_WRITE,
 			.inplace = inplace ? 0 : NPUMEM_NONE,
 		};
 		if (npuplan_graph_add_step(w->graph, &step, accesses, reads + 1) < 0)
+			fail("add_step");
+	}
+	define(w, target);
+	maybe_alias(w, target);
+}
+
+/* Writes @target in two tiles, in place of a whole tensor each if their sizes are so: a concat. */
+static void add_concat(struct world *w, uint32_t target)
+{
+	for (uint32_t k = 0; k < 2; k++) {
+		struct npuplan_step step = { .op = NPUMEM_NONE };
+		uint32_t tile = part_tile(w, target, k, 2);
+		uint64_t bytes = w->graph->tiles[tile].region.length;
+		uint32_t from = defined_of(w, bytes);
+		struct npumem_access accesses[2] = {
+			{ whole_tile(w, from == NPUMEM_NONE ? any_defined(w) : from),
+			  NPUMEM_ACCESS_READ, NPUMEM_NONE, 0 },
+			{ tile, NPUMEM_ACCESS_WRITE, from == NPUMEM_NONE ? NPUMEM_NONE : 0, 0 },
+		};
+
+		if (npuplan_graph_add_step(w->graph, &step, accesses, 2) < 0)
 			fail("add_step");
 	}
 	define(w, target);
@@ -175,6 +249,10 @@ static void add_step(struct world *w, uint32_t target)
 	struct npumem_access accesses[4];
 	uint32_t count = 0;
 
+	if (w->odd && w->tiled && !draw(0, 3)) {
+		add_concat(w, target);
+		return;
+	}
 	if (w->tiled && draw(0, 3)) {
 		add_tiled(w, target);
 		return;
@@ -188,7 +266,7 @@ static void add_step(struct world *w, uint32_t target)
 		if (twice)
 			break;
 		accesses[count++] = (struct npumem_access){
-			.tile = whole_tile(w, tensor),
+			.tile = some_tile(w, tensor),
 			.mode = NPUMEM_ACCESS_READ,
 			.inplace = NPUMEM_NONE,
 		};
@@ -198,19 +276,34 @@ static void add_step(struct world *w, uint32_t target)
 		.mode = NPUMEM_ACCESS_WRITE,
 		.inplace = NPUMEM_NONE,
 	};
-	if (!draw(0, 3) && w->graph->tensors[w->graph->tiles[accesses[0].tile].tensor].size ==
-				   w->graph->tensors[target].size)
+	if (!draw(0, 3) &&
+	    w->graph->tiles[accesses[0].tile].region.length == w->graph->tensors[target].size)
 		accesses[count].inplace = 0;
 	if (npuplan_graph_add_step(w->graph, &step, accesses, count + 1) < 0)
 		fail("add_step");
 	define(w, target);
+	maybe_alias(w, target);
+}
+
+/* A step that has nothing in the arena. */
+static void add_outside(struct world *w)
+{
+	struct npuplan_step step = { .op = NPUMEM_NONE };
+	struct npumem_access access = {
+		.tile = some_tile(w, w->external),
+		.mode = NPUMEM_ACCESS_READ,
+		.inplace = NPUMEM_NONE,
+	};
+
+	if (npuplan_graph_add_step(w->graph, &step, &access, 1) < 0)
+		fail("add_outside");
 }
 
 static void add_update(struct world *w, uint32_t tensor)
 {
 	struct npuplan_step step = { .op = NPUMEM_NONE };
 	struct npumem_access access = {
-		.tile = whole_tile(w, tensor),
+		.tile = some_tile(w, tensor),
 		.mode = NPUMEM_ACCESS_UPDATE,
 		.inplace = NPUMEM_NONE,
 	};
@@ -296,6 +389,15 @@ static void add_branch(struct world *w, uint32_t depth)
 		define(w, outs[i].to);
 }
 
+/* The tensor defined last, if it may be updated. */
+static uint32_t last_name(const struct world *w)
+{
+	uint32_t last = w->defined[w->defined_count - 1];
+	const struct npuplan_tensor *tensor = &w->graph->tensors[last];
+
+	return tensor->kind == NPUMEM_TENSOR_INTERMEDIATE && !tensor->flags ? last : NPUMEM_NONE;
+}
+
 static void add_ops(struct world *w, uint32_t depth)
 {
 	for (uint32_t count = draw(1, 4); count && w->left; count--, w->left--) {
@@ -309,6 +411,10 @@ static void add_ops(struct world *w, uint32_t depth)
 			add_branch(w, depth);
 		else if (die == 4 && w->graph->tensors[w->defined[0]].kind == NPUMEM_TENSOR_STATE)
 			add_update(w, w->defined[0]);
+		else if (die == 5 && w->odd)
+			add_outside(w);
+		else if (die == 6 && w->odd && !draw(0, 2) && last_name(w) != NPUMEM_NONE)
+			add_update(w, last_name(w));
 		else
 			add_step(w, add_tensor(w, NPUMEM_TENSOR_INTERMEDIATE,
 					       sizes[draw(0, SIZES - 1)]));
@@ -319,7 +425,8 @@ static struct npuplan_graph *random_program(void)
 {
 	struct world w = { .graph = npuplan_graph_new("random"),
 			   .left = draw(4, 16),
-			   .tiled = draw(0, 1) };
+			   .tiled = draw(0, 1),
+			   .odd = draw(0, 1) };
 
 	if (draw(0, 1))
 		define(&w, add_tensor(&w, NPUMEM_TENSOR_STATE, sizes[draw(0, SIZES - 1)]));
@@ -327,6 +434,20 @@ static struct npuplan_graph *random_program(void)
 		define(&w, add_tensor(&w, NPUMEM_TENSOR_INPUT, sizes[i]));
 	if (draw(0, 1))
 		define(&w, add_tensor(&w, NPUMEM_TENSOR_PARAMETER, sizes[draw(0, SIZES - 1)]));
+	if (w.odd) {
+		w.external = add_tensor(&w,
+					draw(0, 1) ? NPUMEM_TENSOR_INPUT : NPUMEM_TENSOR_PARAMETER,
+					sizes[draw(0, SIZES - 1)]);
+		w.graph->tensors[w.external].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
+		define(&w, w.external);
+		maybe_alias(&w, w.defined[0]);
+		if (!draw(0, 2)) {
+			struct npuplan_tensor *fixed = &w.graph->tensors[w.defined[draw(0, 2)]];
+
+			fixed->flags |= NPUMEM_TENSOR_FLAG_FIXED;
+			fixed->fixed_offset = 16 * draw(0, 4);
+		}
+	}
 	add_ops(&w, 0);
 	for (uint32_t i = draw(1, 2); i; i--)
 		add_step(&w, add_tensor(&w, NPUMEM_TENSOR_OUTPUT, sizes[draw(0, SIZES - 1)]));
