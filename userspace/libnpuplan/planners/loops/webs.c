@@ -351,10 +351,16 @@ struct change {
 
 NPUPLAN_ORDER(by_instant, struct change, instant, ends, node, bytes)
 
-/* struct changes - a list of changes that grows */
+/*
+ * struct changes - a list of changes that grows
+ * @starts, @ends: per instant of a block, single bytes that begin to live, or cease after it; 0
+ *	between instances. A block of many tiles has far more atoms than instants
+ */
 struct changes {
 	struct change *list;
 	uint32_t count;
+	uint64_t *starts;
+	uint64_t *ends;
 };
 
 /*
@@ -396,6 +402,23 @@ static int add_changes(struct changes *changes, uint32_t start, uint32_t end, ui
 	return npuplan_append(&changes->list, &changes->count, both, 2);
 }
 
+/* List the single bytes that begin and cease to live at each instant up to @exit. */
+static int add_bytes(struct changes *changes, uint32_t exit)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i <= exit && !err; i++) {
+		const struct change both[2] = { { i, false, NPUMEM_NONE, changes->starts[i] },
+						{ i, true, NPUMEM_NONE, changes->ends[i] } };
+
+		changes->starts[i] = changes->ends[i] = 0;
+		for (int k = 0; k < 2 && !err; k++)
+			if (both[k].bytes)
+				err = npuplan_append(&changes->list, &changes->count, &both[k], 1);
+	}
+	return err;
+}
+
 /*
  * List what is sure to live in an instance: single bytes of names of which that is known, and which
  * share no web with another name, and other names as long as all their bytes live. @of_web: per
@@ -422,12 +445,17 @@ static int list_changes(const struct npuplan_flow *flow, const struct npuplan_we
 					  flow->graph->tensors[name->tensor].size);
 		for (; tiles && atom < tiles->live.atom_count &&
 		       tiles->live.atoms[atom].tensor == i && !err;
-		     atom++)
-			if (by_bytes && tiles->live.atoms[atom].end)
-				err = add_changes(changes, tiles->live.atoms[atom].start,
-						  tiles->live.atoms[atom].end, NPUMEM_NONE,
-						  tiles->live.atoms[atom].length);
+		     atom++) {
+			const struct npuplan_atom *at = &tiles->live.atoms[atom];
+
+			if (by_bytes && at->end) {
+				changes->starts[at->start] += at->length;
+				changes->ends[at->end] += at->length;
+			}
+		}
 	}
+	if (tiles && !err)
+		err = add_bytes(changes, tiles->live.exit);
 	for (uint32_t i = 0; i < count; i++)
 		of_web[webs->web_of[node + i]] = 0;
 	if (changes->count)
@@ -435,13 +463,26 @@ static int list_changes(const struct npuplan_flow *flow, const struct npuplan_we
 	return err;
 }
 
+/* The instants of the block that has most of them. */
+static size_t most_instants(const struct npuplan_graph *graph)
+{
+	size_t most = 0;
+
+	for (uint32_t b = 0; b < graph->block_count; b++)
+		if (most < graph->blocks[b].step_count)
+			most = graph->blocks[b].step_count;
+	return 2 * most + 2;
+}
+
 int npuplan_flow_bound(const struct npuplan_flow *flow, const struct npuplan_webs *webs,
 		       const struct npuplan_flow_tiles *tiles, uint64_t *bytes, uint32_t *instance,
 		       uint32_t *instant)
 {
 	AUTO_HEAP uint32_t *live = npuplan_calloc((size_t)webs->web_count + 1, sizeof(*live));
-	struct changes changes = { 0 };
-	int err = live ? 0 : -ENOMEM;
+	size_t instants = most_instants(flow->graph);
+	AUTO_HEAP uint64_t *sums = npuplan_calloc(2 * instants, sizeof(*sums));
+	struct changes changes = { .starts = sums, .ends = sums + (sums ? instants : 0) };
+	int err = live && sums ? 0 : -ENOMEM;
 
 	*bytes = 0;
 	*instance = 0;
