@@ -11,6 +11,7 @@ import html
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ LIMIT = 300  # seconds: for hangs
 CTL, RECORDINGS = os.path.realpath(sys.argv[1]), os.path.realpath(sys.argv[2])
 TOP, MONITOR = RECORDINGS + "/top.txt", RECORDINGS + "/monitor.txt"
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+ASAN = b"__asan_init" in open(CTL, "rb").read()
 BAND = 0.05  # of what is drawn: hundredths of a unit, on either side
 
 
@@ -210,6 +212,22 @@ def refused():
     equal((done.returncode, done.stderr), (1, "npumemctl: .: Is a directory\n"))
 
 
+def endless():
+    """A line that there is no memory for is refused, too."""
+    with open("endless.txt", "w", encoding="utf-8") as file:
+        file.write(open(TOP).readline())
+        file.truncate(1 << 40)
+    # AddressSanitizer needs more address space, and ends the tool itself.
+    if ASAN:
+        return
+    done = subprocess.run([CTL, "history", "--svg", "endless.svg", "endless.txt"], capture_output=True, text=True,
+                          timeout=LIMIT,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 28, 1 << 28)))
+    equal(done.returncode, 1)
+    assert done.stderr.endswith("npumemctl: endless.txt: Cannot allocate memory\n"), done.stderr[-500:]
+    assert not os.path.exists("endless.svg")
+
+
 def usage():
     """What is missing or contradicts itself is wrong usage."""
     for words, why in ((["--svg", "a.svg"], "which RECORDING?"), ([TOP], "what is it to be drawn as, --html or --svg?"),
@@ -242,7 +260,7 @@ def page():
         [["2.000 s", "plan refused"], ["4.625 s", "job refused"], ["4.627 s", "job refused"], ["10.250 s", "job failed"]]])
 
 
-CASES = [area, order, marks, many, gap, refused, usage, page]
+CASES = [area, order, marks, many, gap, refused, endless, usage, page]
 
 
 def main():

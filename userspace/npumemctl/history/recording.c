@@ -367,7 +367,8 @@ int history_read(struct history *history, FILE *in, struct npuplan_error *error)
 		errno = 0;
 	}
 	free(line);
-	if (!reader.err && ferror(in)) {
+	/* Without room for a line there is no error of the stream. */
+	if (!reader.err && !feof(in)) {
 		reader.err = -EIO;
 		snprintf(error->text, sizeof(error->text), "%s", strerror(errno ? errno : EIO));
 	}
