@@ -14,9 +14,11 @@
 double clock_seconds(void)
 {
 	struct timespec now;
+	int64_t ms;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	return (double)((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000) / 1000;
+	ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (double)ms / 1000;
 }
 
 int event_print_json(FILE *out, const struct live_event *event, const char *process, double now)
