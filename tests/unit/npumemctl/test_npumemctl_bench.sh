@@ -40,6 +40,8 @@ check 'a capacity that is too small' gives 3 \
 check 'no packer of that name' gives 1 '' "npumemctl: five.csv: there is no packer 'none'" \
 	"$ctl" bench pack --packer none five.csv
 check 'a malformed file' gives 1 '' 'npumemctl: bad.csv: line 2: size is 0' "$ctl" bench pack bad.csv
+check 'a line without an end' gives 1 '' 'npumemctl: /dev/zero: line 1: the line is longer than 1048576 bytes' \
+	"$ctl" bench pack /dev/zero
 check 'a file that is not there' gives 1 '' 'npumemctl: absent.csv: No such file or directory' \
 	"$ctl" bench pack absent.csv
 check 'no file' gives 2 '' "npumemctl bench pack: a FILE is needed

@@ -125,6 +125,23 @@ TEST(rows)
 #undef HEADER
 }
 
+/* A line that does not end is refused before it takes all memory. */
+TEST(long_line)
+{
+	static char text[(1 << 20) + 64] = "lower,upper,size\n";
+	struct npuplan_error error;
+	struct pack_csv csv;
+	char *row = text + strlen(text);
+
+	memset(row, ' ', 1 << 20);
+	memcpy(row, "0,1,2", 5);
+	assert_int_equal(read_text(text, strlen(text), &csv, &error), 0);
+	assert_int_equal(csv.count, 1);
+	pack_csv_fini(&csv);
+	row[1 << 20] = ' ';
+	refused(text, "line 2: the line is longer than 1048576 bytes");
+}
+
 TEST(write)
 {
 	static const char text[] = "id,offset,lower,upper,size\nb1,,0,3,4\nb2,7, 3,9,4\n";

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../grow/grow.h"
+#include "../../lines/lines.h"
 #include "cli/cli.h"
 
 /* Latest time, in seconds: the year 2286. */
@@ -16,6 +17,8 @@
 /* Most bytes of all banks, and most jobs a second. */
 #define MAX_BYTES (INT64_C(1) << 53)
 #define MAX_JOBS  1e9
+/* Most bytes of a line: what top -j prints of some thousand clients. */
+#define MAX_LINE  (1u << 20)
 
 /*
  * struct reader - a line that is read
@@ -355,25 +358,23 @@ static void read_line(struct reader *reader, const char *line, size_t length)
 int history_read(struct history *history, FILE *in, struct npuplan_error *error)
 {
 	struct reader reader = { .history = history, .error = error };
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t length;
+	struct lines lines = { .in = in, .most = MAX_LINE };
+	int got = 0;
 
-	errno = 0;
-	while (!reader.err && (length = getline(&line, &room, in)) >= 0) {
-		reader.line++;
-		if (line[strspn(line, " \t\r\n")])
-			read_line(&reader, line, (size_t)length);
-		errno = 0;
+	while (!reader.err && (got = lines_next(&lines)) > 0) {
+		reader.line = lines.number;
+		if (lines.text[strspn(lines.text, " \t\r\n")])
+			read_line(&reader, lines.text, lines.length);
 	}
-	free(line);
-	/* Without room for a line there is no error of the stream. */
-	if (!reader.err && !feof(in)) {
-		reader.err = -EIO;
-		snprintf(error->text, sizeof(error->text), "%s", strerror(errno ? errno : EIO));
+	lines_free(&lines);
+	if (got == -E2BIG) {
+		reader.line = lines.number;
+		line_wrong(&reader, "the line is longer than %u bytes", MAX_LINE);
+	} else if (got < 0) {
+		reader.err = got;
 	}
-	if (reader.err == -ENOMEM)
-		snprintf(error->text, sizeof(error->text), "%s", strerror(ENOMEM));
+	if (reader.err && reader.err != -EBADMSG)
+		snprintf(error->text, sizeof(error->text), "%s", strerror(-reader.err));
 	return reader.err;
 }
 

@@ -12,9 +12,12 @@
 #include <string.h>
 
 #include "../../grow/grow.h"
+#include "../../lines/lines.h"
 
 #define MAX_BYTES   (1ull << 60)
 #define MAX_COLUMNS 16
+/* Most bytes of a line. */
+#define MAX_LINE    (1u << 20)
 /* More buffers than this are refused. */
 #define MAX_BUFFERS (1u << 30)
 
@@ -290,39 +293,45 @@ static int set_times(struct reader *reader)
 	return 0;
 }
 
+static int read_line(struct reader *reader, const struct lines *lines)
+{
+	if (strlen(lines->text) != lines->length)
+		return bad(reader, "there is a NUL character");
+	if (strchr(lines->text, '"'))
+		return bad(reader, "quotes are not supported");
+	if (!*trim(lines->text))
+		return 0;
+	return reader->csv->header ? read_row(reader, lines->text) :
+				     read_header(reader, lines->text);
+}
+
 int pack_csv_read(struct pack_csv *csv, FILE *in, struct npuplan_error *error)
 {
 	struct reader reader = { .csv = csv, .error = error };
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t length;
-	int err = 0;
+	struct lines lines = { .in = in, .most = MAX_LINE };
+	int got = 0, err = 0;
 
 	*csv = (struct pack_csv){ 0 };
 	snprintf(error->text, sizeof(error->text), "out of memory");
-	errno = 0;
-	while (!err && (length = getline(&line, &room, in)) >= 0) {
-		reader.line++;
-		if (strlen(line) != (size_t)length)
-			err = bad(&reader, "there is a NUL character");
-		else if (strchr(line, '"'))
-			err = bad(&reader, "quotes are not supported");
-		else if (!*trim(line))
-			continue;
-		else
-			err = csv->header ? read_row(&reader, line) : read_header(&reader, line);
+	while (!err && (got = lines_next(&lines)) > 0) {
+		reader.line = lines.number;
+		err = read_line(&reader, &lines);
 	}
-	if (!err && ferror(in)) {
-		reader.line++;
-		err = bad(&reader, "%s", strerror(errno));
-	}
+	if (got < 0)
+		reader.line = lines.number;
+	if (got == -E2BIG)
+		err = bad(&reader, "the line is longer than %u bytes", MAX_LINE);
+	else if (got == -ENOMEM)
+		err = got;
+	else if (got < 0)
+		err = bad(&reader, "%s", strerror(-got));
 	if (!err && !csv->header) {
 		reader.line = 1;
 		err = bad(&reader, "there is no header");
 	}
 	if (!err)
 		err = set_times(&reader);
-	free(line);
+	lines_free(&lines);
 	free(reader.instants);
 	return err;
 }
