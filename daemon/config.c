@@ -16,6 +16,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "../userspace/plain/plain.h"
 #include "log.h"
 #include "policy.h"
 #include "value.h"
@@ -131,6 +132,9 @@ static const char *set_metrics_mode(struct config *config, const char *value)
 	return NULL;
 }
 
+/* Most bytes of a file. */
+#define MAX_FILE (1u << 20)
+
 /* With less a worker cannot even start; the daemon says so now and not at each request. */
 #define MIN_MEMORY (32ull << 20)
 
@@ -200,6 +204,7 @@ static const char *set_number(const struct key *key, struct config *config, cons
 
 /*
  * struct reading - state of the reading of one file
+ * @bytes: of the lines so far
  * @line: number of the line given to inih last, which does not tell its handler
  * @bad_line: number of the line with the first mistake, 0 for none yet
  */
@@ -207,6 +212,7 @@ struct reading {
 	FILE *file;
 	struct config config;
 	bool seen[KEY_COUNT];
+	size_t bytes;
 	int line;
 	int bad_line;
 	char wrong[256];
@@ -225,62 +231,86 @@ __attribute__((format(printf, 2, 3))) static void mistake(struct reading *readin
 	va_end(args);
 }
 
-/*
- * A line that begins with a section's name. inih passes over what stands behind it, and a policy
- * counts also if it has no key.
- */
-static void begin_section(struct reading *reading, const char *line)
-{
-	char wrong[sizeof(reading->wrong)], section[256];
-	size_t length = strcspn(line, "]");
-	const char *rest = line + length;
-
-	/* inih refuses one without an end. */
-	if (*line != '[' || !*rest || length > sizeof(section))
-		return;
-	rest += 1 + strspn(rest + 1, " \t\r\n");
-	if (*rest && !strchr(";#", *rest)) {
-		mistake(reading, "something stands behind the section's name");
-		return;
-	}
-	snprintf(section, sizeof(section), "%.*s", (int)length - 1, line + 1);
-	if (policy_is_section(section) &&
-	    policies_add(&reading->config.policies, section, wrong, sizeof(wrong)))
-		mistake(reading, "%s", wrong);
-}
-
-/* As fgets(), but counts lines and refuses long ones, whose rest inih would take for a new line. */
-static char *read_line(char *text, int size, void *stream)
-{
-	struct reading *reading = stream;
-	size_t length;
-
-	/* Then its last NUL is the one that fgets() puts behind what it has read. */
-	memset(text, '\n', (size_t)size);
-	if (!fgets(text, size, reading->file))
-		return NULL;
-	reading->line++;
-	length = strlen(text);
-	begin_section(reading, text);
-	/* What is behind a NUL nobody would see. */
-	if (memrchr(text, '\0', (size_t)size) != text + length)
-		mistake(reading, "the line has a NUL");
-	if (length + 1 == (size_t)size && text[length - 1] != '\n') {
-		int c;
-
-		mistake(reading, "the line is longer than %d bytes", size - 2);
-		while ((c = fgetc(reading->file)) != EOF && c != '\n')
-			;
-	}
-	return text;
-}
-
 static bool known_section(const char *section)
 {
 	for (size_t i = 0; i < KEY_COUNT; i++)
 		if (!strcmp(section, keys[i].section))
 			return true;
 	return false;
+}
+
+static void check_section(struct reading *reading, const char *section, bool begins_line)
+{
+	char wrong[sizeof(reading->wrong)];
+
+	if (policy_lacks_name(section))
+		mistake(reading, "section [%s] does not say which: [%s NAME]", section, section);
+	else if (!policy_is_section(section) && !known_section(section))
+		mistake(reading, "unknown section [%s]", section);
+	else if (!policy_is_section(section))
+		return;
+	else if (!begins_line)
+		mistake(reading, "section [%s] does not begin its line", section);
+	else if (policies_add(&reading->config.policies, section, wrong, sizeof(wrong)))
+		mistake(reading, "%s", wrong);
+}
+
+/*
+ * A line that begins with a section's name. inih passes over what stands behind it, and tells of a
+ * section only if it has a key.
+ */
+static void begin_section(struct reading *reading, const char *line)
+{
+	static const char byte_order_mark[] = "\xef\xbb\xbf", blank[] = " \t\r\n";
+	char section[256];
+	const char *begin, *rest;
+	size_t length;
+
+	/* inih passes over one, too. */
+	if (reading->line == 1 && !strncmp(line, byte_order_mark, strlen(byte_order_mark)))
+		line += strlen(byte_order_mark);
+	begin = line + strspn(line, blank);
+	length = strcspn(begin, "]");
+	rest = begin + length;
+	/* inih refuses one without an end. */
+	if (*begin != '[' || !*rest || length > sizeof(section))
+		return;
+	rest += 1 + strspn(rest + 1, blank);
+	if (*rest && !strchr(";#", *rest)) {
+		mistake(reading, "something stands behind the section's name");
+		return;
+	}
+	snprintf(section, sizeof(section), "%.*s", (int)length - 1, begin + 1);
+	check_section(reading, section, begin == line);
+}
+
+/*
+ * As fgets(), but counts lines and refuses long ones, whose rest inih would take for a new line.
+ * Behind the first mistake nothing is read: there are files that never end.
+ */
+static char *read_line(char *text, int size, void *stream)
+{
+	struct reading *reading = stream;
+	size_t length;
+
+	if (reading->bad_line)
+		return NULL;
+	/* Then its last NUL is the one that fgets() puts behind what it has read. */
+	memset(text, '\n', (size_t)size);
+	if (!fgets(text, size, reading->file))
+		return NULL;
+	reading->line++;
+	length = strlen(text);
+	reading->bytes += length;
+	if (reading->bytes > MAX_FILE)
+		mistake(reading, "the file is longer than %u bytes", MAX_FILE);
+	begin_section(reading, text);
+	/* What is behind a NUL nobody would see. */
+	if (memrchr(text, '\0', (size_t)size) != text + length)
+		mistake(reading, "the line has a NUL");
+	if (length + 1 == (size_t)size && text[length - 1] != '\n')
+		mistake(reading, "the line is longer than %d bytes", size - 2);
+	return text;
 }
 
 static int handle_policy(struct reading *reading, const char *section, const char *name,
@@ -319,11 +349,24 @@ static int handle(void *user, const char *section, const char *name, const char 
 	}
 	if (!*section)
 		mistake(reading, "%s stands in no section", name);
-	else if (!known_section(section))
-		mistake(reading, "unknown section [%s]", section);
 	else
 		mistake(reading, "unknown key \"%s\" in section [%s]", name, section);
 	return 0;
+}
+
+/* What is wrong, as a terminal may have it: files and their names have any bytes. */
+__attribute__((format(printf, 3, 4))) static void tell(char *reason, size_t size,
+						       const char *format, ...)
+{
+	char raw[PATH_MAX + 512], *plain;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(raw, sizeof(raw), format, args);
+	va_end(args);
+	plain = plain_text(raw, false);
+	snprintf(reason, size, "%s", plain);
+	free(plain);
 }
 
 /* Opens a file to read; what would let the daemon wait for somebody, such as a FIFO, is -EINVAL. */
@@ -358,7 +401,7 @@ static int read_file(const char *path, struct config *config, char *reason, size
 
 	err = open_file(path, &reading.file);
 	if (err) {
-		snprintf(reason, reason_size, "%s: %s", path, strerror(-err));
+		tell(reason, reason_size, "%s: %s", path, strerror(-err));
 		return err;
 	}
 	policies_next_file(reading.config.policies);
@@ -369,7 +412,7 @@ static int read_file(const char *path, struct config *config, char *reason, size
 	fclose(reading.file);
 	if (line < 0 || err) {
 		err = line == -2 ? -ENOMEM : -EIO;
-		snprintf(reason, reason_size, "%s: %s", path, strerror(-err));
+		tell(reason, reason_size, "%s: %s", path, strerror(-err));
 		return err;
 	}
 	/* A line that inih itself refuses never comes to the handler. */
@@ -378,7 +421,7 @@ static int read_file(const char *path, struct config *config, char *reason, size
 		strcpy(reading.wrong, "neither [section], key = value, nor a comment");
 	}
 	if (reading.bad_line) {
-		snprintf(reason, reason_size, "%s:%d: %s", path, reading.bad_line, reading.wrong);
+		tell(reason, reason_size, "%s:%d: %s", path, reading.bad_line, reading.wrong);
 		return -EINVAL;
 	}
 	*config = reading.config;
@@ -412,7 +455,7 @@ static int read_drop_ins(const char *path, struct config *config, char *reason, 
 	if (count < 0) {
 		err = errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
 		if (err)
-			snprintf(reason, reason_size, "%s: %s", folder, strerror(-err));
+			tell(reason, reason_size, "%s: %s", folder, strerror(-err));
 		return err;
 	}
 	for (int i = 0; i < count; i++) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../userspace/plain/plain.h"
 #include "config.h"
 #include "log.h"
 #include "server.h"
@@ -59,7 +60,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 			argp_error(state,
 				   "log level \"%s\" is not one of error, warning, notice, info, "
 				   "debug",
-				   value);
+				   plain_text(value, false));
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -88,6 +88,17 @@ bool policy_is_section(const char *section)
 	return kind_of(section) != KINDS;
 }
 
+bool policy_lacks_name(const char *section)
+{
+	for (enum kind kind = 0; kind < OTHERS; kind++) {
+		size_t length = strlen(prefixes[kind]) - 1;
+
+		if (!strncmp(section, prefixes[kind], length) && !section[length])
+			return true;
+	}
+	return false;
+}
+
 static bool parse_id(const char *text, uint32_t *id)
 {
 	static const struct value_range range = { .most = UINT32_MAX - 1, .sentence = "" };

@@ -50,6 +50,8 @@ void policies_free(struct policies *policies);
 
 /* Whether a section of the file is a policy's. */
 bool policy_is_section(const char *section);
+/* Whether it would be one if a name stood behind it: "user". */
+bool policy_lacks_name(const char *section);
 
 /* The next keys are of another file, where a key may be given again. */
 void policies_next_file(struct policies *policies);

@@ -157,7 +157,14 @@ TEST_WITH(unknown, setup, teardown)
 {
 	refuse("[daemon]\nworkers = 1\nwrokers = 2\n",
 	       ":3: unknown key \"wrokers\" in section [daemon]");
-	refuse("[deamon]\nworkers = 1\n", ":2: unknown section [deamon]");
+	refuse("[deamon]\nworkers = 1\n", ":1: unknown section [deamon]");
+	/* Also one without keys, wherever it stands. */
+	refuse("[daemon]\nworkers = 1\n[improv] ; soon\n", ":3: unknown section [improv]");
+	refuse("  [deamon]\n", ":1: unknown section [deamon]");
+	refuse("\xef\xbb\xbf[deamon]\n", ":1: unknown section [deamon]");
+	refuse("[]\n", ":1: unknown section []");
+	assert_int_equal(read_good("\xef\xbb\xbf[daemon]\nworkers = 5\n").workers, 5);
+	assert_int_equal(read_good(" [daemon]\nworkers = 5\n").workers, 5);
 	refuse("workers = 1\n", ":1: workers stands in no section");
 	/* A key of another section. */
 	refuse("[worker]\nworkers = 1\n", ":2: unknown key \"workers\" in section [worker]");
@@ -179,6 +186,40 @@ TEST_WITH(syntax, setup, teardown)
 	read_good(line);
 	strcpy(line + 198, "#\n");
 	refuse(line, ":1: the line is longer than 198 bytes");
+}
+
+/* Files that do not end. */
+TEST_WITH(endless, setup, teardown)
+{
+	static char text[(1 << 20) + 2];
+	struct config config;
+	char reason[512];
+
+	assert_int_equal(config_read("/dev/zero", false, &config, reason, sizeof(reason)), -EINVAL);
+	assert_string_equal(reason, "/dev/zero:1: the line has a NUL");
+	/* 2^20 bytes may be read, and no more. */
+	for (size_t i = 0; i < 1 << 20; i++)
+		text[i] = i % 64 == 63 ? '\n' : '#';
+	read_good(text);
+	text[1 << 20] = '\n';
+	refuse(text, ":16385: the file is longer than 1048576 bytes");
+}
+
+/* What a file says must not move the cursor of whoever reads what is wrong with it. */
+TEST_WITH(escaped, setup, teardown)
+{
+	struct config config;
+	char reason[512];
+
+	refuse("[daemon]\nworkers = \x1b[2J\xc2\x9b\n",
+	       ":2: workers: \"\\x1b[2J\\xc2\\x9b\" is not a number");
+	refuse("[\x1b[31m]\n", ":1: unknown section [\\x1b[31m]");
+	refuse("[daemon]\n\x7f = \xff\n", ":2: unknown key \"\\x7f\" in section [daemon]");
+	refuse("[daemon]\nw\xc3\xb6rker = 1\n",
+	       ":2: unknown key \"w\xc3\xb6rker\" in section [daemon]");
+	assert_int_equal(config_read("/nowhere/\x1b[31m", false, &config, reason, sizeof(reason)),
+			 -ENOENT);
+	assert_string_equal(reason, "/nowhere/\\x1b[31m: No such file or directory");
 }
 
 /* The first mistake of several is the one named, whoever finds it. */
@@ -328,7 +369,7 @@ TEST_WITH(bad_drop_in, setup_folder, teardown_folder)
 	drop_in("20-b.conf", "[daemon]\nworkers = 5\nworkers = 6\n");
 	refuse("", ".d/20-b.conf:3: workers is given twice");
 	drop_in("20-b.conf", "[nothing]\nx = 1\n");
-	refuse("", ".d/20-b.conf:2: unknown section [nothing]");
+	refuse("", ".d/20-b.conf:1: unknown section [nothing]");
 }
 
 /* What lets whoever reads it wait, and what hides the rest of a line. */

@@ -128,8 +128,12 @@ POLICY_TEST(refusals_of_the_file)
 	refuse("[others] plans = no\n", ":1: something stands behind the section's name");
 	refuse("[user camera]]\n", ":1: something stands behind the section's name");
 	refuse("[user nobody-here]\n", ":1: there is no user \"nobody-here\"");
-	refuse("[users camera]\nplans = no\n", ":2: unknown section [users camera]");
-	refuse("[others too]\nplans = no\n", ":2: unknown section [others too]");
+	refuse("[users camera]\nplans = no\n", ":1: unknown section [users camera]");
+	refuse("[others too]\nplans = no\n", ":1: unknown section [others too]");
+	refuse("[user]\nplans = no\n", ":1: section [user] does not say which: [user NAME]");
+	refuse("[group]\n", ":1: section [group] does not say which: [group NAME]");
+	refuse("[unit] # camera\n", ":1: section [unit] does not say which: [unit NAME]");
+	refuse(" [others]\nplans = no\n", ":1: section [others] does not begin its line");
 	refuse("[unit xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.service]\nplans = no\n",
 	       ":1: the section's name is longer than 48 bytes");
 	refuse("[unit  a.service]\n",

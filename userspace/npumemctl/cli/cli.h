@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "../../plain/plain.h"
 #include "npuplan.h"
 
 enum {
@@ -134,14 +135,6 @@ void complete_word(const char *word, const char *typed, const char *what);
 /* ------------------------------------------------------------ messages.c */
 
 /*
- * plain_text() - a copy of a text that does a terminal no harm; free() it
- * @lines: ends of lines stay as they are
- *
- * Control characters, characters that change the direction of text or end lines, and bytes that are
- * no UTF-8 become "\xNN": names are a model's, and must not move the cursor of whoever looks.
- */
-char *plain_text(const char *text, bool lines);
-/*
  * Make plain text of all names of a graph, of which nothing but text is still to be written. What
  * has no name is named by its id, "tensor 7".
  */
@@ -199,9 +192,6 @@ void text_drop(struct text *text);
 
 /** print_json() - print an object to standard output; takes the reference, returns an exit code */
 int print_json(json_t *object);
-
-/** utf8_character() - how many bytes the character at @text has, and which it is; 0: it is none */
-size_t utf8_character(const char *text, uint32_t *character);
 
 /* ------------------------------------------------------------ terminal.c */
 
