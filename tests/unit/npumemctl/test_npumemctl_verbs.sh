@@ -28,6 +28,11 @@ for noun in graph plan run; do
 	check "$noun list: no device of that name" says 1 \
 		'npumemctl: /dev/accel/none: cannot open /dev/accel/none: No such file or directory' \
 		"$ctl" $noun list -d /dev/accel/none
+	check "$noun list -j: that is JSON, too" gives 1 "{\"${noun}s\":[],\"hidden\":0}" \
+		'npumemctl: /dev/null: /dev/null is not an npumem device' "$ctl" $noun list -j -d /dev/null
+	check "$noun show -j: one that cannot be looked for" gives 1 '' \
+		'npumemctl: /dev/null: /dev/null is not an npumem device' \
+		"$ctl" $noun show -j 4:1 -d /dev/null
 	check "$noun list: another driver's device" says 1 \
 		'npumemctl: /dev/null: /dev/null is not an npumem device' "$ctl" $noun list -d /dev/null
 	check "$noun list: options are completed" completes '--device --json --help --version ' \
@@ -40,6 +45,8 @@ for noun in device graph; do
 	check "$noun: verbs are completed" completes 'list show ' $noun ''
 	check "$noun: a verb is completed" completes 'show ' $noun s
 done
+check 'device list -j: that is JSON, too' gives 1 '{"devices":[]}' \
+	'npumemctl: /dev/null: /dev/null is not an npumem device' "$ctl" device list -j -d /dev/null
 check 'device show: another driver' says 1 'npumemctl: /dev/null: /dev/null is not an npumem device' \
 	"$ctl" device show /dev/null
 for noun in plan run; do

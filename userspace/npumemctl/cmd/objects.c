@@ -89,23 +89,30 @@ static int find(const struct arguments *args, struct object_list *list)
 		return find_on(args->device, list);
 	if (npumem_device_list(&paths, &count, &error) || !count)
 		status = no_device(&error);
-	for (uint32_t i = 0; i < count && status == EXIT_OK; i++)
-		status = find_on(paths[i], list);
+	/* One that fails does not hide the others. */
+	for (uint32_t i = 0; i < count; i++)
+		if (find_on(paths[i], list) != EXIT_OK)
+			status = EXIT_FAILED;
 	free(paths);
 	return status;
 }
 
-static int print(const struct arguments *args, const struct object_list *list)
+/* @status: of finding: what was found is printed in any case, and of JSON an empty list, too. */
+static int print_list(const struct arguments *args, const struct object_list *list, int status)
 {
-	const struct object *object;
-
-	if (!args->name) {
-		if (args->json)
-			return print_json(objects_json(list));
+	if (args->json)
+		return print_json(objects_json(list)) == EXIT_OK ? status : EXIT_FAILED;
+	if (status == EXIT_OK || list->count)
 		objects_print(stdout, list);
-		return EXIT_OK;
-	}
-	object = object_find(list, args->name);
+	return status;
+}
+
+static int print_one(const struct arguments *args, const struct object_list *list, int status)
+{
+	const struct object *object = object_find(list, args->name);
+
+	if (!object && status != EXIT_OK)
+		return status;
 	if (!object)
 		return failure(args->name, "there is no such %s, or not for this user to see",
 			       object_noun(list->kind));
@@ -123,8 +130,7 @@ static int objects_command(enum object_kind kind, int argc, char **argv)
 
 	command_parse(&command, argc, argv, &args);
 	status = find(&args, &list);
-	if (status == EXIT_OK)
-		status = print(&args, &list);
+	status = args.name ? print_one(&args, &list, status) : print_list(&args, &list, status);
 	objects_free(&list);
 	return status;
 }
