@@ -43,6 +43,10 @@ shown_one() {
 		[ "$(head -n 1 one.txt)" = "$noun $id" ] || return 1
 		npumemctl $noun show -j "$id" >one.json && [ "$(field id one.json)" = "$id" ] || return 1
 	done
+	# The plan's own words; its file was made by hand.
+	npumemctl plan show -j "$(named plan)" >one.json || return 1
+	cat one.json
+	[ "$(field planner one.json)" = "$(field planner "$SPILL/spilled.plan.json")" ] || return 1
 	fails 1 'npumemctl: 9999:1: there is no such run, or not for this user to see' \
 		npumemctl run show 9999:1
 }

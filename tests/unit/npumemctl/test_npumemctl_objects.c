@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What npumemctl graph, plan and run list and show, of made-up records of the driver. */
+#include <endian.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -126,12 +127,13 @@ TEST_CASE(graph, shows, NULL, NULL, struct one_expected, OBJECT_GRAPH, "4:2",
 	  "graph 4:2\n  client     pid 100 (a\\x1b[2J), uid 7\n  plans      2\n  runs       1\n")
 TEST_CASE(plan, shows, NULL, NULL, struct one_expected, OBJECT_PLAN, "4:3",
 	  "plan 4:3\n  client     pid 100 (a\\x1b[2J), uid 7\n  graph      4:2\n"
-	  "  state      ready\n  arena      1048576 bytes (1.0 MiB)\n  host       0 bytes\n"
+	  "  state      ready\n  planner    -\n  arena      1048576 bytes (1.0 MiB)\n"
+	  "  bound      -\n  host       0 bytes\n"
 	  "  kernel     4096 bytes (4.0 KiB)\n  for        3 s\n")
 TEST_CASE(failed_plan, shows, NULL, NULL, struct one_expected, OBJECT_PLAN, "4:2",
 	  "plan 4:2\n  client     pid 100 (a\\x1b[2J), uid 7\n  graph      -\n"
-	  "  state      failed: No space left on device\n  arena      0 bytes\n"
-	  "  host       0 bytes\n  kernel     0 bytes\n  for        8 s\n")
+	  "  state      failed: No space left on device\n  planner    -\n  arena      0 bytes\n"
+	  "  bound      -\n  host       0 bytes\n  kernel     0 bytes\n  for        8 s\n")
 TEST_CASE(run, shows, NULL, NULL, struct one_expected, OBJECT_RUN, "12:1",
 	  "run 12:1\n  client     pid 90 (b), uid 0\n  graph      12:2\n  plan       12:3\n"
 	  "  state      busy\n  bank       1\n  arena      1048576 bytes (1.0 MiB)\n"
@@ -171,6 +173,80 @@ TEST(json)
 	assert_int_equal(json_integer_value(json_object_get(run, "error")), EIO);
 	json_decref(all);
 	objects_free(&list);
+}
+
+/* struct head - the beginning of a plan's blob */
+struct head {
+	struct npumem_blob_header header;
+	struct npumem_blob_section sections[2];
+	struct npumem_plan_info info;
+};
+
+static struct head head_of_plan(void)
+{
+	return (struct head){
+		.header = { .magic = htole32(NPUMEM_PLAN_MAGIC),
+			    .section_count = htole32(2),
+			    .section_stride = htole32(sizeof(struct npumem_blob_section)) },
+		.sections = { { .kind = htole32(NPUMEM_PLAN_SECTION_PLACEMENTS) },
+			      { .kind = htole32(NPUMEM_PLAN_SECTION_INFO),
+				.offset = htole64(offsetof(struct head, info)),
+				.count = htole64(1) } },
+		.info = { .lower_bound = htole64(4096), .planner = "c\033osma" },
+	};
+}
+
+/* Who made a plan, and what he has proved, are in the plan. */
+TEST(plan_that_was_read)
+{
+	struct object_list list = list_of(OBJECT_PLAN);
+	struct object plan = *object_find(&list, "4:3");
+	struct head head = head_of_plan();
+	AUTO_TEXT char *text = NULL;
+	json_t *all;
+
+	assert_int_equal(object_take(&plan, &head, sizeof(head)), 0);
+	text = printed(NULL, &plan);
+	assert_non_null(strstr(text,
+			       "\n  planner    c\\x1bosma\n  arena      1048576 bytes (1.0 MiB)\n"
+			       "  bound      4096 bytes (4.0 KiB)\n"));
+	all = object_json_all(&plan);
+	assert_string_equal(json_string_value(json_object_get(all, "planner")), "c\\x1bosma");
+	assert_int_equal(json_integer_value(json_object_get(all, "lower_bound")), 4096);
+	json_decref(all);
+	plan = *object_find(&list, "4:1");
+	all = object_json_all(&plan);
+	assert_true(json_is_null(json_object_get(all, "planner")));
+	assert_true(json_is_null(json_object_get(all, "lower_bound")));
+	json_decref(all);
+	objects_free(&list);
+}
+
+/* What is no plan, or not in what was read, is not taken for one. */
+TEST(no_plan)
+{
+	struct object plan = { .kind = OBJECT_PLAN };
+	struct head head = head_of_plan();
+
+	for (size_t size = 0; size < sizeof(head); size++)
+		assert_int_equal(object_take(&plan, &head, size), -EPROTO);
+	assert_int_equal(object_take(&plan, &head, sizeof(head)), 0);
+	head.header.magic = htole32(NPUMEM_GRAPH_MAGIC);
+	assert_int_equal(object_take(&plan, &head, sizeof(head)), -EPROTO);
+	head = head_of_plan();
+	head.header.section_count = htole32(1);
+	assert_int_equal(object_take(&plan, &head, sizeof(head)), -EPROTO);
+	head.header.section_count = htole32(NPUMEM_BLOB_MAX_SECTIONS + 1);
+	assert_int_equal(object_take(&plan, &head, sizeof(head)), -EPROTO);
+	head = head_of_plan();
+	head.header.section_stride = htole32(UINT32_MAX);
+	assert_int_equal(object_take(&plan, &head, sizeof(head)), -EPROTO);
+	head = head_of_plan();
+	head.sections[1].offset = htole64(UINT64_MAX);
+	assert_int_equal(object_take(&plan, &head, sizeof(head)), -EPROTO);
+	head = head_of_plan();
+	head.sections[1].count = 0;
+	assert_int_equal(object_take(&plan, &head, sizeof(head)), -EPROTO);
 }
 
 /* A descriptor that is none, and one that is another's: neither is taken for the client's file. */

@@ -110,15 +110,20 @@ static int print_list(const struct arguments *args, const struct object_list *li
 static int print_one(const struct arguments *args, const struct object_list *list, int status)
 {
 	const struct object *object = object_find(list, args->name);
+	struct object one;
 
 	if (!object && status != EXIT_OK)
 		return status;
 	if (!object)
 		return failure(args->name, "there is no such %s, or not for this user to see",
 			       object_noun(list->kind));
+	one = *object;
+	/* Without, as after its client has ended, the rest is still known. */
+	if (one.kind == OBJECT_PLAN && one.plan.state == NPUMEM_PLAN_STATE_READY)
+		object_read(&one);
 	if (args->json)
-		return print_json(object_json(object));
-	object_print(stdout, object, npumem_deadline(0));
+		return print_json(object_json_all(&one));
+	object_print(stdout, &one, npumem_deadline(0));
 	return EXIT_OK;
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "objects.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -175,6 +177,69 @@ void objects_free(struct object_list *list)
 	*list = (struct object_list){ 0 };
 }
 
+/* ----------------------------------------------------------------------- plans */
+
+/* Of a section table, which follows the header; NULL: there is none of that kind in @size bytes. */
+static const void *find_section(const void *blob, size_t size, uint32_t kind, size_t record)
+{
+	struct npumem_blob_header header;
+	struct npumem_blob_section section;
+	const char *bytes = blob;
+	size_t at = sizeof(header);
+
+	if (size < sizeof(header))
+		return NULL;
+	memcpy(&header, bytes, sizeof(header));
+	if (le32toh(header.magic) != NPUMEM_PLAN_MAGIC ||
+	    le32toh(header.section_count) > NPUMEM_BLOB_MAX_SECTIONS)
+		return NULL;
+	for (uint32_t i = 0; i < le32toh(header.section_count); i++) {
+		if (at > size || size - at < sizeof(section))
+			return NULL;
+		memcpy(&section, bytes + at, sizeof(section));
+		if (le32toh(section.kind) == kind)
+			return le64toh(section.count) && le64toh(section.offset) <= size &&
+					       size - le64toh(section.offset) >= record ?
+				       bytes + le64toh(section.offset) :
+				       NULL;
+		at += le32toh(header.section_stride);
+	}
+	return NULL;
+}
+
+int object_take(struct object *object, const void *plan, size_t size)
+{
+	struct npumem_plan_info info;
+	const void *found = find_section(plan, size, NPUMEM_PLAN_SECTION_INFO, sizeof(info));
+
+	if (!found)
+		return -EPROTO;
+	memcpy(&info, found, sizeof(info));
+	memcpy(object->planner, info.planner, sizeof(object->planner));
+	object->planner[sizeof(object->planner) - 1] = '\0';
+	object->lower_bound = le64toh(info.lower_bound);
+	return 0;
+}
+
+int object_read(struct object *object)
+{
+	/* Writers put it before what is long. */
+	char begin[8192] = "";
+	struct drm_npumem_plan_read args = {
+		.handle = object->handle,
+		.blob = { .ptr = (uintptr_t)begin, .size = sizeof(begin) },
+	};
+	struct npumem_device *device;
+	int err = object_borrow(&object->client, &device);
+
+	if (err)
+		return err;
+	if (ioctl(npumem_device_fd(device), DRM_IOCTL_NPUMEM_PLAN_READ, &args) < 0)
+		err = -errno;
+	npumem_device_close(device);
+	return err ? err : object_take(object, begin, sizeof(begin));
+}
+
 /* ---------------------------------------------------------------------- names */
 
 /* struct name - of an object, as "4:1"; "-" for what there is not */
@@ -259,12 +324,18 @@ void objects_print(FILE *out, const struct object_list *list)
 static void print_plan(FILE *out, const struct object *object)
 {
 	const struct drm_npumem_plan_record *plan = &object->plan;
+	char *planner;
 
 	fprintf(out, "  graph      %s\n  state      %s", name_of(object, plan->graph).s,
 		state_name(plan->state));
 	if (plan->error)
 		fprintf(out, ": %s", strerror((int)plan->error));
-	fprintf(out, "\n  arena      %s\n", size_text(plan->arena_size).s);
+	planner = plain_text(*object->planner ? object->planner : "-", false);
+	fprintf(out, "\n  planner    %s\n  arena      %s\n", planner,
+		size_text(plan->arena_size).s);
+	fprintf(out, "  bound      %s\n",
+		object->lower_bound ? size_text(object->lower_bound).s : "-");
+	free(planner);
 	fprintf(out, "  host       %s\n", size_text(plan->host_size).s);
 	fprintf(out, "  kernel     %s\n", size_text(plan->memory_bytes).s);
 }
@@ -357,6 +428,22 @@ json_t *object_json(const struct object *object)
 	json_object_update(all, more);
 	json_decref(more);
 	free(command);
+	return all;
+}
+
+json_t *object_json_all(const struct object *object)
+{
+	json_t *all = object_json(object);
+	char *planner;
+
+	if (object->kind != OBJECT_PLAN)
+		return all;
+	planner = plain_text(object->planner, false);
+	json_object_set_new(all, "planner", *planner ? json_string(planner) : json_null());
+	json_object_set_new(all, "lower_bound",
+			    object->lower_bound ? json_integer((json_int_t)object->lower_bound) :
+						  json_null());
+	free(planner);
 	return all;
 }
 

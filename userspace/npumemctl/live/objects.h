@@ -17,7 +17,10 @@ enum object_kind { OBJECT_GRAPH, OBJECT_PLAN, OBJECT_RUN };
  * @client: whose it is
  * @handle: its handle there: with the client's number that is its name, "4:1"
  * @plan: of a plan, what the driver says
- * @run: of a run, likewise
+ * @planner: of a plan that object_read() has read: who made it; else ""
+ * @lower_bound: likewise, the plan's own word: bytes that no plan of this order can go below; 0: it
+ *	says none
+ * @run: of a run, what the driver says
  * @plans, @runs: of a graph, how many there are of it
  */
 struct object {
@@ -25,7 +28,11 @@ struct object {
 	struct live_client client;
 	uint32_t handle;
 	union {
-		struct drm_npumem_plan_record plan;
+		struct {
+			struct drm_npumem_plan_record plan;
+			char planner[32];
+			uint64_t lower_bound;
+		};
 		struct drm_npumem_run_record run;
 		struct {
 			uint32_t plans;
@@ -75,6 +82,16 @@ void objects_free(struct object_list *list);
 /** object_find() - the one of that name, "4:1"; NULL: there is none */
 const struct object *object_find(const struct object_list *list, const char *name);
 
+/*
+ * object_read() - read of a ready plan what the lists of the driver do not have
+ *
+ * It is the beginning of the plan itself, which the client's file gives. Negative errno, of
+ * object_borrow() or of reading it; -EPROTO: that is no plan.
+ */
+int object_read(struct object *object);
+/* The same of the first @size bytes of the plan. 0 or -EPROTO. */
+int object_take(struct object *object, const void *plan, size_t size);
+
 /** objects_print() - a line of each */
 void objects_print(FILE *out, const struct object_list *list);
 /** objects_json() - all of them, as an object */
@@ -84,7 +101,9 @@ json_t *objects_json(const struct object_list *list);
  * @now: CLOCK_MONOTONIC nanoseconds
  */
 void object_print(FILE *out, const struct object *object, int64_t now);
-/** object_json() - as an object */
+/** object_json() - as an object, as lists have it */
 json_t *object_json(const struct object *object);
+/** object_json_all() - with what object_read() has read */
+json_t *object_json_all(const struct object *object);
 /** object_noun() - "graph", "plan" or "run" */
 const char *object_noun(enum object_kind kind);
