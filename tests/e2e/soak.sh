@@ -157,9 +157,23 @@ latencies() {
 		quantiles 'the same in calms, ms' 4 <right.calm &&
 		quantiles 'plan, ms' 5 <right && quantiles 'plan, in calms, ms' 5 <right.calm
 }
-memory_free() {
+available() {
 	echo 3 >/proc/sys/vm/drop_caches
 	awk '/^MemAvailable:/ { print $2 }' /proc/meminfo
+}
+# In KiB, once it does not rise any more. A processor keeps pages that were freed for itself, tens
+# of MiB at most, which the kernel gives back in the seconds after that, and counts as used until then.
+memory_free() {
+	most=0
+	still=0
+	while [ $still -lt 5 ]; do
+		sleep_ms 1000
+		here=$(available)
+		still=$((still + 1))
+		[ "$here" -le $((most + 256)) ] || still=0
+		[ "$here" -le $most ] || most=$here
+	done
+	echo "$most"
 }
 no_memory_lost() {
 	now=$(memory_free)
