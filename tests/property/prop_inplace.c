@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "any_order.h"
 #include "auto.h"
 #include "npuplan.h"
 #include "place_byte.h"
@@ -382,7 +383,7 @@ static bool shares_bytes(const struct npuplan_plan *plan)
 }
 
 static void check_planner(const struct npuplan_graph *graph, const char *name, uint32_t alignment,
-			  struct tally *tally)
+			  struct any_order *any, struct tally *tally)
 {
 	struct npuplan_options options = {
 		.planner = name,
@@ -413,6 +414,7 @@ static void check_planner(const struct npuplan_graph *graph, const char *name, u
 	if (plan->info.arena_size < plan->info.lower_bound)
 		fail("%s: arena %" PRIu64 " is below the lower bound %" PRIu64, name,
 		     (uint64_t)plan->info.arena_size, (uint64_t)plan->info.lower_bound);
+	any_order_check(any, name, plan);
 	for (uint32_t order = 0; order < 3; order++)
 		execute(graph, plan, order, name);
 	tally->plans++;
@@ -428,6 +430,7 @@ int main(int argc, char **argv)
 	property_begin(argc, argv, 20261121, 1000);
 	for (unsigned long i = 0; i < property.cases; i++) {
 		AUTO_GRAPH struct npuplan_graph *graph = NULL;
+		struct any_order any = { 0 };
 		uint32_t alignment;
 
 		property_case(i);
@@ -435,7 +438,7 @@ int main(int argc, char **argv)
 		alignment = 1u << draw(0, 3);
 		for (unsigned int p = 0; (name = npuplan_planner_name(p)); p++)
 			if (strncmp(name, "cosma", 5)) /* has no updates and fixed offsets */
-				check_planner(graph, name, alignment, &tally);
+				check_planner(graph, name, alignment, &any, &tally);
 	}
 	printf("%u plans executed, %u at the lower bound, %u with bytes taken in place, %u refused\n",
 	       tally.plans, tally.optimal, tally.shared, tally.refused);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "any_order.h"
 #include "auto.h"
 #include "npuplan.h"
 #include "place_byte.h"
@@ -288,9 +289,11 @@ static void check_by_bytes(const struct npuplan_graph *graph, const struct npupl
  * struct results - of one graph at one alignment
  * @automatic: arena of auto, which comes first
  * @proved: lower bound that auto has proved
+ * @any: of all planners
  */
 struct results {
 	uint64_t automatic, proved;
+	struct any_order any;
 };
 
 /*
@@ -413,6 +416,7 @@ static void check_planner(const struct npuplan_graph *graph, const char *name, u
 	check_rules(graph, plan, alignment);
 	check_by_bytes(graph, plan, true);
 	compare(results, name, plan);
+	any_order_check(&results->any, name, plan);
 	if (npuplan_plan(graph, &options, &again, &error))
 		fail("%s, once more: %s", name, error.text);
 	write_plan(plan, &blobs[0], &sizes[0]);

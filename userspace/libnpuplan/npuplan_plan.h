@@ -63,11 +63,16 @@ struct npuplan_cosma_result {
  * @cost: what the order of the steps costs
  * @all_weights: bytes of parameters, each operator's once
  * @all_reads: bytes of activations that steps read, if halos are read each time
+ * @least: bytes that live at once in any order of these steps: no schedule has a lower peak
+ * @least_kept: the same of orders that keep the steps of each operator in their order, as this
+ *	planner does
  */
 struct npuplan_tilesched_result {
 	struct npuplan_schedule_point cost;
 	uint64_t all_weights;
 	uint64_t all_reads;
+	uint64_t least;
+	uint64_t least_kept;
 };
 
 /**
@@ -455,6 +460,8 @@ NPUPLAN_EXPORT void npuplan_peak_free(struct npuplan_peak *peak);
  * @count: number of @points
  * @all_weights: as in struct npuplan_tilesched_result
  * @all_reads: likewise
+ * @least: likewise
+ * @least_kept: likewise
  * @work: units of work that it took
  * @left_out: the limit of work, the deadline or the caller ended the search: there may
  *	be better
@@ -465,6 +472,8 @@ struct npuplan_front {
 	uint32_t count;
 	uint64_t all_weights;
 	uint64_t all_reads;
+	uint64_t least;
+	uint64_t least_kept;
 	uint64_t work;
 	bool left_out;
 	double seconds;

@@ -23,11 +23,12 @@ json_t *front_report(const struct npuplan_graph *graph, const struct npuplan_fro
 							times(point->weights, front->all_weights),
 							"halo_bytes", (json_int_t)point->halos));
 	}
-	return json_pack("{sssIsIsIsbsIso}", "graph", graph->name, "steps",
+	return json_pack("{sssIsIsIsIsIsbsIso}", "graph", graph->name, "steps",
 			 (json_int_t)graph->step_count, "weight_bytes",
 			 (json_int_t)front->all_weights, "read_bytes", (json_int_t)front->all_reads,
-			 "complete", !front->left_out, "work", (json_int_t)front->work, "points",
-			 points);
+			 "least_peak", (json_int_t)front->least, "least_peak_kept",
+			 (json_int_t)front->least_kept, "complete", !front->left_out, "work",
+			 (json_int_t)front->work, "points", points);
 }
 
 void front_print(FILE *out, const struct npuplan_graph *graph, const struct npuplan_front *front)
@@ -36,6 +37,10 @@ void front_print(FILE *out, const struct npuplan_graph *graph, const struct npup
 	fprintf(out, "weights      %s, each once\n", size_text(front->all_weights).s);
 	fprintf(out, "reads        %s of activations, halos each time\n",
 		size_text(front->all_reads).s);
+	fprintf(out,
+		"least peak   %" PRIu64 " bytes, if operators' steps keep their order; %" PRIu64
+		" in any order\n",
+		front->least_kept, front->least);
 	if (front->left_out)
 		fprintf(out, "note         not all orders were looked at; --work looks at more\n");
 	fprintf(out, "%14s %16s %8s %16s %8s\n", "peak", "weights fetched", "x once",

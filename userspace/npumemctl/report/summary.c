@@ -60,10 +60,12 @@ static json_t *traffic_json(const struct npuplan_tilesched_result *result)
 {
 	if (!result || !result->all_reads)
 		return json_null();
-	return json_pack("{sIsIsIsI}", "weight_bytes", (json_int_t)result->cost.weights,
+	return json_pack("{sIsIsIsIsIsIsI}", "weight_bytes", (json_int_t)result->cost.weights,
 			 "weight_bytes_once", (json_int_t)result->all_weights, "halo_bytes",
 			 (json_int_t)result->cost.halos, "read_bytes",
-			 (json_int_t)result->all_reads);
+			 (json_int_t)result->all_reads, "peak", (json_int_t)result->cost.peak,
+			 "least_peak", (json_int_t)result->least, "least_peak_kept",
+			 (json_int_t)result->least_kept);
 }
 
 static void print_traffic(FILE *out, const struct npuplan_tilesched_result *result)
@@ -76,6 +78,14 @@ static void print_traffic(FILE *out, const struct npuplan_tilesched_result *resu
 				      1);
 	fprintf(out, "%" PRIu64 " bytes (%.1f %% of reads)\n", result->cost.halos,
 		100 * (double)result->cost.halos / (double)result->all_reads);
+	fprintf(out,
+		"orders       %" PRIu64 " bytes live at once in this one, %" PRIu64
+		" in any that keeps operators' steps in order (gap %.2f %%), %" PRIu64 " in any\n",
+		result->cost.peak, result->least_kept,
+		result->least_kept ?
+			100 * ((double)result->cost.peak / (double)result->least_kept - 1) :
+			0,
+		result->least);
 }
 
 /* Tensors with at least one placement. */

@@ -448,3 +448,13 @@ void tilesched_model_fini(struct tilesched_model *model)
 	npuplan_free(model->waits);
 	npuplan_pool_free(&model->pool);
 }
+
+bool tilesched_works_in_place(const struct npuv_graph *cells, uint32_t step)
+{
+	const struct npumem_step *record = npuv_step(cells, step);
+
+	for (uint32_t a = 0; a < record->access_count; a++)
+		if (npuv_access(cells, record->first_access + a)->inplace != NPUMEM_NONE)
+			return true;
+	return false;
+}

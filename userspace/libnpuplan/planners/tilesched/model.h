@@ -104,3 +104,6 @@ struct tilesched_model {
 int tilesched_model_init(struct tilesched_model *model, const struct npuplan_graph *graph,
 			 const struct npuv_graph *cells);
 void tilesched_model_fini(struct tilesched_model *model);
+
+/* Whether a step of the graph works in place: its outputs may take the bytes of what it reads. */
+bool tilesched_works_in_place(const struct npuv_graph *cells, uint32_t step);

@@ -49,16 +49,6 @@ static int find_ranges(struct tilesched_placing *placing)
 	return 0;
 }
 
-static bool works_in_place(const struct npuv_graph *cells, uint32_t step)
-{
-	const struct npumem_step *record = npuv_step(cells, step);
-
-	for (uint32_t a = 0; a < record->access_count; a++)
-		if (npuv_access(cells, record->first_access + a)->inplace != NPUMEM_NONE)
-			return true;
-	return false;
-}
-
 /*
  * Find the most bytes that live at once. What a step that works in place reads for the last time
  * counts as gone when it stores, which is the most that it could take.
@@ -72,7 +62,7 @@ static int find_bound(struct tilesched_placing *placing)
 	for (uint32_t p = 0; p < model->step_count; p++) {
 		const struct tilesched_step *step = &model->steps[placing->order[p]];
 		uint32_t stores = npuplan_store_instant(p);
-		bool in_place = works_in_place(model->cells, step->step);
+		bool in_place = tilesched_works_in_place(model->cells, step->step);
 
 		for (uint32_t k = step->first_late; k < step[1].first_read && in_place; k++) {
 			const struct npuplan_atom *unit = &live->atoms[model->reads[k]];
@@ -89,36 +79,6 @@ static int find_bound(struct tilesched_placing *placing)
 		}
 	}
 	return npuplan_lower_bound(live, &placing->lower_bound, &placing->peak_instant);
-}
-
-/*
- * Find the bytes that any schedule needs: all that one step reads is there at once, as is all that
- * it writes, all that enters and all that leaves.
- */
-static void find_least(struct tilesched_placing *placing)
-{
-	const struct tilesched_model *model = placing->model;
-	uint64_t entry = 0, left = 0, least;
-
-	for (uint32_t u = 0; u < model->unit_count; u++) {
-		const struct npuplan_atom *unit = &placing->live.atoms[u];
-
-		entry += unit->start ? 0 : unit->length;
-		left += unit->end == placing->live.exit ? unit->length : 0;
-	}
-	least = entry > left ? entry : left;
-	for (uint32_t i = 0; i < model->step_count; i++) {
-		const struct tilesched_step *step = &model->steps[i];
-		uint64_t read = 0, written = 0;
-
-		for (uint32_t k = step->first_read; k < step[1].first_read; k++)
-			read += model->units[model->reads[k]].bytes;
-		for (uint32_t k = step->first_write; k < step[1].first_write; k++)
-			written += model->units[model->writes[k]].bytes;
-		least = read > least ? read : least;
-		least = written > least ? written : least;
-	}
-	placing->least = least;
 }
 
 /* ------------------------------------------------------------------------- items */
@@ -339,6 +299,5 @@ int tilesched_place(struct tilesched_placing *placing, int form, struct npuplan_
 		err = make_items(placing, form);
 	if (err)
 		return npuplan_fail(error, err, "pieces of tensors: %s", strerror(-err));
-	find_least(placing);
 	return pack(placing, error);
 }

@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "graph/checked.h"
+#include "least.h"
 #include "problem/packing.h"
 
 /*
  * struct tilesched_planning - the fusions of a graph, and the front of the schedules that they
  * make
+ * @least: bytes that orders of the steps need
  */
 struct tilesched_planning {
 	const struct npuplan_problem *problem;
@@ -18,6 +20,7 @@ struct tilesched_planning {
 	struct tilesched_table table;
 	struct npuplan_schedule_point *front;
 	uint32_t front_count;
+	struct tilesched_least least;
 };
 
 /* The options of this planner alone, or their defaults. */
@@ -102,6 +105,19 @@ static int schedule(struct tilesched_planning *planning, uint32_t point,
 	return err;
 }
 
+/* Find what no order needs less of, with the schedule of the lowest peak to go by. */
+static int find_least(struct tilesched_planning *planning, struct npuplan_error *error)
+{
+	struct tilesched_placing placing;
+	int err = schedule(planning, 0, &placing);
+
+	if (!err)
+		err = tilesched_least(&planning->model, placing.order, planning->problem->effort,
+				      &planning->least);
+	placing_fini(&placing);
+	return err ? npuplan_fail(error, err, "tile scheduling: %s", strerror(-err)) : 0;
+}
+
 /* ------------------------------------------------------------------------------ plans */
 
 static struct npuplan_plan *make_plan(const struct tilesched_planning *planning,
@@ -114,7 +130,7 @@ static struct npuplan_plan *make_plan(const struct tilesched_planning *planning,
 		/* A bound that is proved for pieces does not hold for single bytes. */
 		.lower_bound = placing->lower_bound,
 		.work = planning->table.work + placing->result.work,
-		.status = npuplan_status_of(placing->result.top, placing->least),
+		.status = npuplan_status_of(placing->result.top, planning->least.any),
 	};
 	struct npuplan_plan *plan = npuplan_plan_new(problem, &packing, 0, model->step_count, 1, 0);
 
@@ -132,6 +148,8 @@ static struct npuplan_plan *make_plan(const struct tilesched_planning *planning,
 		.cost = placing->cost,
 		.all_weights = model->all_weights,
 		.all_reads = model->all_reads,
+		.least = planning->least.any,
+		.least_kept = planning->least.kept,
 	};
 	return plan;
 }
@@ -196,18 +214,18 @@ int npuplan_plan_tilesched(const struct npuplan_problem *problem, const struct n
 	int err = start(&planning, problem, cells, error);
 
 	if (!err)
+		err = find_least(&planning, error);
+	if (!err)
 		err = choose(&planning, form, &placing, error);
 	if (!err && budget && placing.result.top > budget) {
 		err = npuplan_fail(
 			error, -ENOSPC,
-			"needs %llu bytes, budget %llu, lower bound %llu; that is the order of tiles with the lowest peak%s",
+			"needs %llu bytes, budget %llu, lower bound %llu; that is the order of tiles with the lowest peak%s; no order needs less than %llu",
 			(unsigned long long)placing.result.top, (unsigned long long)budget,
 			(unsigned long long)placing.lower_bound,
-			own_of(problem)->traffic_factor > 0 ? " within the traffic factor" : "");
-		/*
-		 * The bound holds for this order only, so that it is not proved that none fits the
-		 * budget.
-		 */
+			own_of(problem)->traffic_factor > 0 ? " within the traffic factor" : "",
+			(unsigned long long)planning.least.any);
+		/* The first bound holds for this order only. */
 		if (error)
 			error->needed = placing.result.top;
 	}
@@ -253,6 +271,8 @@ int npuplan_front_find_sized(const struct npuplan_graph *graph, const struct npu
 	if (err)
 		return err;
 	err = start(&planning, &problem, checked.cells, error);
+	if (!err)
+		err = find_least(&planning, error);
 	if (!err) {
 		*out = malloc(sizeof(**out));
 		if (!*out)
@@ -264,6 +284,8 @@ int npuplan_front_find_sized(const struct npuplan_graph *graph, const struct npu
 			.count = planning.front_count,
 			.all_weights = planning.model.all_weights,
 			.all_reads = planning.model.all_reads,
+			.least = planning.least.any,
+			.least_kept = planning.least.kept,
 			.work = planning.table.work,
 			.left_out = planning.table.incomplete,
 			.seconds = npuplan_effort_seconds(&effort),

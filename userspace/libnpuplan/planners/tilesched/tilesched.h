@@ -52,7 +52,6 @@ struct tilesched_item {
  * @items: items to pack; @of: what each of them is made of
  * @lower_bound: the most bytes that live at once; no placing of this schedule needs less
  * @peak_instant: the instant at which they live
- * @least: the bytes that any schedule needs
  * @pool: memory of all arrays but @items, @of and takeovers
  */
 struct tilesched_placing {
@@ -69,7 +68,6 @@ struct tilesched_placing {
 	uint32_t item_count;
 	uint32_t peak_instant;
 	uint64_t lower_bound;
-	uint64_t least;
 	struct npuplan_pack_result result;
 	struct npuplan_pool pool;
 };
