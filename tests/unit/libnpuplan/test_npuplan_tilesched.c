@@ -228,10 +228,10 @@ static struct npuplan_graph *random_graph(uint64_t *random, bool placed)
  * The peak is never below what the best order needs, and above it as often as the docs say; the
  * bounds are never above what the best orders need, and often equal.
  */
-static void compare(bool placed)
+static void compare(bool placed, uint32_t total)
 {
 	uint64_t random = 20261121;
-	uint32_t optimal = 0, proved = 0, exact = 0, exact_kept = 0, total = 150;
+	uint32_t optimal = 0, proved = 0, exact = 0, exact_kept = 0;
 
 	print_message("seed %llu\n", (unsigned long long)random);
 	for (uint32_t i = 0; i < total; i++) {
@@ -242,9 +242,10 @@ static void compare(bool placed)
 
 		tile(graph);
 		least = least_peak(graph, false);
-		kept = least_peak(graph, true);
 		plan = plan_with(graph, &pieces);
 		found = plan->tilesched;
+		/* Between the two, so that it need not be looked for where they are equal. */
+		kept = found->cost.peak == least ? least : least_peak(graph, true);
 		assert_true(found->cost.peak >= kept && kept >= least);
 		assert_true(found->least_kept >= found->least);
 		assert_true(found->least_kept <= kept);
@@ -262,12 +263,12 @@ static void compare(bool placed)
 
 TEST(gap)
 {
-	compare(false);
+	compare(false, 150);
 }
 
 TEST(gap_of_placed_inputs)
 {
-	compare(true);
+	compare(true, 50);
 }
 
 /* ---------------------------------------------------------------- peak and traffic */
