@@ -9,6 +9,12 @@
 /* Nodes of the network: these two, then the steps, then the units. */
 enum { SOURCE, SINK, STEPS };
 
+/* What is known of a step when another one runs. */
+enum side { UNKNOWN, HAS_RUN, WAITS };
+
+/* Edges looked at before it is asked whether there is time: some tenths of a second. */
+#define LOOKS_AT_ONCE 10000000ull
+
 /*
  * struct least - the search for the bound
  * @writer: per unit, the step that writes it; NPUMEM_NONE: none does
@@ -19,6 +25,8 @@ enum { SOURCE, SINK, STEPS };
  * @run, @wait: per step, the edge from the source, and that to the sink
  * @behind: per step, the edge to the step of its operator before it; NPUMEM_NONE: it is the first
  * @op_of: per step, its operator
+ * @side: per step, enum side
+ * @order: the order given
  * @loads, @stores: per step, bytes that live when it loads and when it stores, in the order given
  * @net: the network, with the edges as they are before something flows, which @whole keeps
  * @looks: number of edges to look at
@@ -33,6 +41,8 @@ struct least {
 	uint32_t *wait;
 	uint32_t *behind;
 	uint32_t *op_of;
+	uint8_t *side;
+	const uint32_t *order;
 	uint64_t *loads;
 	uint64_t *stores;
 	struct npuplan_net net;
@@ -85,6 +95,14 @@ static int find_units(struct least *l)
 	return 0;
 }
 
+/* Whether the read at @k of a step is of bytes that another step writes. */
+static bool needs(const struct least *l, uint32_t s, uint32_t k)
+{
+	uint32_t u = l->model->reads[k];
+
+	return l->counted[u] && l->writer[u] != NPUMEM_NONE && l->writer[u] != s;
+}
+
 /* The bytes that a step writes. */
 static uint64_t written(const struct least *l, uint32_t s)
 {
@@ -100,7 +118,7 @@ static uint64_t written(const struct least *l, uint32_t s)
  * Find what lives at each step of the order. No other set of steps that have run before a step
  * says that more has to, so that steps at which little lives need not be looked at.
  */
-static int find_lives(struct least *l, const uint32_t *order)
+static int find_lives(struct least *l)
 {
 	const struct tilesched_model *model = l->model;
 	uint32_t *left = npuplan_pool_take(&l->pool, model->unit_count, sizeof(*left));
@@ -122,21 +140,21 @@ static int find_lives(struct least *l, const uint32_t *order)
 	}
 	l->found.any = l->found.kept = leaving > entering ? leaving : entering;
 	for (uint32_t i = 0; i < model->step_count; i++) {
-		const struct tilesched_step *step = &model->steps[order[i]];
-		uint32_t late = late_reads(model, order[i]);
+		uint32_t s = l->order[i], late = late_reads(model, s);
+		const struct tilesched_step *step = &model->steps[s];
 
-		l->loads[order[i]] = live;
+		l->loads[s] = live;
 		for (uint32_t k = step->first_read; k < step[1].first_read; k++) {
 			uint32_t u = model->reads[k];
 
 			if (k == late)
-				l->stores[order[i]] = live;
+				l->stores[s] = live;
 			if (!--left[u] && l->counted[u])
 				live -= model->units[u].bytes;
 		}
 		if (late == step[1].first_read)
-			l->stores[order[i]] = live;
-		l->stores[order[i]] += written(l, order[i]);
+			l->stores[s] = live;
+		l->stores[s] += written(l, s);
 		for (uint32_t k = step->first_write; k < step[1].first_write; k++)
 			if (l->counted[model->writes[k]] && left[model->writes[k]])
 				live += model->units[model->writes[k]].bytes;
@@ -163,6 +181,7 @@ static int make_net(struct least *l)
 	l->wait = npuplan_pool_take(&l->pool, steps, sizeof(*l->wait));
 	l->behind = npuplan_pool_take(&l->pool, steps, sizeof(*l->behind));
 	l->op_of = npuplan_pool_take(&l->pool, steps, sizeof(*l->op_of));
+	l->side = npuplan_pool_take(&l->pool, steps, sizeof(*l->side));
 	if (l->pool.failed ||
 	    npuplan_net_init(net, STEPS + steps + units, 3 * steps + 2 * (units + reads)))
 		return -ENOMEM;
@@ -176,7 +195,7 @@ static int make_net(struct least *l)
 
 			l->edge_of[k] = npuplan_net_add(net, STEPS + steps + u, STEPS + s,
 							NPUPLAN_NET_ENDLESS, 0);
-			if (l->counted[u] && writer != NPUMEM_NONE && writer != s)
+			if (needs(l, s, k))
 				npuplan_net_add(net, STEPS + s, STEPS + writer, NPUPLAN_NET_ENDLESS,
 						0);
 		}
@@ -219,22 +238,59 @@ enum sibling {
 static void set_siblings(struct least *l, uint32_t s, enum sibling siblings)
 {
 	const struct tilesched_op *op = &l->model->ops[l->op_of[s]];
-	struct npuplan_net_edge *edges = l->net.edges;
 
 	if (siblings == SIBLINGS_ANY)
 		return;
-	if (siblings == SIBLINGS_KEPT) {
-		for (uint32_t i = 0; i < l->model->step_count; i++)
-			if (l->behind[i] != NPUMEM_NONE)
-				edges[l->behind[i]].left = NPUPLAN_NET_ENDLESS;
-		if (s > op->first)
-			edges[l->run[s - 1]].left = NPUPLAN_NET_ENDLESS;
-		return;
-	}
 	for (uint32_t i = op->first; i < op->first + op->count; i++)
-		if (i != s)
-			edges[(siblings == SIBLINGS_WAIT ? l->wait : l->run)[i]].left =
-				NPUPLAN_NET_ENDLESS;
+		l->side[i] = siblings == SIBLINGS_RUN || (siblings == SIBLINGS_KEPT && i < s) ?
+				     HAS_RUN :
+				     WAITS;
+}
+
+/* Whether a step of the graph needs one that waits. */
+static bool has_to_wait(const struct least *l, uint32_t s, bool kept)
+{
+	const struct tilesched_step *step = &l->model->steps[s];
+
+	if (kept && l->behind[s] != NPUMEM_NONE && l->side[s - 1] == WAITS)
+		return true;
+	for (uint32_t k = step->first_read; k < step[1].first_read; k++)
+		if (needs(l, s, k) && l->side[l->writer[l->model->reads[k]]] == WAITS)
+			return true;
+	return false;
+}
+
+static void let_run(struct least *l, uint32_t s, bool kept)
+{
+	const struct tilesched_step *step = &l->model->steps[s];
+
+	if (kept && l->behind[s] != NPUMEM_NONE)
+		l->side[s - 1] = HAS_RUN;
+	for (uint32_t k = step->first_read; k < step[1].first_read; k++)
+		if (needs(l, s, k))
+			l->side[l->writer[l->model->reads[k]]] = HAS_RUN;
+}
+
+/*
+ * Find the steps that have run for certain, and those that wait: what these need, and what needs
+ * those. Paths of the flow are short then, since they end at the first of such steps.
+ */
+static void find_sides(struct least *l, uint32_t s, enum sibling siblings)
+{
+	uint32_t count = l->model->step_count;
+	bool kept = siblings == SIBLINGS_KEPT;
+
+	memset(l->side, 0, count * sizeof(*l->side));
+	set_siblings(l, s, siblings);
+	let_run(l, s, kept);
+	l->side[s] = WAITS;
+	for (uint32_t i = count; i-- > 0;)
+		if (l->side[l->order[i]] == HAS_RUN)
+			let_run(l, l->order[i], kept);
+	for (uint32_t i = 0; i < count; i++)
+		if (l->side[l->order[i]] == UNKNOWN && has_to_wait(l, l->order[i], kept))
+			l->side[l->order[i]] = WAITS;
+	l->net.looked += 2 * (uint64_t)l->model->steps[count].first_read;
 }
 
 /*
@@ -247,19 +303,22 @@ static uint64_t cut(struct least *l, uint32_t s, bool stores, enum sibling sibli
 	const struct tilesched_step *step = &model->steps[s];
 	uint32_t late = late_reads(model, s);
 	struct npuplan_net *net = &l->net;
+	uint64_t looks;
 
 	memcpy(net->edges, l->whole, net->edge_count * sizeof(*net->edges));
-	net->edges[l->wait[s]].left = NPUPLAN_NET_ENDLESS;
-	for (uint32_t k = step->first_read; k < step[1].first_read; k++) {
-		uint32_t u = model->reads[k];
-
-		if (stores && k < late)
-			net->edges[l->edge_of[k]].left = 0;
-		if (l->counted[u] && l->writer[u] != NPUMEM_NONE && l->writer[u] != s)
-			net->edges[l->run[l->writer[u]]].left = NPUPLAN_NET_ENDLESS;
+	find_sides(l, s, siblings);
+	for (uint32_t i = 0; i < model->step_count; i++) {
+		if (l->side[i] == HAS_RUN)
+			net->edges[l->run[i]].left = NPUPLAN_NET_ENDLESS;
+		else if (l->side[i] == WAITS)
+			net->edges[l->wait[i]].left = NPUPLAN_NET_ENDLESS;
+		if (siblings == SIBLINGS_KEPT && l->behind[i] != NPUMEM_NONE)
+			net->edges[l->behind[i]].left = NPUPLAN_NET_ENDLESS;
 	}
-	set_siblings(l, s, siblings);
-	return npuplan_net_flow(net, SOURCE, SINK, l->looks - net->looked) +
+	for (uint32_t k = step->first_read; k < late && stores; k++)
+		net->edges[l->edge_of[k]].left = 0;
+	looks = l->looks > net->looked ? l->looks - net->looked : 0;
+	return npuplan_net_flow(net, SOURCE, SINK, looks < LOOKS_AT_ONCE ? looks : LOOKS_AT_ONCE) +
 	       (stores ? written(l, s) : 0);
 }
 
@@ -372,11 +431,11 @@ static void find_any(struct least *l, struct npuplan_effort *effort)
 int tilesched_least(const struct tilesched_model *model, const uint32_t *order,
 		    struct npuplan_effort *effort, struct tilesched_least *least)
 {
-	struct least l = { .model = model };
+	struct least l = { .model = model, .order = order };
 	int err = find_units(&l);
 
 	if (!err)
-		err = find_lives(&l, order);
+		err = find_lives(&l);
 	if (!err)
 		err = make_net(&l);
 	if (!err)
