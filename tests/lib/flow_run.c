@@ -451,5 +451,5 @@ bool flow_run(const struct npuplan_graph *graph, const struct npuplan_plan *plan
 bool flow_planner(const char *name)
 {
 	return strcmp(name, "shared-objects") && strcmp(name, "taa-paper") &&
-	       strncmp(name, "tile-", 5) && strncmp(name, "cosma", 5);
+	       strncmp(name, "tile-", 5) && strncmp(name, "cosma-", 6);
 }

@@ -5,7 +5,8 @@
  * kernel's verifier, and played byte by byte along random paths it does what the
  * graph means. It has no copies, is no smaller than its lower bound, comes back
  * from JSON, and is the same each time. No planner's arena is below another's
- * lower bound. Operators may be whole, or in tiles, strided ones too. Tensors may
+ * lower bound, and no arena of any order of the steps is below what cosma, which chooses
+ * the order, has proved. Operators may be whole, or in tiles, strided ones too. Tensors may
  * be external, fixed, or have aliases; state and values may be updated in part.
  *
  * usage: prop_flow [SEED [PROGRAMS]]
@@ -24,6 +25,7 @@
 #define SIZES	    3
 #define MANY	    300	  /* instances; each planner takes a while */
 #define WORK	    20000 /* the planners that search would go on for seconds */
+#define ORDERS	    12	  /* random orders of the steps, of each program */
 
 /* -------------------------------------------------------- random programs */
 
@@ -285,6 +287,35 @@ static void add_step(struct world *w, uint32_t target)
 	maybe_alias(w, target);
 }
 
+/* A step that reads one tensor and writes another one, whole. */
+static void add_plain(struct world *w, uint32_t from, uint32_t to)
+{
+	struct npuplan_step step = { .op = NPUMEM_NONE };
+	struct npumem_access accesses[2] = {
+		{ whole_tile(w, from), NPUMEM_ACCESS_READ, NPUMEM_NONE, 0 },
+		{ whole_tile(w, to), NPUMEM_ACCESS_WRITE, NPUMEM_NONE, 0 },
+	};
+
+	if (npuplan_graph_add_step(w->graph, &step, accesses, 2) < 0)
+		fail("add_plain");
+}
+
+/* Large tensors, then a small one of each: they need not all live at once, but in this order do. */
+static void add_fan(struct world *w)
+{
+	uint32_t count = draw(2, 3), from = any_defined(w), large[3], small;
+
+	for (uint32_t i = 0; i < count; i++) {
+		large[i] = add_tensor(w, NPUMEM_TENSOR_INTERMEDIATE, sizes[SIZES - 1]);
+		add_plain(w, from, large[i]);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		small = add_tensor(w, NPUMEM_TENSOR_INTERMEDIATE, sizes[0]);
+		add_plain(w, large[i], small);
+		define(w, small);
+	}
+}
+
 /* A step that has nothing in the arena. */
 static void add_outside(struct world *w)
 {
@@ -403,7 +434,7 @@ static void add_ops(struct world *w, uint32_t depth)
 	for (uint32_t count = draw(1, 4); count && w->left; count--, w->left--) {
 		uint32_t die = draw(0, 11);
 
-		if (w->graph->tensor_count + 8 >= MAX_TENSORS)
+		if (w->graph->tensor_count + 12 >= MAX_TENSORS)
 			return;
 		if (die < 2 && depth < MAX_DEPTH)
 			add_loop(w, depth);
@@ -415,6 +446,8 @@ static void add_ops(struct world *w, uint32_t depth)
 			add_outside(w);
 		else if (die == 6 && w->odd && !draw(0, 2) && last_name(w) != NPUMEM_NONE)
 			add_update(w, last_name(w));
+		else if (die == 7 && draw(0, 1))
+			add_fan(w);
 		else
 			add_step(w, add_tensor(w, NPUMEM_TENSOR_INTERMEDIATE,
 					       sizes[draw(0, SIZES - 1)]));
@@ -458,8 +491,15 @@ static struct npuplan_graph *random_program(void)
 
 /* ------------------------------------------------------------- properties */
 
+/*
+ * struct tally - how much was seen
+ * @orders: plans in other orders than the program's
+ * @moved: plans in which cosma needs fewer bytes than the program's own order
+ * @proved: of these, those that are proved
+ */
 struct tally {
 	uint32_t plans, optimal, unrolled, copies, large, crossed, views, fewer;
+	uint32_t orders, moved, proved;
 };
 
 static void same_plan(const struct npuplan_plan *a, const struct npuplan_plan *b, const char *how)
@@ -515,12 +555,16 @@ static void check_views(const struct npuplan_graph *graph, const struct npuplan_
  * @bound: the greatest lower bound
  * @arena: the smallest arena; 0: none yet
  * @whole: the smallest arena of a planner of whole tensors
+ * @free_bound: what cosma has proved of all orders of the steps
+ * @free_arena: its arena; 0: none yet
  */
 struct extremes {
 	uint32_t alignment;
 	uint64_t bound;
 	uint64_t arena;
 	uint64_t whole;
+	uint64_t free_bound;
+	uint64_t free_arena;
 };
 
 /* What one planner proves is so for the plans of all others. */
@@ -528,7 +572,7 @@ static void check_extremes(const struct npuplan_plan *plan, const char *name,
 			   struct extremes *extremes)
 {
 	uint64_t arena = plan->info.arena_size;
-	bool bytes = !strcmp(name, "taa") || !strcmp(name, "auto");
+	bool bytes = !strcmp(name, "taa") || !strcmp(name, "auto") || !strcmp(name, "cosma");
 
 	if (extremes->bound < plan->info.lower_bound)
 		extremes->bound = plan->info.lower_bound;
@@ -541,18 +585,26 @@ static void check_extremes(const struct npuplan_plan *plan, const char *name,
 		     extremes->bound, extremes->arena);
 }
 
+/* What cosma moves in programs without loops and branches is another test's. */
+static bool takes(const struct npuplan_graph *graph, const char *name)
+{
+	return flow_planner(name) && (graph->edge_count || strcmp(name, "cosma"));
+}
+
 /*
  * False if the other planners need not be tried: the program cannot be planned
  * without a copy, or takes very many instances.
  */
-static bool check_planner(const struct npuplan_graph *graph, const char *name, struct tally *tally,
-			  struct extremes *extremes)
+static bool check_planner(const struct npuplan_graph *graph, const char *name, uint32_t schedule,
+			  struct tally *tally, struct extremes *extremes)
 {
 	struct npuplan_options options = {
 		.planner = name,
 		.alignment = extremes->alignment,
-		.work_limit = WORK,
+		.work_limit = strcmp(name, "cosma") ? WORK : 20 * WORK,
+		.schedule = schedule,
 	};
+	bool free_order = !strcmp(name, "cosma") && schedule == NPUPLAN_SCHEDULE_FREE;
 	struct npuplan_plan *plan, *again;
 	struct npuplan_error error;
 	bool large;
@@ -574,7 +626,12 @@ static bool check_planner(const struct npuplan_graph *graph, const char *name, s
 	if (plan->info.arena_size < plan->info.lower_bound)
 		fail("%s: arena %" PRIu64 " is below the lower bound %" PRIu64, name,
 		     (uint64_t)plan->info.arena_size, (uint64_t)plan->info.lower_bound);
-	check_extremes(plan, name, extremes);
+	if (free_order) {
+		extremes->free_bound = plan->info.lower_bound;
+		extremes->free_arena = plan->info.arena_size;
+	} else {
+		check_extremes(plan, name, extremes);
+	}
 	for (uint32_t i = 0; i < plan->position_count; i++)
 		if (plan->positions[i].kind != NPUMEM_POSITION_STEP)
 			fail("%s: position %u is no step", name, i);
@@ -603,6 +660,101 @@ static bool check_planner(const struct npuplan_graph *graph, const char *name, s
 	return !large;
 }
 
+/* ----------------------------------------------------------------- orders */
+
+/* Swaps two steps of a block that follow each other, whether or not that makes sense. */
+static void swap_steps(const struct npuplan_graph *graph, struct npuplan_step *steps,
+		       uint32_t *order)
+{
+	const struct npumem_block *block = &graph->blocks[draw(0, graph->block_count - 1)];
+	struct npuplan_step step;
+	uint32_t at, number;
+
+	if (block->step_count < 2)
+		return;
+	at = block->first_step + draw(0, block->step_count - 2);
+	step = steps[at];
+	steps[at] = steps[at + 1];
+	steps[at + 1] = step;
+	number = order[at];
+	order[at] = order[at + 1];
+	order[at + 1] = number;
+}
+
+/*
+ * Plans the program in another order. Whether that is one of its orders the verifier says of the
+ * plan; then what cosma has proved of all orders is so for this one. Whether it is one: returned.
+ */
+static bool check_order(const struct npuplan_graph *graph, struct npuplan_graph *ordered,
+			const uint32_t *order, const struct extremes *extremes)
+{
+	struct npuplan_options options = { .planner = "auto", .work_limit = WORK };
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
+	struct npuplan_error error;
+
+	if (npuplan_plan(ordered, &options, &plan, &error))
+		return false;
+	for (uint32_t i = 0; i < plan->position_count; i++)
+		plan->positions[i].index = order[plan->positions[i].index];
+	if (npuplan_verify_plan(graph, plan, NULL, &error))
+		return false;
+	if (plan->info.arena_size < extremes->free_bound)
+		fail("cosma: lower bound %" PRIu64 ", and another order has an arena of %" PRIu64,
+		     extremes->free_bound, (uint64_t)plan->info.arena_size);
+	return true;
+}
+
+static void check_orders(const struct npuplan_graph *graph, const struct extremes *extremes,
+			 struct tally *tally)
+{
+	struct npuplan_step *steps = calloc(graph->step_count + 1, sizeof(*steps));
+	struct npuplan_step *before = calloc(graph->step_count + 1, sizeof(*before));
+	uint32_t *order = calloc(graph->step_count + 1, sizeof(*order));
+	uint32_t *order_before = calloc(graph->step_count + 1, sizeof(*order_before));
+	struct npuplan_graph ordered = *graph;
+
+	if (!steps || !before || !order || !order_before)
+		abort();
+	ordered.steps = steps;
+	memcpy(steps, graph->steps, graph->step_count * sizeof(*steps));
+	for (uint32_t i = 0; i < graph->step_count; i++)
+		order[i] = i;
+	for (uint32_t k = 0; k < ORDERS; k++) {
+		memcpy(before, steps, graph->step_count * sizeof(*steps));
+		memcpy(order_before, order, graph->step_count * sizeof(*order));
+		for (uint32_t swaps = draw(1, 3); swaps; swaps--)
+			swap_steps(graph, steps, order);
+		if (check_order(graph, &ordered, order, extremes)) {
+			tally->orders++;
+			continue;
+		}
+		memcpy(steps, before, graph->step_count * sizeof(*steps));
+		memcpy(order, order_before, graph->step_count * sizeof(*order));
+	}
+	free(steps);
+	free(before);
+	free(order);
+	free(order_before);
+}
+
+/* What cosma finds in any order, beside what there is in the program's own. */
+static void check_cosma(const struct npuplan_graph *graph, struct tally *tally,
+			struct extremes *extremes)
+{
+	if (!takes(graph, "cosma"))
+		return;
+	if (!check_planner(graph, "cosma", NPUPLAN_SCHEDULE_FREE, tally, extremes))
+		return;
+	if (extremes->arena && extremes->arena < extremes->free_bound)
+		fail("cosma: lower bound %" PRIu64 ", and there is an arena of %" PRIu64,
+		     extremes->free_bound, extremes->arena);
+	if (extremes->free_arena < extremes->bound) {
+		tally->moved++;
+		tally->proved += extremes->free_arena == extremes->free_bound;
+	}
+	check_orders(graph, extremes, tally);
+}
+
 int main(int argc, char **argv)
 {
 	struct tally tally = { 0 };
@@ -615,25 +767,29 @@ int main(int argc, char **argv)
 		AUTO_GRAPH struct npuplan_graph *graph = NULL;
 		struct extremes extremes = { 0 };
 		const char *name;
+		bool go_on = true;
 
 		property_case(i);
 		graph = random_program();
 		extremes.alignment = 1u << draw(0, 4);
 		/* A large program goes through one planner, each time another. */
-		for (unsigned int p = 0; p < planners; p++) {
+		for (unsigned int p = 0; p < planners && go_on; p++) {
 			name = npuplan_planner_name((i + p) % planners);
-			if (flow_planner(name) && !check_planner(graph, name, &tally, &extremes))
-				break;
+			if (takes(graph, name))
+				go_on = check_planner(graph, name, NPUPLAN_SCHEDULE_GIVEN, &tally,
+						      &extremes);
 		}
+		if (go_on)
+			check_cosma(graph, &tally, &extremes);
 		tally.fewer += extremes.arena < extremes.whole;
 	}
-	printf("%u plans verified and played, %u edges crossed, %u plans at the lower bound, %u with more instances than blocks, %u views; %u programs need fewer bytes in tiles, %u need a copy, %u too many instances\n",
+	printf("%u plans verified and played, %u edges crossed, %u plans at the lower bound, %u with more instances than blocks, %u views; %u programs need fewer bytes in tiles, %u need a copy, %u too many instances; %u plans in other orders, %u smaller in cosma's, %u of them proved\n",
 	       tally.plans, tally.crossed, tally.optimal, tally.unrolled, tally.views, tally.fewer,
-	       tally.copies, tally.large);
+	       tally.copies, tally.large, tally.orders, tally.moved, tally.proved);
 	/* A draw that reaches nothing proves nothing. */
 	if (property.cases >= 100 &&
 	    (tally.plans < property.cases || !tally.optimal || !tally.unrolled || !tally.copies ||
-	     !tally.views || !tally.fewer))
+	     !tally.views || !tally.fewer || !tally.orders || !tally.moved || !tally.proved))
 		fail("too few of some kind");
 	return 0;
 }

@@ -127,6 +127,9 @@ int npuplan_plan_sized(const struct npuplan_graph *graph, const struct npuplan_o
 	};
 	if (npuplan_is_straight(graph))
 		err = plan_straight(&problem, checked.cells, planner, &plan, error);
+	else if (planner->blocks)
+		err = planner->blocks(&problem, planner->argument, npuplan_planner_find(NULL),
+				      &plan, error);
 	else if (planner->plan)
 		err = npuplan_check_straight(graph, error);
 	else

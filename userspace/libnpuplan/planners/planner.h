@@ -14,6 +14,8 @@
  *	problem's. If it fails, it says why in @error
  * @plan: instead of @pack: makes a whole plan, with its schedule, of a graph of one block;
  *	@problem is filled in for the order of the graph
+ * @blocks: of a planner with @plan: likewise, of a graph with edges, of which there is no order to
+ *	fill in; NULL: it plans none. @packer, one with @pack, packs what it wants packed
  * @traits: enum npuplan_planner_trait: what it takes and does that others do not
  * @engine_of: name of the planner that this one is an engine of: another one, or itself for the
  *	engine that it is by default; NULL: of none
@@ -34,6 +36,9 @@ struct npuplan_planner {
 		    struct npuplan_packing *packing, struct npuplan_error *error);
 	int (*plan)(const struct npuplan_problem *problem, const struct npuv_graph *cells,
 		    int argument, struct npuplan_plan **plan, struct npuplan_error *error);
+	int (*blocks)(const struct npuplan_problem *problem, int argument,
+		      const struct npuplan_planner *packer, struct npuplan_plan **plan,
+		      struct npuplan_error *error);
 	npuplan_pack_fn *packer;
 	int argument;
 	uint32_t traits;

@@ -9,6 +9,7 @@
 #include "pack/greedy/greedy.h"
 #include "pack/paper/shared_objects.h"
 #include "pack/search/searches.h"
+#include "planners/blocks/cosma.h"
 #include "planners/cosma/ilp/ilp.h"
 #include "planners/cosma/planner.h"
 #include "planners/nnc/nnc.h"
@@ -65,7 +66,8 @@ static const struct npuplan_planner all[] = {
 	  .plan = npuplan_plan_tilesched, .argument = NPUPLAN_TILESCHED_RINGS, .traits = TILESCHED,
 	  .engine_of = "tile-scheduled", .engine = "rings" },
 	{ "cosma", "least traffic with host memory within a budget, in any order",
-	  .plan = npuplan_plan_cosma, .argument = NPUPLAN_COSMA_BY_SEARCH,
+	  .plan = npuplan_plan_cosma, .blocks = npuplan_plan_cosma_blocks,
+	  .argument = NPUPLAN_COSMA_BY_SEARCH,
 	  .traits = COSMA | NPUPLAN_PLANNER_BANKS | NPUPLAN_PLANNER_RECOMPUTES,
 	  .engine_of = "cosma", .engine = "search" },
 	{ "cosma-ilp", "cosma's integer program, solved by HiGHS", .plan = npuplan_plan_cosma,

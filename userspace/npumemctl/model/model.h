@@ -55,7 +55,8 @@ void tiling_fini(struct tiling *tiling);
  * tiling_for_planner() - what the planner wants where the command line says nothing
  *
  * One that interleaves tiles gets one row a tile: the smaller they are, the lower is the
- * peak. One that moves tensors loads the inputs from host memory.
+ * peak. One that moves tensors loads the inputs from host memory, but in graphs with loops and
+ * branches.
  */
 void tiling_for_planner(struct tiling *tiling, const char *planner);
 

@@ -186,7 +186,8 @@ bool tiling_of(const struct tiling *tiling, const char *path, const struct npupl
 	}
 	*out = tiling->asked;
 	out->with_parameters |= plan && plan->with_parameters;
-	if (!out->inputs)
+	/* No planner loads anything in a graph with loops and branches. */
+	if (!out->inputs && (plan || !graph->edge_count))
 		out->inputs = plan ? plan->inputs : tiling->inputs;
 	out->ops = calloc(tiling->tiles.count + 1, sizeof(*out->ops));
 	if (!out->ops)

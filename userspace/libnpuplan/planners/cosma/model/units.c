@@ -64,7 +64,9 @@ static int check_tensors(const struct unit_reading *reading)
 
 	if (graph->edge_count || graph->block_count != 1)
 		return npuplan_fail(reading->error, -EOPNOTSUPP,
-				    "graph %s: cosma plans no loops and branches", graph->name);
+				    "graph %s: budgets by name and integer programs are "
+				    "of graphs without loops and branches",
+				    graph->name);
 	if (graph->step_count > MAX_STEPS)
 		return npuplan_fail(reading->error, -E2BIG,
 				    "graph %s has %u steps, cosma plans at most %u", graph->name,

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Planner cosma of graphs with loops and branches. The verifier has no transfers in these, so that
+ * no plan moves anything: least traffic is none, and what is left to choose is the order of the
+ * steps in each block (order.h), and addresses.
+ */
+#pragma once
+
+#include "planners/planner.h"
+
+/* npuplan_plan_cosma_blocks() - plan a graph with edges, as npuplan_plan() does
+ * @problem: its graph, options, alignment and effort are filled in
+ * @argument: enum npuplan_cosma_planner
+ * @packer: planner that packs
+ *
+ * The graph's own order is planned, too, and the smaller arena counts. -EOPNOTSUPP: engines but the
+ * search, two banks, and tensors that start in host memory. -ENOSPC: no plan within the budget was
+ * found; the error's status says whether there is none. Other errnos are npuplan_flow_plan()'s.
+ */
+int npuplan_plan_cosma_blocks(const struct npuplan_problem *problem, int argument,
+			      const struct npuplan_planner *packer, struct npuplan_plan **out,
+			      struct npuplan_error *error);
