@@ -547,6 +547,28 @@ TEST(refused)
 	npuplan_graph_free(graph);
 }
 
+/* Who reads state, and who has written it, comes before a step that writes it anew. */
+TEST(state_written_anew)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("anew");
+	uint32_t x = build_tensor(graph, "x", NPUMEM_TENSOR_INPUT, 10);
+	uint32_t kept = build_tensor(graph, "kept", NPUMEM_TENSOR_STATE, 10);
+	uint32_t r = build_tensor(graph, "r", NPUMEM_TENSOR_INTERMEDIATE, 300);
+	uint32_t wide = build_tensor(graph, "wide", NPUMEM_TENSOR_INTERMEDIATE, 500);
+	uint32_t w = build_tensor(graph, "w", NPUMEM_TENSOR_INTERMEDIATE, 1);
+	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 1);
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
+
+	build_step(graph, 0, kept, NPUMEM_NONE, r);
+	build_step(graph, 0, x, NPUMEM_NONE, kept);
+	build_step(graph, 0, kept, NPUMEM_NONE, wide);
+	build_step(graph, 0, wide, NPUMEM_NONE, w);
+	build_step(graph, 0, r, w, y);
+	/* The state, r, wide and w. If r could come last, it would be 511. */
+	plan = build_plan_of(graph, &pieces);
+	assert_int_equal(plan->info.arena_size, 811);
+}
+
 TEST(flow_refused)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);

@@ -70,15 +70,33 @@ static int add_before(struct model_maker *m, uint32_t step, uint32_t other)
 	return other == step ? 0 : npuplan_append(&m->before, &m->before_count, &other, 1);
 }
 
+/* Find, per cell, the version of the same bytes before it; NPUMEM_NONE: it is the first. */
+static uint32_t *find_versions(struct model_maker *m)
+{
+	const struct npuv_graph *g = m->cells;
+	uint32_t *before = nones(&m->pool, g->cell_count),
+		 *last = nones(&m->pool, g->segment_count);
+
+	/* Versions are numbered upwards, and have the same segments. */
+	for (uint32_t i = 0; i < g->cell_count && before && last; i++) {
+		if (!g->cells[i].segment_count)
+			continue;
+		before[i] = last[g->cells[i].first_segment];
+		last[g->cells[i].first_segment] = i;
+	}
+	return before;
+}
+
 /*
- * Find which steps come before each step: the writer of a cell comes before its readers, and these
- * come before a step that updates it.
+ * Find which steps come before each step: the writer of a cell comes before its readers, and all of
+ * these come before a step that updates its bytes, or writes them anew.
  */
 static int find_before(struct model_maker *m)
 {
 	const struct npuv_graph *g = m->cells;
 	/* The steps that read cell i are readers[start[i] .. start[i + 1]). */
 	uint32_t *start = zeroes(&m->pool, (size_t)g->cell_count + 2), count = 0, *readers;
+	const uint32_t *version_before = find_versions(m);
 	struct npuv_cells it;
 	int err = 0;
 
@@ -97,17 +115,23 @@ static int find_before(struct model_maker *m)
 
 		m->first_before[s] = m->before_count;
 		for (uint32_t a = step->first_access; a < end; a++) {
-			bool updates = npuv_access(g, a)->mode == NPUMEM_ACCESS_UPDATE;
-
 			npuv_for_each_read(it, g, a)
 			{
 				uint32_t writer = g->cells[it.cell].writer;
-				uint32_t r = start[it.cell],
-					 last = updates ? start[it.cell + 1] : r;
 
 				if (!err && writer != NPUMEM_NONE)
 					err = add_before(m, s, g->access_step[writer]);
-				for (; r < last && !err; r++)
+			}
+			npuv_for_each_write(it, g, a)
+			{
+				uint32_t old = version_before[it.cell], writer;
+
+				if (old == NPUMEM_NONE)
+					continue;
+				writer = g->cells[old].writer;
+				if (!err && writer != NPUMEM_NONE)
+					err = add_before(m, s, g->access_step[writer]);
+				for (uint32_t r = start[old]; r < start[old + 1] && !err; r++)
 					err = add_before(m, s, readers[r]);
 			}
 		}
