@@ -57,17 +57,26 @@ static uint32_t draw(struct player *p, uint32_t count)
 	return (uint32_t)(random_next(&p->state) % count);
 }
 
-/* Placement of a tensor in the current instance that holds at @position. */
+/* Placement of byte @index of a tensor in the current instance that holds at @position. */
 static const struct npumem_placement *placed(const struct player *p, uint32_t tensor,
-					     uint32_t position)
+					     uint32_t position, uint64_t index)
 {
 	for (uint32_t i = p->first_placement[p->block]; i < p->first_placement[p->block + 1]; i++) {
 		const struct npumem_placement *at = &p->plan->placements[p->placements[i]];
 
-		if (at->tensor == tensor && at->from <= position && at->to >= position)
+		if (at->tensor == tensor && at->from <= position && at->to >= position &&
+		    index - at->region.offset < at->region.length)
 			return at;
 	}
 	return NULL;
+}
+
+/* Where byte @index of a placed tensor is. Placements of several chunks are not played. */
+static uint64_t address_of(const struct npumem_placement *at, uint64_t index)
+{
+	if (at->region.count[0] * at->region.count[1] * at->region.count[2] != 1 || at->ring)
+		return UINT64_MAX;
+	return at->offset + index - at->region.offset;
 }
 
 /* Tensor whose bytes those of @tensor are; *first: where they begin in it. */
@@ -89,9 +98,9 @@ static bool look(struct player *p, const struct npumem_placement *at, uint64_t i
 	uint32_t tensor = at->tensor;
 	const struct byte *byte;
 
-	if (at->offset + index >= p->plan->info.arena_size)
+	if (address_of(at, index) >= p->plan->info.arena_size)
 		return wrong(p, "%s: tensor %u lies beyond the arena", when, tensor);
-	byte = &p->arena[at->offset + index];
+	byte = &p->arena[address_of(at, index)];
 	if (!p->values[tensor])
 		return wrong(p, "%s: tensor %u has no value", when, tensor);
 	if (byte->value != p->values[tensor] || byte->index != index)
@@ -104,22 +113,29 @@ static bool look(struct player *p, const struct npumem_placement *at, uint64_t i
 static bool put(struct player *p, const struct npumem_placement *at, uint64_t index,
 		const char *when)
 {
-	if (at->offset + index >= p->plan->info.arena_size)
+	if (address_of(at, index) >= p->plan->info.arena_size)
 		return wrong(p, "%s: tensor %u lies beyond the arena", when, at->tensor);
-	p->arena[at->offset + index] = (struct byte){ p->values[at->tensor], (uint32_t)index };
+	p->arena[address_of(at, index)] = (struct byte){ p->values[at->tensor], (uint32_t)index };
 	return true;
+}
+
+/* Reads (@store false) or writes byte @index of a tensor where it is placed. */
+static bool touch(struct player *p, uint32_t tensor, uint32_t position, uint64_t index, bool store,
+		  const char *when)
+{
+	const struct npumem_placement *at = placed(p, tensor, position, index);
+
+	if (!at)
+		return wrong(p, "%s: tensor %u has no place at position %u", when, tensor,
+			     position);
+	return store ? put(p, at, index, when) : look(p, at, index, when);
 }
 
 static bool whole(struct player *p, uint32_t tensor, uint32_t position, bool store,
 		  const char *when)
 {
-	const struct npumem_placement *at = placed(p, tensor, position);
-
-	if (!at)
-		return wrong(p, "%s: tensor %u has no place at position %u", when, tensor,
-			     position);
 	for (uint64_t i = 0; i < p->graph->tensors[tensor].size; i++)
-		if (!(store ? put(p, at, i, when) : look(p, at, i, when)))
+		if (!touch(p, tensor, position, i, store, when))
 			return false;
 	return true;
 }
@@ -129,15 +145,11 @@ static bool run_access(struct player *p, uint32_t access, uint32_t position, boo
 {
 	const struct npumem_tile *tile = &p->graph->tiles[p->graph->accesses[access].tile];
 	const struct npumem_region *r = &tile->region;
-	const struct npumem_placement *at;
 	uint64_t first;
 	uint32_t tensor = base_of(p, tile->tensor, &first);
 
 	if (p->graph->tensors[tensor].flags & NPUMEM_TENSOR_FLAG_EXTERNAL)
 		return true;
-	at = placed(p, tensor, position);
-	if (!at)
-		return wrong(p, "tensor %u has no place at position %u", tensor, position);
 	for (uint32_t z = 0; z < r->count[2]; z++)
 		for (uint32_t y = 0; y < r->count[1]; y++)
 			for (uint32_t x = 0; x < r->count[0]; x++)
@@ -145,8 +157,8 @@ static bool run_access(struct player *p, uint32_t access, uint32_t position, boo
 					uint64_t index = first + r->offset + x * r->stride[0] +
 							 y * r->stride[1] + z * r->stride[2] + i;
 
-					if (!(store ? put(p, at, index, "write") :
-						      look(p, at, index, "read")))
+					if (!touch(p, tensor, position, index, store,
+						   store ? "write" : "read"))
 						return false;
 				}
 	return true;
@@ -303,7 +315,7 @@ static bool enter(struct player *p, bool first)
 
 		if (kind == NPUMEM_TENSOR_INTERMEDIATE || kind == NPUMEM_TENSOR_OUTPUT)
 			p->values[t] = 0;
-		else if (!placed(p, t, first_position(p)))
+		else if (!placed(p, t, first_position(p), 0))
 			continue;
 		else if (kind == NPUMEM_TENSOR_INPUT || first)
 			p->values[t] = ++p->next;
@@ -313,7 +325,7 @@ static bool enter(struct player *p, bool first)
 	for (uint32_t t = 0; t < p->graph->tensor_count; t++) {
 		uint32_t kind = p->graph->tensors[t].kind;
 
-		if (placed(p, t, first_position(p)) &&
+		if (placed(p, t, first_position(p), 0) &&
 		    (kind == NPUMEM_TENSOR_INPUT ||
 		     (first && (kind == NPUMEM_TENSOR_PARAMETER || kind == NPUMEM_TENSOR_STATE))) &&
 		    !whole(p, t, first_position(p), true, "start"))
@@ -451,5 +463,5 @@ bool flow_run(const struct npuplan_graph *graph, const struct npuplan_plan *plan
 bool flow_planner(const char *name)
 {
 	return strcmp(name, "shared-objects") && strcmp(name, "taa-paper") &&
-	       strncmp(name, "tile-", 5) && strncmp(name, "cosma-", 6);
+	       strncmp(name, "cosma-", 6);
 }

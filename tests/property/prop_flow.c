@@ -496,10 +496,11 @@ static struct npuplan_graph *random_program(void)
  * @orders: plans in other orders than the program's
  * @moved: plans in which cosma needs fewer bytes than the program's own order
  * @proved: of these, those that are proved
+ * @pieces: programs of which tile scheduling needs fewer bytes than their own order does
  */
 struct tally {
 	uint32_t plans, optimal, unrolled, copies, large, crossed, views, fewer;
-	uint32_t orders, moved, proved;
+	uint32_t orders, moved, proved, pieces;
 };
 
 static void same_plan(const struct npuplan_plan *a, const struct npuplan_plan *b, const char *how)
@@ -556,7 +557,9 @@ static void check_views(const struct npuplan_graph *graph, const struct npuplan_
  * @arena: the smallest arena; 0: none yet
  * @whole: the smallest arena of a planner of whole tensors
  * @free_bound: what cosma has proved of all orders of the steps
- * @free_arena: its arena; 0: none yet
+ * @free_arena: the smallest arena of a planner that chooses the order; 0: none yet
+ * @cosma: cosma's
+ * @pieces: the smallest one of tile scheduling
  */
 struct extremes {
 	uint32_t alignment;
@@ -565,6 +568,8 @@ struct extremes {
 	uint64_t whole;
 	uint64_t free_bound;
 	uint64_t free_arena;
+	uint64_t cosma;
+	uint64_t pieces;
 };
 
 /* What one planner proves is so for the plans of all others. */
@@ -585,10 +590,32 @@ static void check_extremes(const struct npuplan_plan *plan, const char *name,
 		     extremes->bound, extremes->arena);
 }
 
-/* What cosma moves in programs without loops and branches is another test's. */
+/* Planners that choose an order of their own; cosma keeps to the program's if it is asked to. */
+static bool chooses(const char *name)
+{
+	return !strcmp(name, "cosma") || !strncmp(name, "tile-", 5);
+}
+
+/* What planners that choose an order have found; that it is the least cosma alone proves. */
+static void check_free(const struct npuplan_plan *plan, const char *name, struct extremes *extremes)
+{
+	uint64_t arena = plan->info.arena_size;
+
+	if (!extremes->free_arena || extremes->free_arena > arena)
+		extremes->free_arena = arena;
+	if (strcmp(name, "cosma")) {
+		if (!extremes->pieces || extremes->pieces > arena)
+			extremes->pieces = arena;
+		return;
+	}
+	extremes->free_bound = plan->info.lower_bound;
+	extremes->cosma = arena;
+}
+
+/* What these do of programs without loops and branches is other tests' matter. */
 static bool takes(const struct npuplan_graph *graph, const char *name)
 {
-	return flow_planner(name) && (graph->edge_count || strcmp(name, "cosma"));
+	return flow_planner(name) && (graph->edge_count || !chooses(name));
 }
 
 /*
@@ -604,7 +631,7 @@ static bool check_planner(const struct npuplan_graph *graph, const char *name, u
 		.work_limit = strcmp(name, "cosma") ? WORK : 20 * WORK,
 		.schedule = schedule,
 	};
-	bool free_order = !strcmp(name, "cosma") && schedule == NPUPLAN_SCHEDULE_FREE;
+	bool free_order = chooses(name) && schedule == NPUPLAN_SCHEDULE_FREE;
 	struct npuplan_plan *plan, *again;
 	struct npuplan_error error;
 	bool large;
@@ -626,12 +653,10 @@ static bool check_planner(const struct npuplan_graph *graph, const char *name, u
 	if (plan->info.arena_size < plan->info.lower_bound)
 		fail("%s: arena %" PRIu64 " is below the lower bound %" PRIu64, name,
 		     (uint64_t)plan->info.arena_size, (uint64_t)plan->info.lower_bound);
-	if (free_order) {
-		extremes->free_bound = plan->info.lower_bound;
-		extremes->free_arena = plan->info.arena_size;
-	} else {
+	if (!free_order)
 		check_extremes(plan, name, extremes);
-	}
+	else
+		check_free(plan, name, extremes);
 	for (uint32_t i = 0; i < plan->position_count; i++)
 		if (plan->positions[i].kind != NPUMEM_POSITION_STEP)
 			fail("%s: position %u is no step", name, i);
@@ -748,10 +773,14 @@ static void check_cosma(const struct npuplan_graph *graph, struct tally *tally,
 	if (extremes->arena && extremes->arena < extremes->free_bound)
 		fail("cosma: lower bound %" PRIu64 ", and there is an arena of %" PRIu64,
 		     extremes->free_bound, extremes->arena);
-	if (extremes->free_arena < extremes->bound) {
+	if (extremes->free_arena < extremes->free_bound)
+		fail("cosma: lower bound %" PRIu64 ", and tile scheduling has an arena of %" PRIu64,
+		     extremes->free_bound, extremes->free_arena);
+	if (extremes->cosma < extremes->bound) {
 		tally->moved++;
-		tally->proved += extremes->free_arena == extremes->free_bound;
+		tally->proved += extremes->cosma == extremes->free_bound;
 	}
+	tally->pieces += extremes->pieces && extremes->pieces < extremes->bound;
 	check_orders(graph, extremes, tally);
 }
 
@@ -776,20 +805,24 @@ int main(int argc, char **argv)
 		for (unsigned int p = 0; p < planners && go_on; p++) {
 			name = npuplan_planner_name((i + p) % planners);
 			if (takes(graph, name))
-				go_on = check_planner(graph, name, NPUPLAN_SCHEDULE_GIVEN, &tally,
-						      &extremes);
+				go_on = check_planner(graph, name,
+						      strncmp(name, "tile-", 5) ?
+							      NPUPLAN_SCHEDULE_GIVEN :
+							      NPUPLAN_SCHEDULE_FREE,
+						      &tally, &extremes);
 		}
 		if (go_on)
 			check_cosma(graph, &tally, &extremes);
 		tally.fewer += extremes.arena < extremes.whole;
 	}
-	printf("%u plans verified and played, %u edges crossed, %u plans at the lower bound, %u with more instances than blocks, %u views; %u programs need fewer bytes in tiles, %u need a copy, %u too many instances; %u plans in other orders, %u smaller in cosma's, %u of them proved\n",
+	printf("%u plans verified and played, %u edges crossed, %u plans at the lower bound, %u with more instances than blocks, %u views; %u programs need fewer bytes in tiles, %u need a copy, %u too many instances; %u plans in other orders, %u smaller in cosma's, %u of them proved, %u in pieces\n",
 	       tally.plans, tally.crossed, tally.optimal, tally.unrolled, tally.views, tally.fewer,
-	       tally.copies, tally.large, tally.orders, tally.moved, tally.proved);
+	       tally.copies, tally.large, tally.orders, tally.moved, tally.proved, tally.pieces);
 	/* A draw that reaches nothing proves nothing. */
 	if (property.cases >= 100 &&
 	    (tally.plans < property.cases || !tally.optimal || !tally.unrolled || !tally.copies ||
-	     !tally.views || !tally.fewer || !tally.orders || !tally.moved || !tally.proved))
+	     !tally.views || !tally.fewer || !tally.orders || !tally.moved || !tally.proved ||
+	     !tally.pieces))
 		fail("too few of some kind");
 	return 0;
 }

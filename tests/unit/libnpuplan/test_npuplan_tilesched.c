@@ -569,9 +569,11 @@ TEST(state_written_anew)
 	assert_int_equal(plan->info.arena_size, 811);
 }
 
+/* The orders that there are to choose from are listed of graphs of one block. */
 TEST(flow_refused)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
+	struct npuplan_tilesched_options own = { .size = sizeof(own) };
 	struct npuplan_options options = pieces;
 	struct npuplan_front *front = NULL;
 	struct npuplan_error error = { "" };
@@ -580,11 +582,11 @@ TEST(flow_refused)
 	build_step(graph, 0, 2, NPUMEM_NONE, build_tensor(graph, "more", NPUMEM_TENSOR_OUTPUT, 3));
 	assert_int_equal(npuplan_graph_add_edge(graph, 0, 1, NULL, 0), 0);
 	assert_int_equal(npuplan_graph_add_edge(graph, 1, NPUMEM_NONE, NULL, 0), 1);
+	own.traffic_factor = 1.5;
+	options.tilesched = &own;
 	refuse_planning(graph, &options, -EOPNOTSUPP,
-			"chain: this planner plans no loops and branches");
-	options.planner = "tile-scheduled-rings";
-	refuse_planning(graph, &options, -EOPNOTSUPP,
-			"chain: this planner plans no loops and branches");
+			"chain: traffic is not weighed in graphs with loops and branches");
+	options.tilesched = NULL;
 	assert_int_equal(npuplan_front_find(graph, &options, &front, &error), -EOPNOTSUPP);
 	assert_string_equal(error.text, "chain: this planner plans no loops and branches");
 }

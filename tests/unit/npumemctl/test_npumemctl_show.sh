@@ -215,18 +215,18 @@ all_planners() {
 }
 check 'a page of all planners' all_planners
 refusals() {
-	"$ctl" show --graph "$graphs/loop_conv.json" --html loops.html --planner all &&
+	"$ctl" show --graph "$graphs/loop_conv.json" --html loops.html --planner all --planner shared-objects &&
 		python3 - <<-'PYTHON'
 		import xml.dom.minidom
 		page = xml.dom.minidom.parse("loops.html")
 		rows = {r.getElementsByTagName("td")[3].firstChild.data: r.getElementsByTagName("td")[4].firstChild.data
 		        for r in page.getElementsByTagName("tr") if r.getAttribute("class") == "refused"}
-		assert rows["tile-scheduled"] == "loop_conv: this planner plans no loops and branches", rows
+		assert rows["shared-objects"] == "loop_conv: this planner plans no loops and branches", rows
 		PYTHON
 }
 check 'a planner that refuses is a line with its reason' refusals
 none_has() {
-	"$ctl" show --graph "$graphs/loop_conv.json" --html none.html --planner tile-scheduled 2>said
+	"$ctl" show --graph "$graphs/loop_conv.json" --html none.html --planner shared-objects 2>said
 	[ $? = 1 ] && grep -q ': no planner has a plan of it: loop_conv: this planner plans no loops' said
 }
 check 'none has a plan' none_has

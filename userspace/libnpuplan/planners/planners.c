@@ -10,6 +10,7 @@
 #include "pack/paper/shared_objects.h"
 #include "pack/search/searches.h"
 #include "planners/blocks/cosma.h"
+#include "planners/blocks/tilesched.h"
 #include "planners/cosma/ilp/ilp.h"
 #include "planners/cosma/planner.h"
 #include "planners/nnc/nnc.h"
@@ -60,11 +61,12 @@ static const struct npuplan_planner all[] = {
 	  .pack = npuplan_pack_taa, .argument = NPUPLAN_TAA_EXACT, .lists = true,
 	  .by_bytes = true },
 	{ "tile-scheduled", "rows of several operators interleaved: small arena, more traffic",
-	  .plan = npuplan_plan_tilesched, .argument = NPUPLAN_TILESCHED_PIECES,
-	  .traits = TILESCHED | NPUPLAN_PLANNER_FRONT },
+	  .plan = npuplan_plan_tilesched, .blocks = npuplan_plan_tilesched_blocks,
+	  .argument = NPUPLAN_TILESCHED_PIECES, .traits = TILESCHED | NPUPLAN_PLANNER_FRONT },
 	{ "tile-scheduled-rings", "the same, each tensor's rows in one ring",
-	  .plan = npuplan_plan_tilesched, .argument = NPUPLAN_TILESCHED_RINGS, .traits = TILESCHED,
-	  .engine_of = "tile-scheduled", .engine = "rings" },
+	  .plan = npuplan_plan_tilesched, .blocks = npuplan_plan_tilesched_blocks,
+	  .argument = NPUPLAN_TILESCHED_RINGS, .traits = TILESCHED, .engine_of = "tile-scheduled",
+	  .engine = "rings" },
 	{ "cosma", "least traffic with host memory within a budget, in any order",
 	  .plan = npuplan_plan_cosma, .blocks = npuplan_plan_cosma_blocks,
 	  .argument = NPUPLAN_COSMA_BY_SEARCH,

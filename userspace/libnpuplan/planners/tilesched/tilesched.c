@@ -118,6 +118,23 @@ static int find_least(struct tilesched_planning *planning, struct npuplan_error 
 	return err ? npuplan_fail(error, err, "tile scheduling: %s", strerror(-err)) : 0;
 }
 
+int tilesched_order(const struct npuplan_problem *problem, const struct npuv_graph *cells,
+		    uint32_t *order, uint64_t *work)
+{
+	struct tilesched_placing placing = { 0 };
+	struct tilesched_planning planning;
+	int err = start(&planning, problem, cells, NULL);
+
+	if (!err)
+		err = schedule(&planning, 0, &placing);
+	for (uint32_t p = 0; p < planning.model.step_count && !err; p++)
+		order[p] = planning.model.steps[placing.order[p]].step;
+	*work = planning.table.work;
+	placing_fini(&placing);
+	finish(&planning);
+	return err;
+}
+
 /* ------------------------------------------------------------------------------ plans */
 
 static struct npuplan_plan *make_plan(const struct tilesched_planning *planning,

@@ -20,11 +20,18 @@ enum npuplan_tilesched_form {
 	NPUPLAN_TILESCHED_RINGS,  /* those of a tensor in a ring, where it has rows */
 };
 
-/*
- * Tile scheduling as a planner (planners/planner.h). -EOPNOTSUPP: the graph has loops or branches.
- */
+/* Tile scheduling of straight graphs as a planner (planners/planner.h). */
 int npuplan_plan_tilesched(const struct npuplan_problem *problem, const struct npuv_graph *cells,
 			   int form, struct npuplan_plan **plan, struct npuplan_error *error);
+
+/* tilesched_order() - find the order of lowest peak of a straight graph
+ * @order: out: all steps of the graph
+ * @work: out: work units
+ *
+ * -ENOMEM.
+ */
+int tilesched_order(const struct npuplan_problem *problem, const struct npuv_graph *cells,
+		    uint32_t *order, uint64_t *work);
 
 /*
  * struct tilesched_item - the units, or the part of one, that are placed at one address
