@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <time.h>
 
 #include "../userspace/monotonic/monotonic.h"
 
@@ -12,4 +13,13 @@
 static inline uint64_t now_us(void)
 {
 	return (uint64_t)monotonic_ns() / 1000;
+}
+
+/* Nanoseconds of processor time that the daemon's thread has had. */
+static inline uint64_t own_cpu_ns(void)
+{
+	struct timespec had;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &had);
+	return (uint64_t)had.tv_sec * 1000000000 + (uint64_t)had.tv_nsec;
 }

@@ -15,12 +15,14 @@
  * struct account - one that has been charged, until it is full again
  * @per_cent: its quota at the last call
  * @owed: what is missing to a full one, in hundredths of microseconds of processor time
+ * @looked: what would be if only looking for plans that are kept counted; at most @owed
  * @then: of the last call, CLOCK_MONOTONIC microseconds
  */
 struct account {
 	char name[POLICY_NAME_SIZE];
 	uint64_t per_cent;
 	uint64_t owed;
+	uint64_t looked;
 	uint64_t then;
 };
 
@@ -52,6 +54,7 @@ static void refill(struct quotas *quotas, uint64_t now)
 
 		account->then = now;
 		account->owed -= come < account->owed ? come : account->owed;
+		account->looked -= come < account->looked ? come : account->looked;
 		if (account->owed)
 			quotas->accounts[kept++] = *account;
 	}
@@ -66,22 +69,42 @@ static struct account *find(struct quotas *quotas, const char *name)
 	return NULL;
 }
 
-uint64_t quotas_wait_us(struct quotas *quotas, const char *account, uint64_t per_cent, uint64_t now)
+/* An account as it is now; NULL: it is full. */
+static const struct account *look_at(struct quotas *quotas, const char *name, uint64_t per_cent,
+				     uint64_t now)
 {
 	struct account *found;
-	uint64_t full = PERIOD_US * per_cent;
 
 	if (!quotas || !per_cent)
-		return 0;
+		return NULL;
 	refill(quotas, now);
-	found = find(quotas, account);
-	if (!found)
-		return 0;
+	found = find(quotas, name);
 	/* The configuration may have changed its mind. */
-	found->per_cent = per_cent;
-	if (found->owed < full)
-		return 0;
-	return (found->owed - full) / per_cent + 1;
+	if (found)
+		found->per_cent = per_cent;
+	return found;
+}
+
+static uint64_t wait_us(uint64_t owed, uint64_t per_cent)
+{
+	uint64_t full = PERIOD_US * per_cent;
+
+	return owed < full ? 0 : (owed - full) / per_cent + 1;
+}
+
+uint64_t quotas_wait_us(struct quotas *quotas, const char *account, uint64_t per_cent, uint64_t now)
+{
+	const struct account *found = look_at(quotas, account, per_cent, now);
+
+	return found ? wait_us(found->owed, per_cent) : 0;
+}
+
+uint64_t quotas_look_wait_us(struct quotas *quotas, const char *account, uint64_t per_cent,
+			     uint64_t now)
+{
+	const struct account *found = look_at(quotas, account, per_cent, now);
+
+	return found ? wait_us(found->looked, per_cent) : 0;
 }
 
 static struct account *add(struct quotas *quotas, const char *name, uint64_t now)
@@ -98,19 +121,36 @@ static struct account *add(struct quotas *quotas, const char *name, uint64_t now
 	return account;
 }
 
-void quotas_charge(struct quotas *quotas, const char *account, uint64_t per_cent, uint64_t cpu_us,
-		   uint64_t now)
+/* The account, which owes so much more now; NULL: nothing is noted. */
+static struct account *charge(struct quotas *quotas, const char *name, uint64_t per_cent,
+			      uint64_t cpu_us, uint64_t now)
 {
 	struct account *found;
 
 	if (!quotas || !per_cent || !cpu_us)
-		return;
+		return NULL;
 	refill(quotas, now);
-	found = find(quotas, account);
+	found = find(quotas, name);
 	if (!found)
-		found = add(quotas, account, now);
+		found = add(quotas, name, now);
 	if (!found)
-		return;
+		return NULL;
 	found->per_cent = per_cent;
 	found->owed += 100 * cpu_us;
+	return found;
+}
+
+void quotas_charge(struct quotas *quotas, const char *account, uint64_t per_cent, uint64_t cpu_us,
+		   uint64_t now)
+{
+	charge(quotas, account, per_cent, cpu_us, now);
+}
+
+void quotas_charge_look(struct quotas *quotas, const char *account, uint64_t per_cent,
+			uint64_t cpu_us, uint64_t now)
+{
+	struct account *charged = charge(quotas, account, per_cent, cpu_us, now);
+
+	if (charged)
+		charged->looked += 100 * cpu_us;
 }

@@ -4,6 +4,10 @@
  * cpu-quota. Each account fills at its quota's rate, up to what comes in a minute, and begins full.
  * Who has anything left may ask; planning that takes more than is left makes a debt, and what it
  * asks for next waits longer.
+ *
+ * The daemon itself works for a client, too, where it looks for a plan that is kept: it reads all of
+ * the graph. That counts as planning does, but who has planned for his quota may still be answered
+ * so, until looking alone has used it up.
  */
 #pragma once
 
@@ -24,6 +28,10 @@ void quotas_free(struct quotas *quotas);
 uint64_t quotas_wait_us(struct quotas *quotas, const char *account, uint64_t per_cent,
 			uint64_t now);
 
+/* quotas_look_wait_us() - the same until the daemon may look for a plan again that is kept */
+uint64_t quotas_look_wait_us(struct quotas *quotas, const char *account, uint64_t per_cent,
+			     uint64_t now);
+
 /*
  * quotas_charge() - planning for an account has taken some time
  *
@@ -31,3 +39,6 @@ uint64_t quotas_wait_us(struct quotas *quotas, const char *account, uint64_t per
  */
 void quotas_charge(struct quotas *quotas, const char *account, uint64_t per_cent, uint64_t cpu_us,
 		   uint64_t now);
+/* quotas_charge_look() - looking for a plan that is kept has */
+void quotas_charge_look(struct quotas *quotas, const char *account, uint64_t per_cent,
+			uint64_t cpu_us, uint64_t now);

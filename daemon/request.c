@@ -414,20 +414,42 @@ static int start_worker(struct request *request, char *message, size_t size)
 	return err;
 }
 
+/* @what has used up its time, and has to wait so long. */
+static int over_quota(const struct request *request, const char *what, uint64_t wait, char *message,
+		      size_t size)
+{
+	snprintf(message, size,
+		 "%s for %s has used up its %" PRIu64 " %% of a processor, the cpu-quota of "
+		 "[%s] of npumemd.conf: again in %" PRIu64 " s",
+		 what, request->account, request->policy.cpu_quota, request->policy.name,
+		 (wait + 999999) / 1000000);
+	return -EDQUOT;
+}
+
 /* Who has used up his planning time has to wait; what is kept he may have. */
 static int check_quota(const struct request *request, char *message, size_t size)
 {
 	uint64_t wait = quotas_wait_us(request->env->quotas, request->account,
 				       request->policy.cpu_quota, now_us());
 
-	if (!wait)
+	return wait ? over_quota(request, "planning", wait, message, size) : 0;
+}
+
+/* Looks for what is kept. It reads all of the graph, which takes time of the daemon's own. */
+static int look_up(struct request *request, char *message, size_t size)
+{
+	struct quotas *quotas = request->env->quotas;
+	uint64_t per_cent = request->policy.cpu_quota, began = own_cpu_ns(), wait;
+
+	if (!request->env->cache)
 		return 0;
-	snprintf(message, size,
-		 "planning for %s has used up its %" PRIu64 " %% of a processor, the cpu-quota of "
-		 "[%s] of npumemd.conf: again in %" PRIu64 " s",
-		 request->account, request->policy.cpu_quota, request->policy.name,
-		 (wait + 999999) / 1000000);
-	return -EDQUOT;
+	wait = quotas_look_wait_us(quotas, request->account, per_cent, now_us());
+	if (wait)
+		return over_quota(request, "looking for kept plans", wait, message, size);
+	keep_find(&request->kept, request->env->cache, &request->accepted);
+	quotas_charge_look(quotas, request->account, per_cent, (own_cpu_ns() - began + 999) / 1000,
+			   now_us());
+	return 0;
 }
 
 /* Answer with what is kept, or start planning. */
@@ -447,7 +469,9 @@ static int start_answer(struct request *request, char *message, size_t size)
 		return err;
 	}
 	request->given_us = (uint64_t)(1e6 * planning_seconds(request));
-	keep_find(&request->kept, request->env->cache, &request->accepted);
+	err = look_up(request, message, size);
+	if (err)
+		return err;
 	request->from_cache =
 		keep_answers(&request->kept, request->given_us, request->config.plan_limit);
 	if (!request->from_cache) {

@@ -15,9 +15,11 @@
 #include <unistd.h>
 
 #include "auto.h"
+#include "clock.h"
 #include "keep.h"
 #include "log.h"
 #include "npuplan.h"
+#include "quota.h"
 
 /* What a planning process says of its plan: how good it is, and whether more time would help. */
 #define RATED "NPUMEMD_TEST_RATED"
@@ -174,6 +176,53 @@ KEEP_TEST(whose_it_is)
 	accepted.client.uid = 1234;
 	ask_for(&accepted);
 	assert_int_equal(only_entry().owner, 1234);
+}
+
+static struct accepted by_user(uint32_t uid)
+{
+	struct accepted accepted = next_request();
+
+	accepted.client = (struct client){ .known = true, .uid = uid };
+	return accepted;
+}
+
+/* A graph is read to look it up; whose quota that uses up, for him nothing is looked for. */
+KEEP_TEST(looking_costs)
+{
+	static uint64_t sizes[30000];
+	char policy[96], reason[256];
+	struct accepted accepted;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		sizes[i] = 64;
+	ask();
+	snprintf(policy, sizeof(policy), "%s/.policy", folder);
+	unit_write(policy, "[user 7]\ncpu-quota = 1\n");
+	assert_int_equal(config_read(policy, false, &f.config, reason, sizeof(reason)), 0);
+	assert_int_equal(unlink(policy), 0);
+	f.config.memory_limit = 0; /* sanitizers */
+	f.env.quotas = quotas_new();
+	/* Planning has used up what there is: an answer that is kept he may have. */
+	quotas_charge(f.env.quotas, "user 7", 1, 1600000, now_us());
+	accepted = by_user(7);
+	answered(&accepted);
+	/* This takes milliseconds to look for, of which one comes back in a tenth of a second. */
+	build_chain(sizes, sizeof(sizes) / sizeof(sizes[0]), NULL, NPUMEM_NONE);
+	accepted = by_user(7);
+	ask_for(&accepted);
+	assert_int_equal(f.status, EDQUOT);
+	assert_says("planning for user 7 has used up its 1 % of a processor, the cpu-quota of "
+		    "[user 7] of npumemd.conf: again in ");
+	quotas_charge_look(f.env.quotas, "user 7", 1, 600000 - 1000, now_us());
+	accepted = by_user(7);
+	ask_for(&accepted);
+	assert_int_equal(f.status, EDQUOT);
+	assert_says("looking for kept plans for user 7 has used up its 1 % of a processor, the "
+		    "cpu-quota of [user 7] of npumemd.conf: again in ");
+	accepted = by_user(8);
+	not_kept(&accepted);
+	quotas_free(f.env.quotas);
+	config_free(&f.config);
 }
 
 /* The daemon begins anew. */

@@ -526,6 +526,31 @@ TEST(quota_fills_again)
 	quotas_free(quotas);
 }
 
+/* Looking for plans counts as planning, but planning does not keep from looking. */
+TEST(quota_of_looking)
+{
+	struct quotas *quotas = quotas_new();
+	const uint64_t second = 1000000;
+
+	quotas_charge(quotas, "user 1", 50, 40 * second, 0);
+	assert_int_equal(quotas_wait_us(quotas, "user 1", 50, 0), 20 * second + 1);
+	assert_int_equal(quotas_look_wait_us(quotas, "user 1", 50, 0), 0);
+	quotas_charge_look(quotas, "user 1", 50, 29 * second, 0);
+	assert_int_equal(quotas_look_wait_us(quotas, "user 1", 50, 0), 0);
+	quotas_charge_look(quotas, "user 1", 50, 2 * second, 0);
+	assert_int_equal(quotas_look_wait_us(quotas, "user 1", 50, 0), 2 * second + 1);
+	assert_int_equal(quotas_wait_us(quotas, "user 1", 50, 0), 82 * second + 1);
+	/* Both fill at the same rate. */
+	assert_int_equal(quotas_look_wait_us(quotas, "user 1", 50, second), second + 1);
+	assert_int_equal(quotas_wait_us(quotas, "user 1", 50, 2 * second), 80 * second + 1);
+	assert_int_equal(quotas_look_wait_us(quotas, "user 1", 50, 2 * second + 1), 0);
+	assert_int_equal(quotas_look_wait_us(quotas, "user 2", 50, 0), 0);
+	assert_int_equal(quotas_look_wait_us(quotas, "user 1", 0, 0), 0);
+	quotas_charge_look(NULL, "user 1", 50, 1, 0);
+	assert_int_equal(quotas_look_wait_us(NULL, "user 1", 50, 0), 0);
+	quotas_free(quotas);
+}
+
 TEST(quotas_of_many)
 {
 	struct quotas *quotas = quotas_new();
