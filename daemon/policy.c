@@ -340,7 +340,7 @@ static const struct key {
 	{ "nice", .number = offsetof(struct policy, nice),
 	  .range = { .most = 19, .sentence = "is not between 0 and 19" } },
 	{ "cpu-quota", .number = offsetof(struct policy, cpu_quota),
-	  .range = { .most = 6400, .sentence = "is not between 0 and 6400" } },
+	  .range = { .most = POLICY_MAX_CPU_QUOTA, .sentence = "is not between 0 and 6400" } },
 	{ "improve", set_improve },
 };
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))

@@ -15,7 +15,9 @@
 struct accepted;
 
 /* Bytes of a policy's name, such as "user camera", with its NUL: what inih keeps of a section's. */
-#define POLICY_NAME_SIZE 50
+#define POLICY_NAME_SIZE     50
+/* Per cent of one processor. */
+#define POLICY_MAX_CPU_QUOTA 6400
 
 /*
  * struct policy - what some clients may ask for

@@ -1,15 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "quota.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../userspace/grow/grow.h"
+#include "../userspace/lines/lines.h"
+#include "log.h"
 #include "policy.h"
 
 /* An account holds what comes in so many microseconds. */
 #define PERIOD_US 60000000ull
+/* So many are kept, and no more are read. */
+#define MAX_KEPT  4096
+/* A file is written when so much has been charged since: a daemon that is killed forgets no more. */
+#define KEEP_US	  100000
+/* First words of a file: what it is, its version. */
+#define FILE_HEAD "npumemd-quotas 1"
 
 /*
  * struct account - one that has been charged, until it is full again
@@ -26,10 +40,177 @@ struct account {
 	uint64_t then;
 };
 
+/*
+ * struct quotas - all accounts
+ * @file: where they are kept; "": nowhere
+ * @unkept_us: what was charged since they were written
+ * @told: the log says that they cannot be
+ */
 struct quotas {
 	struct account *accounts;
 	size_t count;
+	char file[PATH_MAX];
+	uint64_t unkept_us;
+	bool told;
 };
+
+/* -------------------------------------------------------------------- the file */
+
+static int write_accounts(const struct quotas *quotas, FILE *out)
+{
+	size_t count = quotas->count < MAX_KEPT ? quotas->count : MAX_KEPT;
+
+	fprintf(out, FILE_HEAD " %zu\n", count);
+	for (size_t i = 0; i < count; i++) {
+		const struct account *account = &quotas->accounts[i];
+
+		fprintf(out, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n", account->owed,
+			account->looked, account->per_cent, account->then, account->name);
+	}
+	return ferror(out) ? -EIO : 0;
+}
+
+/* Others see all of it or nothing. */
+static int write_file(const struct quotas *quotas)
+{
+	char new[PATH_MAX + 4];
+	FILE *out;
+	int fd, err;
+
+	snprintf(new, sizeof(new), "%s.new", quotas->file);
+	fd = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	out = fdopen(fd, "w");
+	if (!out) {
+		close(fd);
+		return -ENOMEM;
+	}
+	err = write_accounts(quotas, out);
+	if (fclose(out) && !err)
+		err = -errno;
+	if (!err && rename(new, quotas->file))
+		err = -errno;
+	if (err)
+		unlink(new);
+	return err;
+}
+
+static void keep(struct quotas *quotas)
+{
+	int err = *quotas->file ? write_file(quotas) : 0;
+
+	quotas->unkept_us = 0;
+	if (err && !quotas->told)
+		log_warning("who has used up planning time is forgotten at a restart: %s: %s",
+			    quotas->file, strerror(-err));
+	quotas->told = err != 0;
+}
+
+/* A number up to @most and the byte behind it; false: there is none. */
+static bool take_number(const char **at, char behind, uint64_t most, uint64_t *number)
+{
+	char *end;
+
+	if (**at < '0' || **at > '9')
+		return false;
+	errno = 0;
+	*number = strtoull(*at, &end, 10);
+	if (errno || *number > most || *end != behind)
+		return false;
+	*at = end + 1;
+	return true;
+}
+
+static bool take_account(const char *at, uint64_t now, struct account *account)
+{
+	size_t length;
+
+	if (!take_number(&at, ' ', UINT64_MAX / 2, &account->owed) ||
+	    !take_number(&at, ' ', account->owed, &account->looked) ||
+	    !take_number(&at, ' ', POLICY_MAX_CPU_QUOTA, &account->per_cent) ||
+	    !take_number(&at, ' ', UINT64_MAX, &account->then))
+		return false;
+	length = strcspn(at, "\n");
+	if (!length || length >= sizeof(account->name) || at[length] != '\n' || at[length + 1])
+		return false;
+	memcpy(account->name, at, length);
+	account->name[length] = '\0';
+	/* Time that has not come yet is of another clock. */
+	if (account->then > now)
+		account->then = now;
+	return true;
+}
+
+/* @left: accounts that are still to come, of which the first line tells. */
+static bool take_line(struct quotas *quotas, const struct lines *lines, uint64_t now,
+		      uint64_t *left)
+{
+	const char *at = lines->text + strlen(FILE_HEAD " ");
+
+	if (strlen(lines->text) != lines->length)
+		return false;
+	if (lines->number == 1)
+		return !strncmp(lines->text, FILE_HEAD " ", strlen(FILE_HEAD " ")) &&
+		       take_number(&at, '\n', MAX_KEPT, left) && !*at;
+	if (!*left || !take_account(lines->text, now, &quotas->accounts[quotas->count]))
+		return false;
+	quotas->count++;
+	--*left;
+	return true;
+}
+
+static int read_lines(struct quotas *quotas, struct lines *lines, uint64_t now)
+{
+	uint64_t left = 0;
+	int got = 0, err = 0;
+
+	while (!err && (got = lines_next(lines)) > 0) {
+		struct account *room = grow_by_one(quotas->accounts, quotas->count, sizeof(*room));
+
+		if (room)
+			quotas->accounts = room;
+		err = !room ? -ENOMEM : take_line(quotas, lines, now, &left) ? 0 : -EBADMSG;
+	}
+	if (got < 0)
+		err = got == -E2BIG ? -EBADMSG : got;
+	/* One that was cut has fewer than it says. */
+	return err ? err : left || lines->number == 1 ? -EBADMSG : 0;
+}
+
+int quotas_read(struct quotas *quotas, const char *file, uint64_t now, char *wrong, size_t size)
+{
+	struct lines lines = { .in = fopen(file, "re"), .most = 256 };
+	int err = lines.in ? read_lines(quotas, &lines, now) : -errno;
+
+	if (err == -EBADMSG)
+		snprintf(wrong, size, "%s:%lu: the file is damaged", file, lines.number);
+	else if (err)
+		snprintf(wrong, size, "%s: %s", file, strerror(-err));
+	if (err)
+		quotas->count = 0;
+	if (lines.in)
+		fclose(lines.in);
+	lines_free(&lines);
+	return err;
+}
+
+void quotas_keep(struct quotas *quotas, const char *folder, uint64_t now)
+{
+	char wrong[PATH_MAX + 64];
+	int err;
+
+	if (!folder || snprintf(quotas->file, sizeof(quotas->file), "%s/quotas", folder) >=
+			       (int)sizeof(quotas->file)) {
+		*quotas->file = '\0';
+		return;
+	}
+	err = quotas_read(quotas, quotas->file, now, wrong, sizeof(wrong));
+	if (err && err != -ENOENT)
+		log_warning("who has used up planning time is forgotten: %s", wrong);
+}
+
+/* -------------------------------------------------------------------- accounts */
 
 struct quotas *quotas_new(void)
 {
@@ -38,8 +219,11 @@ struct quotas *quotas_new(void)
 
 void quotas_free(struct quotas *quotas)
 {
-	if (quotas)
-		free(quotas->accounts);
+	if (!quotas)
+		return;
+	if (quotas->unkept_us)
+		keep(quotas);
+	free(quotas->accounts);
 	free(quotas);
 }
 
@@ -137,13 +321,15 @@ static struct account *charge(struct quotas *quotas, const char *name, uint64_t 
 		return NULL;
 	found->per_cent = per_cent;
 	found->owed += 100 * cpu_us;
+	quotas->unkept_us += cpu_us;
 	return found;
 }
 
 void quotas_charge(struct quotas *quotas, const char *account, uint64_t per_cent, uint64_t cpu_us,
 		   uint64_t now)
 {
-	charge(quotas, account, per_cent, cpu_us, now);
+	if (charge(quotas, account, per_cent, cpu_us, now) && quotas->unkept_us >= KEEP_US)
+		keep(quotas);
 }
 
 void quotas_charge_look(struct quotas *quotas, const char *account, uint64_t per_cent,
@@ -151,6 +337,9 @@ void quotas_charge_look(struct quotas *quotas, const char *account, uint64_t per
 {
 	struct account *charged = charge(quotas, account, per_cent, cpu_us, now);
 
-	if (charged)
-		charged->looked += 100 * cpu_us;
+	if (!charged)
+		return;
+	charged->looked += 100 * cpu_us;
+	if (quotas->unkept_us >= KEEP_US)
+		keep(quotas);
 }

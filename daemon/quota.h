@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* struct quotas - all accounts; where one is used NULL is fine: nobody is charged */
@@ -18,7 +19,27 @@ struct quotas;
 
 /** quotas_new() - nobody has taken anything; NULL: out of memory */
 struct quotas *quotas_new(void);
+/* What is owed is written first, where quotas_keep() said so. */
 void quotas_free(struct quotas *quotas);
+
+/*
+ * quotas_keep() - whoever owes something owes it to the next daemon, too
+ * @folder: where a file "quotas" is read now, and written as time is charged; NULL: nowhere
+ * @now: CLOCK_MONOTONIC microseconds, which go on from one daemon to the next: the folder is one
+ *	that does not outlive the system, such as those in /run
+ *
+ * A file that cannot be read is a warning in the log, and nobody owes anything; likewise one that
+ * cannot be written.
+ */
+void quotas_keep(struct quotas *quotas, const char *folder, uint64_t now);
+/*
+ * quotas_read() - take what a file says
+ * @quotas: new ones
+ * @wrong: out: a sentence, if it fails
+ *
+ * 0; -ENOENT: there is no file; or another negative errno, and nobody owes anything.
+ */
+int quotas_read(struct quotas *quotas, const char *file, uint64_t now, char *wrong, size_t size);
 
 /*
  * quotas_wait_us() - how long an account has to wait until it may plan again

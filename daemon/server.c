@@ -351,6 +351,8 @@ static int start(struct server *server)
 	};
 	keep_open(&server->config, &server->env.cache);
 	server->env.quotas = quotas_new();
+	if (server->env.quotas)
+		quotas_keep(server->env.quotas, getenv("RUNTIME_DIRECTORY"), now_us());
 	err = server->env.quotas ? start_metrics(server) : -ENOMEM;
 	if (!err)
 		err = improver_new(server->event, &server->config, &server->env.cache,

@@ -551,6 +551,159 @@ TEST(quota_of_looking)
 	quotas_free(quotas);
 }
 
+/* -------------------------------------------------------------- quotas that are kept */
+
+static char kept_in[64], kept[80];
+
+static int kept_setup(void **state)
+{
+	strcpy(kept_in, "/tmp/npumemd-quotas-XXXXXX");
+	if (!mkdtemp(kept_in))
+		return -1;
+	snprintf(kept, sizeof(kept), "%s/quotas", kept_in);
+	return 0;
+}
+
+static int kept_teardown(void **state)
+{
+	unlink(kept);
+	return rmdir(kept_in);
+}
+
+static struct quotas *begin_again(uint64_t now)
+{
+	struct quotas *quotas = quotas_new();
+
+	assert_non_null(quotas);
+	quotas_keep(quotas, kept_in, now);
+	return quotas;
+}
+
+/* The next daemon knows who owes what, and what has come since. */
+TEST_WITH(debts_outlive_the_daemon, kept_setup, kept_teardown)
+{
+	const uint64_t second = 1000000;
+	struct quotas *quotas = begin_again(0);
+
+	quotas_charge(quotas, "user 1", 50, 40 * second, 0);
+	quotas_charge_look(quotas, "unit a.service", 10, 7 * second, second);
+	quotas_free(quotas);
+	quotas = begin_again(2 * second);
+	assert_int_equal(quotas_wait_us(quotas, "user 1", 50, 2 * second), 18 * second + 1);
+	assert_int_equal(quotas_look_wait_us(quotas, "unit a.service", 10, 2 * second),
+			 9 * second + 1);
+	assert_int_equal(quotas_look_wait_us(quotas, "user 1", 50, 2 * second), 0);
+	quotas_free(quotas);
+	/* A clock that is behind, as of another boot: nothing has come. */
+	quotas = begin_again(second / 2);
+	assert_int_equal(quotas_look_wait_us(quotas, "unit a.service", 10, second / 2),
+			 10 * second + 1);
+	quotas_free(quotas);
+	/* What is small is kept when the daemon ends; what is not, at once: it may be killed. */
+	quotas = begin_again(1000 * second);
+	quotas_charge(quotas, "user 1", 50, 30 * second, 1000 * second);
+	quotas_charge(quotas, "user 1", 50, 1000, 1000 * second);
+	{
+		struct quotas *other = begin_again(1000 * second);
+
+		assert_int_equal(quotas_wait_us(other, "user 1", 50, 1000 * second), 1);
+		quotas_free(other);
+	}
+	quotas_free(quotas);
+	quotas = begin_again(1000 * second);
+	assert_int_equal(quotas_wait_us(quotas, "user 1", 50, 1000 * second), 2001);
+	quotas_free(quotas);
+	/* Nowhere. */
+	quotas = quotas_new();
+	quotas_keep(quotas, NULL, 0);
+	quotas_charge(quotas, "user 1", 50, 40 * second, 0);
+	quotas_free(quotas);
+}
+
+/* @line: of the mistake. */
+static void damaged(const char *text, unsigned int line)
+{
+	struct quotas *quotas = quotas_new();
+	char wrong[256], expected[128];
+
+	unit_write(kept, text);
+	snprintf(expected, sizeof(expected), "%s:%u: the file is damaged", kept, line);
+	assert_int_equal(quotas_read(quotas, kept, 100, wrong, sizeof(wrong)), -EBADMSG);
+	assert_string_equal(wrong, expected);
+	assert_int_equal(quotas_wait_us(quotas, "user 1", 1, 100), 0);
+	quotas_free(quotas);
+}
+
+TEST_WITH(damaged_debts, kept_setup, kept_teardown)
+{
+#define GOOD_LINE "600000000 0 1 100 user 1\n"
+#define HEAD	  "npumemd-quotas 1 "
+	static const char *const bad_lines[] = {
+		"600000000 0 1 100 \n",
+		"600000000 0 1 100\n",
+		"600000000 0 1 user 1\n",
+		"-1 0 1 100 user 1\n",
+		" 600000000 0 1 100 user 1\n",
+		"600000000  0 1 100 user 1\n",
+		"9223372036854775808 0 1 100 user 1\n",
+		"99999999999999999999 0 1 100 user 1\n",
+		"600000000 600000001 1 100 user 1\n",
+		"600000000 0 6401 100 user 1\n",
+		"600000000 0 1 x user 1\n",
+		"600000000 0 1 100 unit aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.scope\n",
+		"600000000 0 1 100 user 1",
+		"\n",
+	};
+	struct quotas *quotas = quotas_new();
+	char text[4096], wrong[256], expected[128];
+
+	unit_write(kept, HEAD "1\n" GOOD_LINE);
+	assert_int_equal(quotas_read(quotas, kept, 100, wrong, sizeof(wrong)), 0);
+	assert_int_equal(quotas_wait_us(quotas, "user 1", 1, 100), 600000000 - 60000000 + 1);
+	quotas_free(quotas);
+	for (size_t i = 0; i < sizeof(bad_lines) / sizeof(bad_lines[0]); i++) {
+		snprintf(text, sizeof(text), HEAD "2\n" GOOD_LINE "%s", bad_lines[i]);
+		damaged(text, 3);
+	}
+	damaged("", 1);
+	damaged("npumemd-quotas 2 1\n" GOOD_LINE, 1);
+	damaged(HEAD "\n", 1);
+	damaged(HEAD "4097\n", 1);
+	damaged(HEAD "1 \n" GOOD_LINE, 1);
+	/* Too few, and too many. */
+	damaged(HEAD "2\n" GOOD_LINE, 3);
+	damaged(HEAD "1\n" GOOD_LINE GOOD_LINE, 3);
+	memset(text, 'x', 300);
+	text[300] = '\0';
+	damaged(text, 1);
+	quotas = quotas_new();
+	assert_int_equal(quotas_read(quotas, "/dev/zero", 100, wrong, sizeof(wrong)), -EBADMSG);
+	assert_string_equal(wrong, "/dev/zero:1: the file is damaged");
+	assert_int_equal(unlink(kept), 0);
+	assert_int_equal(quotas_read(quotas, kept, 100, wrong, sizeof(wrong)), -ENOENT);
+	snprintf(expected, sizeof(expected), "%s: No such file or directory", kept);
+	assert_string_equal(wrong, expected);
+	quotas_free(quotas);
+}
+
+/* More than are kept: the file can be read all the same. */
+TEST_WITH(debts_of_many, kept_setup, kept_teardown)
+{
+	struct quotas *quotas = begin_again(0);
+	char name[32];
+
+	for (int i = 0; i < 4100; i++) {
+		snprintf(name, sizeof(name), "user %d", i);
+		quotas_charge(quotas, name, 1, 700000 + (i == 4099), 0);
+	}
+	quotas_free(quotas);
+	quotas = quotas_new();
+	assert_int_equal(quotas_read(quotas, kept, 0, name, sizeof(name)), 0);
+	assert_int_equal(quotas_wait_us(quotas, "user 4095", 1, 0), 10000001);
+	assert_int_equal(quotas_wait_us(quotas, "user 4096", 1, 0), 0);
+	quotas_free(quotas);
+}
+
 TEST(quotas_of_many)
 {
 	struct quotas *quotas = quotas_new();
