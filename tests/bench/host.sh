@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# host.sh - measure the planners, the verifier and npumem-engine's operators on this machine
+# host.sh - measure planners, verifier, npumem-engine's operators and npumemd on this machine
 # (scripts/bench runs it).
 #
 # All graphs of $NPUMEM_SHARED/graphs (default: ../shared beside the
@@ -107,6 +107,9 @@ if [ "$graphs" != "$top/tests/graphs" ]; then
 		"$graphs/densenet121.json" "$graphs/transformer.json" \
 		"$graphs/darts_imagenet.fused.json"
 	"${bench_cosma}_ilp" -p "$graphs/resnet50.json"
+	echo "== npumemd: a restart, first answers, plans that improve"
+	"$(dirname "$bench_plan")/bench_daemon" "$graphs/pnasnet5large.json" \
+		"$graphs/nasnetalarge.json" "$graphs/amoebanetd_18_256.json" "$graphs/densenet121.json"
 else
-	echo "WARNING: no shared graphs, so cosma is not measured" >&2
+	echo "WARNING: no shared graphs, so cosma and npumemd are not measured" >&2
 fi
