@@ -20,7 +20,7 @@
 #define PERIOD_US 60000000ull
 /* So many are kept, and no more are read. */
 #define MAX_KEPT  4096
-/* A file is written when so much has been charged since: a daemon that is killed forgets no more. */
+/* The file is written when so much has been charged: one that is killed forgets no more. */
 #define KEEP_US	  100000
 /* First words of a file: what it is, its version. */
 #define FILE_HEAD "npumemd-quotas 1"

@@ -5,9 +5,9 @@
  * Who has anything left may ask; planning that takes more than is left makes a debt, and what it
  * asks for next waits longer.
  *
- * The daemon itself works for a client, too, where it looks for a plan that is kept: it reads all of
- * the graph. That counts as planning does, but who has planned for his quota may still be answered
- * so, until looking alone has used it up.
+ * The daemon itself works for a client, too, where it looks for a plan that is kept: it reads all
+ * of the graph. That counts as planning does, but who has planned for his quota may still be
+ * answered so, until looking alone has used it up.
  */
 #pragma once
 

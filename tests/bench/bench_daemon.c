@@ -45,7 +45,7 @@
 /* Of a search, in the second table: seconds. */
 #define LIMITS	    4
 #define IMPROVE_S   10
-/* Of the last table: between two requests, and until a search that gets no processor is given up. */
+/* Of the last table: between two requests, and until a search without a processor is given up. */
 #define PAUSE_US    1000
 #define MOST_US	    UINT64_C(30000000)
 /* What a request allows, which is more than any search here may take. */
@@ -82,7 +82,7 @@ static struct daemon {
 	bool ended;
 } d;
 
-__attribute__((noreturn, format(printf, 1, 2))) static void die(const char *format, ...)
+static __attribute__((noreturn, format(printf, 1, 2))) void give_up(const char *format, ...)
 {
 	va_list args;
 
@@ -99,7 +99,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static void die(const char *form
 static int driver_done(void *data, uint64_t id, const struct answer *answer)
 {
 	if (answer->status)
-		die("no plan: %s", answer->message);
+		give_up("no plan: %s", answer->message);
 	d.answered_us = now_us();
 	return eventfd_write(d.settled, 1) ? -errno : 0;
 }
@@ -137,7 +137,7 @@ static void empty_cache(void)
 	size_t count;
 
 	if (plancache_list(d.env.cache, &files, &count))
-		die("the cache cannot be listed");
+		give_up("the cache cannot be listed");
 	for (size_t i = 0; i < count; i++)
 		plancache_drop(d.env.cache, &files[i].key);
 	free(files);
@@ -152,7 +152,7 @@ static struct plancache_entry kept_entry(void)
 
 	if (plancache_list(d.env.cache, &files, &count) || count != 1 ||
 	    plancache_peek(d.env.cache, &files[0].key, &entry))
-		die("the cache has not one plan");
+		give_up("the cache has not one plan");
 	free(files);
 	free(entry.data);
 	entry.data = NULL;
@@ -171,7 +171,7 @@ static void start_daemon(void)
 	strcpy(d.folder, "/tmp/bench-daemon-XXXXXX");
 	d.settled = eventfd(0, EFD_CLOEXEC);
 	if (!mkdtemp(d.folder) || d.settled < 0)
-		die("%s", strerror(errno));
+		give_up("%s", strerror(errno));
 	snprintf(d.config.cache_folder, sizeof(d.config.cache_folder), "%s", d.folder);
 	d.config.improve_on_battery = true;
 	d.transport.ops = &driver;
@@ -181,10 +181,10 @@ static void start_daemon(void)
 		.ended = on_ended,
 	};
 	if (sd_event_new(&d.env.event) < 0)
-		die("no event loop");
+		give_up("no event loop");
 	keep_open(&d.config, &d.env.cache);
 	if (!d.env.cache)
-		die("no cache in %s", d.folder);
+		give_up("no cache in %s", d.folder);
 }
 
 static void stop_daemon(void)
@@ -214,13 +214,13 @@ static struct accepted request_of(const struct network *network, const struct qu
 
 	snprintf(accepted.planner, sizeof(accepted.planner), "%s", question->planner);
 	if (write(accepted.fd, network->graph, network->size) != (ssize_t)network->size)
-		die("no request: %s", strerror(errno));
+		give_up("no request: %s", strerror(errno));
 	if (!question->least_memory)
 		return accepted;
 	accepted.options_size = sizeof(least);
 	if (pwrite(accepted.fd, &least, sizeof(least), behind) != sizeof(least) ||
 	    lseek(accepted.fd, behind + (off_t)sizeof(least), SEEK_SET) < 0)
-		die("no options: %s", strerror(errno));
+		give_up("no options: %s", strerror(errno));
 	return accepted;
 }
 
@@ -232,10 +232,10 @@ static uint64_t ask(const struct network *network, const struct question *questi
 
 	d.ended = false;
 	if (!request_start(&d.env, &accepted))
-		die("%s: the request was refused", network->name);
+		give_up("%s: the request was refused", network->name);
 	while (!d.ended)
 		if (sd_event_run(d.env.event, UINT64_MAX) < 0)
-			die("the event loop ended");
+			give_up("the event loop ended");
 	return d.answered_us - began;
 }
 
@@ -284,7 +284,7 @@ static void bench_gap(const struct network *network)
 
 	d.config.improve_time = IMPROVE_S;
 	if (improver_new(d.env.event, &no_searches, &d.env.cache, NULL, &d.env.improver))
-		die("out of memory");
+		give_up("out of memory");
 	for (int i = 0; i < LIMITS; i++) {
 		uint64_t took;
 
@@ -321,7 +321,7 @@ static void bench_swaps(const struct network *network)
 	d.config.improve_time = IMPROVE_S;
 	d.config.first_answer = 10;
 	if (improver_new(d.env.event, &d.config, &d.env.cache, NULL, &d.env.improver))
-		die("out of memory");
+		give_up("out of memory");
 	first = ask(network, &traffic);
 	entry = kept_entry();
 	began = now_us();
@@ -333,7 +333,7 @@ static void bench_swaps(const struct network *network)
 		before = entry;
 		entry = kept_entry();
 		if (entry.cost > before.cost)
-			die("%s: a plan became worse", network->name);
+			give_up("%s: a plan became worse", network->name);
 		swaps += entry.cost < before.cost;
 		usleep(PAUSE_US);
 	}
@@ -357,7 +357,7 @@ static struct network read_network(char *path)
 	if (!err)
 		err = npuplan_graph_write(graph, &network.graph, &network.size, &error);
 	if (err)
-		die("%s: %s", path, error.text);
+		give_up("%s: %s", path, error.text);
 	npuplan_graph_free(graph);
 	return network;
 }
@@ -376,7 +376,7 @@ int main(int argc, char **argv)
 	worker_main(argv, jobs);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc < 2)
-		die("usage: bench_daemon GRAPH.json...");
+		give_up("usage: bench_daemon GRAPH.json...");
 	for (int i = 1; i < argc; i++)
 		networks[i] = read_network(argv[i]);
 	start_daemon();
