@@ -52,13 +52,15 @@ struct npuplan_tensor {
  * @pad_end: elements of padding after it
  * @spatial: spatial dimensions, 0 for operators without a window
  * @groups: of a convolution
- * @axis: of concat, softmax, reductions (first one), counted from 0; -1 none
+ * @axis: of concat, split, slice, softmax, reductions (first one), counted from 0; -1 none.
+ *	Of a slice without gaps, whose first element is known, @stride[0] is 1 and @pad_begin[0] is
+ *	as many elements along the axis as are left out before it, less than 0, though @spatial is 0
  * @transposed: transposed convolution
  * @inplace: may overwrite its first input at displacement 0
  * @whole: what a part of its outputs needs is not known: one step, however the graph
  *	is cut
- * @converts: of a concat: its output has other bytes than its inputs, since elements get another
- *	scale, or an activation is fused
+ * @converts: of a concat, a split or a slice: outputs have other bytes than inputs, since elements
+ *	get another scale, or an activation is fused
  */
 struct npuplan_attrs {
 	int32_t kernel[NPUPLAN_MAX_SPATIAL];

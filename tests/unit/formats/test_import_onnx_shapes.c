@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shapes that operators of ONNX models make, of all the opsets that have them in another way. */
+#include "base/region.h"
 #include "onnx_check.h"
 
 /* @shape: of y */
@@ -363,4 +364,32 @@ static const struct shape_case exported[] = {
 TEST(exported)
 {
 	CHECK_SHAPES(exported);
+}
+
+/* Where a slice begins, if that is along one axis, without a gap. */
+TEST(starts)
+{
+	static const struct {
+		const char *text;
+		int32_t axis;
+		int64_t first; /* -1: not known */
+	} cases[] = {
+		{ "ints b 1; ints e 3; node Slice x,b,e -> y", 0, 1 },
+		{ "ints b -3; ints e 9; ints a -1; node Slice x,b,e,a -> y", 1, 5 },
+		{ "ints b 2; ints e 8; ints a 1; ints s 2; node Slice x,b,e,a,s -> y", -1, -1 },
+		{ "ints b 1,1; ints e 3,4; node Slice x,b,e -> y", -1, -1 },
+		{ "ints b 0,1; ints e 8,4; node Slice x,b,e -> y", 1, 1 },
+		{ "ints b 0; ints e 8; node Slice x,b,e -> y", 0, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		AUTO_GRAPH struct npuplan_graph *graph = NULL;
+		AUTO_TEXT char *text = NULL;
+
+		assert_true(asprintf(&text, "in x float 8x8; %s; out y", cases[i].text) > 0);
+		graph = onnx_accept(text);
+		assert_string_equal(graph->ops[0].type, "slice");
+		assert_int_equal(graph->ops[0].attrs.axis, cases[i].axis);
+		assert_int_equal(npuplan_slice_first(&graph->ops[0].attrs), cases[i].first);
+	}
 }

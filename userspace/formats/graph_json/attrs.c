@@ -12,12 +12,12 @@
 #include "npuimport.h"
 
 /* Attributes that have a meaning; those that planning does not need are checked all the same. */
-static const char *const known[] = {
-	"kernel",     "stride",		"dilation",	  "padding",   "pad_begin", "pad_end",
-	"pad_folded", "output_padding", "groups",	  "depthwise", "ceil_mode", "dim",
-	"inplace",    "alias_of",	"partial_inputs", "fused_act", "bn_folded", "mode",
-	"scalar",     "size",		"whole",	  "converts",  NULL
-};
+static const char *const known[] = { "kernel",	  "stride",    "dilation",	 "padding",
+				     "pad_begin", "pad_end",   "pad_folded",	 "output_padding",
+				     "groups",	  "depthwise", "ceil_mode",	 "dim",
+				     "inplace",	  "alias_of",  "partial_inputs", "fused_act",
+				     "bn_folded", "mode",      "scalar",	 "size",
+				     "whole",	  "converts",  "start",		 NULL };
 
 /* enum same - where the odd element goes of padding that is computed */
 enum same {
@@ -299,7 +299,10 @@ static bool read_partial(struct graph_json_reader *r, json_t *attrs, const struc
 
 static void read_axis(struct graph_json_reader *r, json_t *attrs, struct npuplan_op *op)
 {
-	int64_t rank = op->input_count ? r->graph->tensors[op->inputs[0]].dim_count : 0;
+	/* Of a split the first input may be the axis itself. */
+	bool split = npuplan_is_split(op) || npuplan_is_slice(op);
+	uint32_t like = split ? op->outputs[0] : op->input_count ? op->inputs[0] : NPUMEM_NONE;
+	int64_t rank = like != NPUMEM_NONE ? r->graph->tensors[like].dim_count : 0;
 	int64_t dims[NPUPLAN_MAX_DIMS];
 	size_t count = 1;
 
@@ -316,6 +319,30 @@ static void read_axis(struct graph_json_reader *r, json_t *attrs, struct npuplan
 		if (op->attrs.axis < 0 || axis < op->attrs.axis)
 			op->attrs.axis = axis;
 	}
+}
+
+/* Where a slice begins along its axis; without it that is not known. */
+static void read_start(struct graph_json_reader *r, json_t *attrs, struct npuplan_op *op)
+{
+	int64_t first = npujson_int_or(r->json, attrs, "start", 0, NPUIMPORT_MAX_DIM, -1);
+	const struct npuplan_tensor *in, *out;
+	uint32_t axis = (uint32_t)op->attrs.axis;
+
+	if (first < 0 || r->json->err)
+		return;
+	if (!npuplan_is_slice(op) || !op->input_count || op->attrs.axis < 0 || op->attrs.spatial) {
+		npujson_fail(r->json, "start", "is of slices with a \"dim\" and no \"kernel\"");
+		return;
+	}
+	in = &r->graph->tensors[op->inputs[0]];
+	out = &r->graph->tensors[op->outputs[0]];
+	if (out->dim_count != in->dim_count || first > in->shape[axis] ||
+	    out->shape[axis] > in->shape[axis] - first)
+		npujson_fail(r->json, "start",
+			     "%" PRId64 " is not where the output of %s can begin in its input",
+			     first, import_op_text(op).s);
+	else
+		npuplan_set_slice(&op->attrs, axis, first);
 }
 
 static void read_inplace(struct graph_json_reader *r, json_t *attrs, struct npuplan_op *op)
@@ -358,9 +385,15 @@ static void check_others(struct graph_json_reader *r, json_t *attrs)
 	graph_json_doubt(r, NPUIMPORT_DOUBT_VALUE, "scalar");
 }
 
+/* Whether an operator only copies what it puts together, or takes apart. */
+static bool has_parts(const struct npuplan_op *op)
+{
+	return npuplan_is_concat(op) || npuplan_is_split(op) || npuplan_is_slice(op);
+}
+
 /*
- * Whether a concat's output has other bytes than its inputs: it is said, an activation is fused, or
- * something was not understood.
+ * Whether a concat's, a split's or a slice's output has other bytes than its inputs: it is said, an
+ * activation is fused, or something was not understood.
  */
 static void read_converts(struct graph_json_reader *r, json_t *attrs, struct npuplan_op *op)
 {
@@ -369,7 +402,7 @@ static void read_converts(struct graph_json_reader *r, json_t *attrs, struct npu
 	bool none = !act || json_is_null(act) || (text && (!*text || !strcasecmp(text, "none")));
 
 	op->attrs.converts = npujson_bool_or(r->json, attrs, "converts", false) ||
-			     (npuplan_is_concat(op) && !none);
+			     (has_parts(op) && !none);
 	if (graph_json_doubt(r, NPUIMPORT_DOUBT_ATTRIBUTE, "converts"))
 		op->attrs.converts = true;
 }
@@ -400,6 +433,8 @@ static void read_parts(struct graph_json_reader *r, json_t *attrs, struct npupla
 		forget_window(&op->attrs);
 	read_axis(r, attrs, op);
 	whole_in_doubt(r, NPUIMPORT_DOUBT_ATTRIBUTE, "dim", op);
+	read_start(r, attrs, op);
+	whole_in_doubt(r, NPUIMPORT_DOUBT_ATTRIBUTE, "start", op);
 }
 
 void graph_json_attrs(struct graph_json_reader *r, json_t *object, struct npuplan_op *op)
@@ -423,8 +458,7 @@ void graph_json_attrs(struct graph_json_reader *r, json_t *object, struct npupla
 	unknown = graph_json_known_keys(r, attrs, known, NPUIMPORT_DOUBT_ATTRIBUTE);
 	read_parts(r, attrs, op);
 	/* A part of each is no sum. */
-	op->attrs.whole |= unknown ||
-			   (json_object_get(attrs, "partial_inputs") && npuplan_is_concat(op));
+	op->attrs.whole |= unknown || (json_object_get(attrs, "partial_inputs") && has_parts(op));
 	read_inplace(r, attrs, op);
 	check_others(r, attrs);
 	read_converts(r, attrs, op);

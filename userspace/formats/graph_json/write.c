@@ -70,8 +70,9 @@ static void set_references(const struct npuplan_graph *graph, json_t **object, c
 	npujson_set(object, key, list);
 }
 
-static json_t *attrs_json(const struct npuplan_attrs *attrs)
+static json_t *attrs_json(const struct npuplan_op *op)
 {
+	const struct npuplan_attrs *attrs = &op->attrs;
 	json_t *object = json_object();
 
 	if (attrs->spatial) {
@@ -85,6 +86,8 @@ static json_t *attrs_json(const struct npuplan_attrs *attrs)
 		npujson_set_int(&object, "groups", attrs->groups);
 	if (attrs->axis >= 0)
 		npujson_set_int(&object, "dim", attrs->axis);
+	if (npuplan_is_slice(op) && npuplan_slice_first(attrs) >= 0)
+		npujson_set_int(&object, "start", npuplan_slice_first(attrs));
 	if (attrs->inplace)
 		npujson_set(&object, "inplace", json_true());
 	if (attrs->whole)
@@ -103,7 +106,7 @@ static json_t *op_json(const struct npuplan_graph *graph, const struct npuplan_o
 	npujson_set(&object, "type", json_string(op->type));
 	set_references(graph, &object, "inputs", op->inputs, op->input_count);
 	set_references(graph, &object, "outputs", op->outputs, op->output_count);
-	npujson_set(&object, "attrs", attrs_json(&op->attrs));
+	npujson_set(&object, "attrs", attrs_json(op));
 	return object;
 }
 

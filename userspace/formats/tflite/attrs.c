@@ -252,18 +252,20 @@ static void transpose_conv_attrs(struct tflite_reader *r, const struct flatbuf_t
 	window_attrs(r, table, &transpose_conv, op);
 }
 
+bool tflite_converts(const struct tflite_reader *r, uint32_t from, uint32_t to)
+{
+	const struct tflite_fact *in = &r->facts[from], *out = &r->facts[to];
+
+	return in->scales != out->scales || in->scales > 1 || in->scale != out->scale ||
+	       in->zero_point != out->zero_point;
+}
+
 /* Whether a concat's output has other bytes than its inputs. */
 static bool concat_converts(const struct tflite_reader *r, const struct npuplan_op *op)
 {
-	const struct tflite_fact *out = &r->facts[op->outputs[0]];
-
-	for (uint32_t i = 0; i < op->input_count; i++) {
-		const struct tflite_fact *in = &r->facts[op->inputs[i]];
-
-		if (in->scales != out->scales || in->scales > 1 || in->scale != out->scale ||
-		    in->zero_point != out->zero_point)
+	for (uint32_t i = 0; i < op->input_count; i++)
+		if (tflite_converts(r, op->inputs[i], op->outputs[0]))
 			return true;
-	}
 	return false;
 }
 
@@ -376,6 +378,12 @@ static void read_attrs(struct tflite_reader *r, const struct flatbuf_table *tabl
 	case BUILTIN_PADV2:
 		pad_attrs(r, sources, op);
 		break;
+	case BUILTIN_SPLIT:
+	case BUILTIN_SPLIT_V:
+	case BUILTIN_SLICE:
+	case BUILTIN_STRIDED_SLICE:
+		tflite_part_attrs(r, table, builtin, sources, op);
+		break;
 	case BUILTIN_SOFTMAX:
 	case BUILTIN_LOG_SOFTMAX:
 		if (op->input_count)
@@ -390,6 +398,7 @@ void tflite_attrs(struct tflite_reader *r, const struct flatbuf_table *table, in
 	const struct npuplan_tensor *tensors = r->graph->tensors;
 	struct npuplan_attrs none = { .axis = -1, .groups = 1 };
 	bool is_cat = builtin == BUILTIN_CONCATENATION;
+	bool has_axis = is_cat || npuplan_is_split(op) || npuplan_is_slice(op);
 
 	if (r->fb.err)
 		return;
@@ -401,10 +410,10 @@ void tflite_attrs(struct tflite_reader *r, const struct flatbuf_table *table, in
 		none.transposed = op->attrs.transposed;
 		none.whole = true;
 		op->attrs = none;
-		r->fb.err =
-			import_doubt(&r->doubts, r->fb.err,
-				     is_cat ? NPUIMPORT_DOUBT_ATTRIBUTE : NPUIMPORT_DOUBT_WINDOW,
-				     is_cat ? "axis" : op->type, import_op_text(op).s, r->fb.error);
+		r->fb.err = import_doubt(
+			&r->doubts, r->fb.err,
+			has_axis ? NPUIMPORT_DOUBT_ATTRIBUTE : NPUIMPORT_DOUBT_WINDOW,
+			has_axis ? "axis" : op->type, import_op_text(op).s, r->fb.error);
 	}
 	if (!r->fb.err && is_cat)
 		r->fb.err = import_check_cat(r->graph, op, r->fb.error);

@@ -295,6 +295,16 @@ bool tflite_builtin_inplace(int32_t builtin);
 void tflite_attrs(struct tflite_reader *r, const struct flatbuf_table *table, int32_t builtin,
 		  uint32_t *sources, struct npuplan_op *op);
 
+/* tflite_part_attrs() - the same of a split or a slice: along which axis, and from where on, if
+ * constants of the model say
+ */
+void tflite_part_attrs(struct tflite_reader *r, const struct flatbuf_table *table, int32_t builtin,
+		       const uint32_t *sources, struct npuplan_op *op);
+/* tflite_converts() - whether elements with the same values have other bytes in another tensor,
+ * both of the graph
+ */
+bool tflite_converts(const struct tflite_reader *r, uint32_t from, uint32_t to);
+
 /** tflite_buffer() - data of buffer @index: in the FlatBuffer, or behind it */
 struct flatbuf_vector tflite_buffer(struct flatbuf *fb, const struct flatbuf_vector *buffers,
 				    uint32_t index);

@@ -168,6 +168,31 @@ static void slice_numbers(struct onnx_reader *r, struct onnx_node *n, int64_t st
 		out->numbers[i] = in->numbers[start + (int64_t)i * step];
 }
 
+/*
+ * Where a slice begins, if it takes part along one axis alone and leaves no element out there. Each
+ * axis is said once.
+ */
+static void slice_attrs(struct onnx_node *n, const struct slice *s, const struct onnx_shape *out)
+{
+	const struct onnx_shape *in = &n->inputs[0]->shape;
+	uint32_t axis = 0, axes = 0;
+	int64_t first = 0;
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		uint32_t d = (uint32_t)(s->axes[i] < 0 ? s->axes[i] + in->rank : s->axes[i]);
+
+		if (s->steps[i] != 1)
+			return;
+		if (in->dims[d] == out->dims[d])
+			continue;
+		axis = d;
+		first = s->starts[i];
+		axes++;
+	}
+	if (axes <= 1 && in->rank && first <= NPUIMPORT_MAX_DIM)
+		npuplan_set_slice(&n->attrs, axis, first);
+}
+
 void infer_slice(struct onnx_reader *r, struct onnx_node *n)
 {
 	struct onnx_shape shape = n->inputs[0]->shape;
@@ -188,6 +213,7 @@ void infer_slice(struct onnx_reader *r, struct onnx_node *n)
 						  n->inputs[0]->shape.dims[axis]);
 	}
 	infer_set(n, 0, n->inputs[0]->type, &shape);
+	slice_attrs(n, &s, &shape);
 	if (s.count == 1 && shape.rank == 1)
 		slice_numbers(r, n, s.starts[0], s.steps[0]);
 }
