@@ -152,9 +152,9 @@ struct npuplan_step {
  * @tiling: how it was cut; all 0 but its layout if it is not, or not known how (a
  *	graph that came as a blob)
  * @joined: array of @joined_count records, of tensors in ascending order: where tensors lie that
- *	have no bytes of their own since concats are joined (NPUPLAN_CONCAT_JOIN)
- * @concat_inputs: array of @concat_input_count records: of each concat each input, if concats were
- *	asked to be joined
+ *	have no bytes of their own since concats, splits and slices are joined (NPUPLAN_CONCAT_JOIN)
+ * @concat_inputs: array of @concat_input_count records: of each concat each input, of each split
+ *	and slice each output, if they were asked to be joined
  * @joined_count: number of @joined
  * @concat_input_count: number of @concat_inputs
  */

@@ -58,22 +58,23 @@ struct npuplan_clone {
 	uint32_t reader_count;
 };
 
-/** enum npuplan_concat - what becomes of concats (docs/tiling.md) */
+/** enum npuplan_concat - what becomes of concats, splits and slices (docs/tiling.md) */
 enum npuplan_concat {
 	NPUPLAN_CONCAT_COPY = 0, /* they are steps, which copy their inputs */
 	/*
-	 * Inputs are placed as parts of the output, wherever that can be; a concat of such inputs
-	 * alone has no step.
+	 * Inputs of concats are placed as parts of the output, outputs of splits and slices as
+	 * parts of the input, wherever that can be; what has such parts alone has no step.
 	 */
 	NPUPLAN_CONCAT_JOIN = 1,
 	/*
-	 * The same, but of inputs for which no more bytes are live at once: what is made early
-	 * would have room kept for the whole output.
+	 * The same, but of parts for which no more bytes are live at once: what is made early
+	 * would have room kept for the whole output, and a split's whole input is kept for a part
+	 * that is needed late.
 	 */
 	NPUPLAN_CONCAT_FIT = 2,
 };
 
-/** enum npuplan_join - what became of an input of a concat: joined, or why it is copied */
+/** enum npuplan_join - what became of a part of a concat, split or slice: joined, or why copied */
 enum npuplan_join {
 	NPUPLAN_JOINED = 0,
 	NPUPLAN_JOIN_FLOW = 1,	     /* the graph has loops or branches */
@@ -90,11 +91,15 @@ enum npuplan_join {
 	NPUPLAN_JOIN_NESTED = 12,    /* bytes of parts of parts lie at no one distance */
 	NPUPLAN_JOIN_TILES = 13,     /* a step would access what is no region of the output */
 	NPUPLAN_JOIN_EARLY = 14,     /* its output's room would be kept for too long */
-	NPUPLAN_JOIN_COUNT = 15,
+	NPUPLAN_JOIN_INPUT =
+		15, /* a split's input is a parameter, state or a range, or one of several */
+	NPUPLAN_JOIN_LATE = 16, /* its input's room would be kept for too long */
+	NPUPLAN_JOIN_COUNT = 17,
 };
 
 /**
- * struct npuplan_joined - where a tensor lies that is part of a concat's output, or is all of one
+ * struct npuplan_joined - where a tensor lies that is part of a concat's output or of a split's
+ * input, or is all of one
  * @tensor: index; while the graph is tiled no step accesses it, and it is an alias: of its bytes,
  *	if they are contiguous, or else of all of @base
  * @base: index of the tensor whose bytes it has
@@ -119,9 +124,10 @@ struct npuplan_joined {
 };
 
 /**
- * struct npuplan_concat_input - what became of an input of a concat
- * @op: index of the concat
- * @input: number of the input
+ * struct npuplan_concat_input - what became of an input of a concat, or of an output of a split or
+ * a slice
+ * @op: index of the concat, the split or the slice
+ * @input: number of the input, or of the output
  * @tensor: index of the tensor
  * @join: enum npuplan_join
  */
@@ -282,7 +288,7 @@ NPUPLAN_EXPORT void npuplan_tiling_fini(struct npuplan_tiling *tiling);
 NPUPLAN_EXPORT void npuplan_graph_untile(struct npuplan_graph *graph);
 
 /**
- * npuplan_join_text() - what became of an input of a concat, for people
+ * npuplan_join_text() - what became of an input of a concat, or of an output of a split, for people
  * @join: enum npuplan_join
  *
  * NULL of any other number. The text is the library's.

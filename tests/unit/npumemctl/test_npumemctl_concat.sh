@@ -95,6 +95,42 @@ check 'what does not fit is said' prints \
 	"cat: by is copied: the output's room would be kept for too long" \
 	"$ctl" plan --concats --concat fit early.json
 
+# Halves of what is made are read where they are.
+cat >split.json <<'END'
+{"name": "split", "dtype_bytes": 1, "layout": "NCHW", "tensors": [
+{"id": 0, "name": "in", "shape": [1, 2, 1, 4], "bytes": 8, "kind": "input"},
+{"id": 1, "name": "x", "shape": [1, 16, 1, 4], "bytes": 64, "kind": "activation"},
+{"id": 2, "name": "a", "shape": [1, 8, 1, 4], "bytes": 32, "kind": "activation"},
+{"id": 3, "name": "b", "shape": [1, 8, 1, 4], "bytes": 32, "kind": "activation"},
+{"id": 4, "name": "of_a", "shape": [1, 8, 1, 4], "bytes": 32, "kind": "output"},
+{"id": 5, "name": "of_b", "shape": [1, 8, 1, 4], "bytes": 32, "kind": "output"}],
+"ops": [
+{"id": 0, "name": "make", "type": "conv2d", "inputs": [0], "outputs": [1]},
+{"id": 1, "name": "split", "type": "split", "inputs": [1], "outputs": [2, 3], "attrs": {"dim": 1}},
+{"id": 2, "name": "of_a", "type": "conv2d", "inputs": [2], "outputs": [4]},
+{"id": 3, "name": "of_b", "type": "conv2d", "inputs": [3], "outputs": [5]}]}
+END
+split() {
+	"$ctl" plan --concat join split.json -o split.plan >/dev/null &&
+		"$ctl" verify split.json split.plan &&
+		[ "$(arena --layout nchw --concat copy split.json)" = 128 ] &&
+		[ "$(arena --layout nchw --concat join split.json)" = 96 ]
+}
+check 'a split without a copy' split
+check 'how many outputs are joined' prints 'splits       2 of 2 outputs are parts of inputs' \
+	"$ctl" plan --concats --concat join split.json
+check 'what is said of an output' prints \
+	'  split: b is part of the input: 8 bytes every 16, from byte 8 of x' \
+	"$ctl" plan --concats --concat join --layout nhwc split.json
+said_of_split() {
+	"$ctl" plan -j --concats --concat join split.json >said.json && python3 -c '
+import json, sys
+said = [(c["tensor"], c["joined"], c["said"], c["base"]) for c in json.load(open("said.json"))["concats"]]
+assert said == [(t, True, "is part of the input", 1) for t in (2, 3)], said
+'
+}
+check 'what is said of outputs, as JSON' said_of_split
+
 # Joined it needs 153 bytes.
 within() {
 	[ "$(arena --concat best --arena-budget 120 early.json)" = 108 ]

@@ -174,7 +174,7 @@ static int report_op(const struct npuplan_graph *graph, uint32_t op,
 	return err;
 }
 
-/* Whether an input of the operator is joined, so that its steps are copies of others, or none. */
+/* Whether a part of the operator is joined, so that its steps are copies of others, or none. */
 static bool is_joined(const struct npuplan_graph *graph, uint32_t op)
 {
 	for (uint32_t i = 0; i < graph->concat_input_count; i++)
@@ -184,7 +184,7 @@ static bool is_joined(const struct npuplan_graph *graph, uint32_t op)
 	return false;
 }
 
-/* Report the copies of a concat some of whose inputs are joined. */
+/* Report the copies of an operator some of whose parts are joined. */
 static void report_copies(const struct npuplan_graph *graph, uint32_t op,
 			  struct npuplan_tile_report *report)
 {

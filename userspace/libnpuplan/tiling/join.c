@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Concats without a copy. Which inputs can be parts of their concat's output is settled from the
- * last concat to the first, so that where an output lies itself is known by then (join()). All
- * tiles of tensors that are parts become tiles of their base; then steps that would copy parts to
- * where they are have nothing left to do (joined_steps.c).
+ * Concats, splits and slices without a copy. Which inputs can be parts of their concat's output is
+ * settled from the last concat to the first, so that where an output lies itself is known by then;
+ * which outputs can be parts of their split's input then from the first split to the last, for the
+ * same reason (join()). All tiles of tensors that are parts become tiles of their base; then steps
+ * that would copy parts to where they are have nothing left to do (joined_steps.c).
  *
  * Nothing else has to know of it: that every byte has one writer, and that nobody takes bytes
- * that a concat's readers need, live ranges and the verifier see from the tiles.
+ * that readers of the whole, or of another part, need, live ranges and the verifier see from the
+ * tiles.
  */
 #include "join.h"
 
@@ -34,8 +36,11 @@ const char *npuplan_join_text(unsigned int join)
 		[NPUPLAN_JOIN_ALIGNMENT] = "is copied: its bytes would not be aligned",
 		[NPUPLAN_JOIN_BLOCKS] = "is copied: blocks of channels do not end where inputs do",
 		[NPUPLAN_JOIN_NESTED] = "is copied: its bytes would lie at no one distance",
-		[NPUPLAN_JOIN_TILES] = "is copied: a step would access no region of the output",
+		[NPUPLAN_JOIN_TILES] = "is copied: what a step accesses would be no region",
 		[NPUPLAN_JOIN_EARLY] = "is copied: the output's room would be kept for too long",
+		[NPUPLAN_JOIN_INPUT] =
+			"is copied: the input is a parameter, state or a range, or not the only one",
+		[NPUPLAN_JOIN_LATE] = "is copied: the input's room would be kept for too long",
 	};
 
 	return join < NPUPLAN_JOIN_COUNT ? texts[join] : NULL;
@@ -54,10 +59,11 @@ static int index_graph(struct joiner *j)
 	j->first_tile = npuplan_pool_take(pool, (size_t)tensors + 2, sizeof(*j->first_tile));
 	j->tiles = npuplan_pool_take(pool, graph->tile_count, sizeof(*j->tiles));
 	j->first_input = npuplan_pool_take(pool, graph->op_count, sizeof(*j->first_input));
+	j->is_there = npuplan_pool_take(pool, graph->op_count, sizeof(*j->is_there));
 	base_of = npuplan_pool_take(pool, graph->tile_count, sizeof(*base_of));
 	for (uint32_t i = 0; i < graph->op_count && !pool->failed; i++) {
 		j->first_input[i] = inputs;
-		inputs += npuplan_is_concat(&graph->ops[i]) ? graph->ops[i].input_count : 0;
+		inputs += npuplan_has_parts(&graph->ops[i]) ? npuplan_parts_of(graph, i).count : 0;
 	}
 	/* It becomes the graph's. */
 	j->inputs = calloc((size_t)inputs + 1, sizeof(*j->inputs));
@@ -142,64 +148,86 @@ static enum npuplan_join check_strip(const struct joiner *j, uint32_t base,
 	return tiles_fit(j, base, strip) ? NPUPLAN_JOINED : NPUPLAN_JOIN_TILES;
 }
 
-enum npuplan_join npuplan_check_concat(const struct joiner *j, uint32_t op_index,
-				       struct npuplan_strip *strips)
+/* Whether parts may lie in the whole of an operator. */
+static enum npuplan_join check_whole(const struct joiner *j, const struct npuplan_parts *parts)
 {
 	const struct npuplan_graph *graph = j->graph;
-	const struct npuplan_op *op = &graph->ops[op_index];
-	const struct npuplan_tensor *out;
+	const struct npuplan_tensor *whole = &graph->tensors[parts->whole];
+	const struct npuplan_tensor *base = &graph->tensors[npuplan_base_of(graph, parts->whole)];
+	bool made = base->kind == NPUMEM_TENSOR_INTERMEDIATE || base->kind == NPUMEM_TENSOR_OUTPUT;
+
+	if (!parts->apart)
+		return made && whole == base ? NPUPLAN_JOINED : NPUPLAN_JOIN_OUTPUT;
+	/* An input of the graph, too, has bytes that nobody writes any more. */
+	made |= base->kind == NPUMEM_TENSOR_INPUT;
+	return made && whole->size == base->size ? NPUPLAN_JOINED : NPUPLAN_JOIN_INPUT;
+}
+
+enum npuplan_join npuplan_check_parts(const struct joiner *j, uint32_t op_index,
+				      const struct npuplan_parts *parts,
+				      struct npuplan_strip *strips)
+{
+	const struct npuplan_graph *graph = j->graph;
+	const struct npuplan_attrs *attrs = &graph->ops[op_index].attrs;
 	enum npuplan_join join;
+	uint32_t base;
 
 	if (graph->edge_count)
 		return NPUPLAN_JOIN_FLOW;
-	if (op->attrs.converts)
+	if (attrs->converts)
 		return NPUPLAN_JOIN_CONVERTS;
-	if (op->attrs.whole || op->output_count != 1)
+	if (parts->whole == NPUMEM_NONE && parts->apart)
+		return NPUPLAN_JOIN_INPUT;
+	if (attrs->whole || parts->whole == NPUMEM_NONE)
 		return NPUPLAN_JOIN_SHAPE;
-	out = &graph->tensors[op->outputs[0]];
-	if (out->flags & NPUMEM_TENSOR_FLAG_ALIAS ||
-	    (out->kind != NPUMEM_TENSOR_INTERMEDIATE && out->kind != NPUMEM_TENSOR_OUTPUT))
-		return NPUPLAN_JOIN_OUTPUT;
-	join = npuplan_concat_strips(graph, op_index, strips);
-	for (uint32_t i = 0; i < op->input_count && !join && j->is_part[op->outputs[0]]; i++) {
+	base = npuplan_base_of(graph, parts->whole);
+	join = check_whole(j, parts);
+	if (!join)
+		join = npuplan_part_strips(graph, op_index, parts, strips);
+	for (uint32_t i = 0; i < parts->count && !join; i++) {
 		struct npuplan_strip inner = strips[i];
 
-		if (!npuplan_strip_in(&inner, graph->tensors[op->inputs[i]].size,
-				      &j->strips[op->outputs[0]], out->size, &strips[i]))
+		strips[i].base = base;
+		if (j->is_part[base] &&
+		    !npuplan_strip_in(&inner, graph->tensors[parts->parts[i]].size,
+				      &j->strips[base], graph->tensors[base].size, &strips[i]))
 			join = NPUPLAN_JOIN_NESTED;
 	}
 	return join;
 }
 
 /*
- * Whether the inputs lie already as the output wants them, as parts of the output of a later
- * concat: then the output lies there, too. @strips: of the inputs in the output. @strip: out: where
- * it lies.
+ * Whether all parts lie already as the whole wants them, as parts of the output of a later concat:
+ * then the whole lies there, too. @strips: of the parts in the whole. @strip: out: where it lies.
  */
-static bool is_there(const struct joiner *j, const struct npuplan_op *op,
+static bool is_there(const struct joiner *j, const struct npuplan_parts *parts,
 		     const struct npuplan_strip *strips, struct npuplan_strip *strip)
 {
 	const struct npuplan_graph *graph = j->graph;
-	uint64_t size = graph->tensors[op->outputs[0]].size, run = 0;
+	uint32_t whole = npuplan_base_of(graph, parts->whole);
+	uint64_t size = graph->tensors[whole].size, run = 0;
 
-	if (j->is_part[op->outputs[0]] || check_tensor(j, op->outputs[0]))
+	if (j->is_part[whole] || check_tensor(j, parts->whole))
 		return false;
-	for (uint32_t i = 0; i < op->input_count; i++) {
-		uint32_t tensor = npuplan_base_of(graph, op->inputs[i]);
+	for (uint32_t i = 0; i < parts->count; i++) {
+		uint32_t tensor = npuplan_base_of(graph, parts->parts[i]);
 
-		if (!j->is_part[tensor] || check_tensor(j, op->inputs[i]))
+		if (!j->is_part[tensor] || check_tensor(j, parts->parts[i]))
 			return false;
 		if (!i)
 			*strip = j->strips[tensor];
 		run += j->strips[tensor].run;
 	}
+	/* One run behind the other is one run. */
+	if (run && run == strip->stride && size % run == 0)
+		run = size;
 	strip->run = run;
 	if (run >= size)
 		strip->stride = run;
 	if (!run || size % run)
 		return false;
-	for (uint32_t i = 0; i < op->input_count; i++) {
-		uint32_t tensor = npuplan_base_of(graph, op->inputs[i]);
+	for (uint32_t i = 0; i < parts->count; i++) {
+		uint32_t tensor = npuplan_base_of(graph, parts->parts[i]);
 		const struct npuplan_strip *at = &j->strips[tensor];
 		struct npuplan_strip same;
 
@@ -209,7 +237,7 @@ static bool is_there(const struct joiner *j, const struct npuplan_op *op,
 		    same.stride != at->stride)
 			return false;
 	}
-	return check_strip(j, op->outputs[0], strip) == NPUPLAN_JOINED;
+	return check_strip(j, whole, strip) == NPUPLAN_JOINED;
 }
 
 /* False: it would have more bytes live at once than there were before any was placed. */
@@ -223,58 +251,82 @@ static bool place(struct joiner *j, uint32_t tensor, const struct npuplan_strip 
 }
 
 /*
- * The input to settle next: in order; or, if room matters, the one that is made last, for which it
- * is kept the shortest. @done: inputs that are settled.
+ * The part to settle next: in order; or, if room matters, the one for which it is kept the
+ * shortest: the input of a concat that is made last, the output of a split that is needed least
+ * long. @done: parts that are settled.
  */
-static uint32_t next_input(const struct joiner *j, const struct npuplan_op *op, const bool *done)
+static uint32_t next_part(const struct joiner *j, const struct npuplan_parts *parts,
+			  const bool *done)
 {
-	uint32_t best = NPUMEM_NONE, latest = 0;
+	uint32_t best = NPUMEM_NONE, least = 0;
 
-	for (uint32_t i = 0; i < op->input_count; i++) {
-		uint32_t born;
+	for (uint32_t i = 0; i < parts->count; i++) {
+		uint32_t tensor = npuplan_base_of(j->graph, parts->parts[i]), kept;
 
 		if (done[i])
 			continue;
 		if (!j->lives)
 			return i;
-		born = npuplan_lives_born(j->lives, npuplan_base_of(j->graph, op->inputs[i]));
-		if (best != NPUMEM_NONE && born <= latest)
+		kept = parts->apart ? npuplan_lives_dies(j->lives, tensor) :
+				      j->graph->op_count - npuplan_lives_born(j->lives, tensor);
+		if (best != NPUMEM_NONE && kept >= least)
 			continue;
 		best = i;
-		latest = born;
+		least = kept;
 	}
 	return best;
 }
 
+/* What becomes of part @i, which may lie at @strip. */
+static enum npuplan_join join_part(struct joiner *j, const struct npuplan_parts *parts, uint32_t i,
+				   const struct npuplan_strip *strip)
+{
+	uint32_t tensor = npuplan_base_of(j->graph, parts->parts[i]);
+	enum npuplan_join join = check_tensor(j, parts->parts[i]);
+
+	if (!join && j->is_part[tensor])
+		join = NPUPLAN_JOIN_TWICE;
+	/* A tensor cannot lie in itself, nor in one that is part of it. */
+	if (!join && strip->base == tensor)
+		join = NPUPLAN_JOIN_RANGE;
+	if (!join)
+		join = check_strip(j, tensor, strip);
+	if (!join && !place(j, tensor, strip))
+		join = parts->apart ? NPUPLAN_JOIN_LATE : NPUPLAN_JOIN_EARLY;
+	return join;
+}
+
 /*
- * Settle what becomes of the inputs of one concat. @strips: room for one for each input. @done:
- * likewise
+ * Settle what becomes of the parts of one operator. @only_there: only if all lie where they should.
+ * @strips: room for one for each part. @done: likewise
  */
-static void join(struct joiner *j, uint32_t op_index, struct npuplan_strip *strips, bool *done)
+static void join(struct joiner *j, uint32_t op_index, bool only_there, struct npuplan_strip *strips,
+		 bool *done)
 {
 	const struct npuplan_graph *graph = j->graph;
-	const struct npuplan_op *op = &graph->ops[op_index];
-	enum npuplan_join all = npuplan_check_concat(j, op_index, strips);
+	const struct npuplan_parts parts = npuplan_parts_of(graph, op_index);
+	enum npuplan_join all = npuplan_check_parts(j, op_index, &parts, strips);
 	struct npuplan_strip strip;
-	bool there = !all && is_there(j, op, strips, &strip) && place(j, op->outputs[0], &strip);
+	/* What a slice leaves out would lie in bytes of others. */
+	bool there = !all && !npuplan_is_slice(&graph->ops[op_index]) &&
+		     is_there(j, &parts, strips, &strip) &&
+		     place(j, npuplan_base_of(graph, parts.whole), &strip);
 
-	memset(done, 0, op->input_count * sizeof(*done));
-	for (uint32_t k = 0; k < op->input_count; k++) {
-		uint32_t i = next_input(j, op, done);
-		uint32_t tensor = npuplan_base_of(graph, op->inputs[i]);
-		enum npuplan_join join = all ? all : check_tensor(j, op->inputs[i]);
+	j->is_there[op_index] = there;
+	if (only_there && !there)
+		return;
+	memset(done, 0, parts.count * sizeof(*done));
+	for (uint32_t k = 0; k < parts.count; k++) {
+		uint32_t i = next_part(j, &parts, done);
+		enum npuplan_join join = all;
 
-		if (!join && !there && j->is_part[tensor])
-			join = NPUPLAN_JOIN_TWICE;
 		if (!join && !there)
-			join = check_strip(j, tensor, &strips[i]);
-		if (!join && !there && !place(j, tensor, &strips[i]))
-			join = NPUPLAN_JOIN_EARLY;
+			join = join_part(j, &parts, i, &strips[i]);
 		done[i] = true;
 		j->inputs[j->first_input[op_index] + i] = (struct npuplan_concat_input){
 			.op = op_index,
 			.input = i,
-			.tensor = op->inputs[i],
+			.tensor = parts.parts[i],
 			.join = join,
 		};
 	}
@@ -295,15 +347,28 @@ static int join_all(struct joiner *j)
 	uint32_t most = 0;
 	bool *done;
 
-	for (uint32_t i = 0; i < graph->op_count; i++)
-		most = graph->ops[i].input_count > most ? graph->ops[i].input_count : most;
+	for (uint32_t i = 0; i < graph->op_count; i++) {
+		const struct npuplan_op *op = &graph->ops[i];
+
+		most = op->input_count > most ? op->input_count : most;
+		most = op->output_count > most ? op->output_count : most;
+	}
 	strips = npuplan_pool_take(&j->pool, most, sizeof(*strips));
 	done = npuplan_pool_take(&j->pool, most, sizeof(*done));
 	if (j->pool.failed)
 		return -ENOMEM;
+	/*
+	 * Backwards, a split whose outputs make up a part of a later concat lets its input be that
+	 * part. Nothing lies in that input yet: only outputs of concats have parts by then, and
+	 * the concat that made it comes before.
+	 */
 	for (uint32_t i = graph->op_count; i-- > 0;)
-		if (npuplan_is_concat(&graph->ops[i]))
-			join(j, i, strips, done);
+		if (npuplan_has_parts(&graph->ops[i]))
+			join(j, i, !npuplan_is_concat(&graph->ops[i]), strips, done);
+	for (uint32_t i = 0; i < graph->op_count; i++)
+		if (npuplan_has_parts(&graph->ops[i]) && !npuplan_is_concat(&graph->ops[i]) &&
+		    !j->is_there[i])
+			join(j, i, false, strips, done);
 	return 0;
 }
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Concats without a copy: their inputs are placed as parts of their outputs. */
+/*
+ * Concats, splits and slices without a copy: inputs of concats are placed as parts of outputs,
+ * outputs of splits and slices as parts of inputs.
+ */
 #pragma once
 
 #include "base/internal.h"
 
-/* npuplan_join_concats() - let the inputs of concats be parts of their outputs
+/* npuplan_join_concats() - let parts of concats, splits and slices lie in the whole
  * @graph: tiled
  * @fit: those alone for which no more bytes are live at once (NPUPLAN_CONCAT_FIT)
  *
- * Steps then access the outputs instead; concats of nothing but parts have no step, and others have
- * one for each input that is copied, or for each of its tiles. graph->joined and
+ * Steps then access the whole instead; an operator all of whose parts lie there has no step, and
+ * others have one for each part that is copied, or for each of its tiles. graph->joined and
  * graph->concat_inputs say what became of which tensor. -ENOMEM: the graph has no steps then.
  */
 int npuplan_join_concats(struct npuplan_graph *graph, bool fit, struct npuplan_error *error);

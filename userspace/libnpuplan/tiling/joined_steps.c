@@ -2,6 +2,7 @@
 /* The steps of a graph anew, without the copies of what is joined. */
 #include "joiner.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/table.h"
@@ -11,13 +12,14 @@
  * struct rewriting - the steps of a graph in the making, as they are without what is joined
  * @old: the graph's steps, accesses and tiles as they were
  * @table: finds equal tiles
- * @strips: of the inputs of the concat at hand
+ * @parts, @strips: of the operator at hand
  * @accesses: room for the accesses of a step
  */
 struct rewriting {
 	struct joiner *j;
 	struct npuplan_graph old;
 	struct npuplan_table table;
+	struct npuplan_parts parts;
 	struct npuplan_strip *strips;
 	struct npumem_access *accesses;
 };
@@ -75,46 +77,51 @@ static int keep_step(struct rewriting *w, const struct npuplan_step *step)
 	return err < 0 ? (int)err : 0;
 }
 
-/* A step that copies a region of an input to where it lies in the output. */
-static int add_copy(struct rewriting *w, const struct npuplan_step *step, uint32_t input,
+/*
+ * A step that copies a region of a part to where it lies in the whole; or, of a split, from there.
+ */
+static int add_copy(struct rewriting *w, const struct npuplan_step *step, uint32_t part,
 		    const struct npumem_region *region, uint32_t number)
 {
 	struct npuplan_graph *graph = w->j->graph;
 	const struct npuplan_op *op = &graph->ops[step->op];
-	const struct npumem_tile read = { .tensor = op->inputs[input], .region = *region };
+	const struct npumem_tile apart = { .tensor = w->parts.parts[part], .region = *region };
 	struct npuplan_step copy = *step;
-	struct npumem_region to;
-	int64_t from, tile = -EINVAL;
+	struct npumem_region within;
+	int64_t tile, place = -EINVAL;
 
 	copy.tile_index = number;
 	if (asprintf(&copy.name, "%s[%u]", op->name, number) < 0)
 		return -ENOMEM;
-	npuplan_strip_region(&w->strips[input], graph->tensors[op->inputs[input]].size, 0, region,
-			     &to);
-	from = mapped(w, &read);
-	if (from >= 0)
-		tile = find_tile(w, w->strips[input].base, &to);
-	if (from >= 0 && tile >= 0) {
+	npuplan_strip_region(&w->strips[part], graph->tensors[apart.tensor].size, 0, region,
+			     &within);
+	tile = mapped(w, &apart);
+	if (tile >= 0)
+		place = find_tile(w, w->strips[part].base, &within);
+	if (tile >= 0 && place >= 0) {
+		const uint32_t from = (uint32_t)(w->parts.apart ? place : tile);
+		const uint32_t to = (uint32_t)(w->parts.apart ? tile : place);
 		const struct npumem_access accesses[2] = {
-			{ .tile = (uint32_t)from, .mode = NPUMEM_ACCESS_READ, NPUMEM_NONE },
-			{ .tile = (uint32_t)tile, .mode = NPUMEM_ACCESS_WRITE, NPUMEM_NONE },
+			{ .tile = from, .mode = NPUMEM_ACCESS_READ, NPUMEM_NONE },
+			{ .tile = to, .mode = NPUMEM_ACCESS_WRITE, NPUMEM_NONE },
 		};
 
-		tile = npuplan_graph_add_step(graph, &copy, accesses, 2);
+		place = npuplan_graph_add_step(graph, &copy, accesses, 2);
 	}
 	free(copy.name);
-	return from < 0 ? (int)from : tile < 0 ? (int)tile : 0;
+	return tile < 0 ? (int)tile : place < 0 ? (int)place : 0;
 }
 
 /*
- * What of an input each of the concat's steps reads, if that is all of it, once, and can be said of
- * the output; 0 bytes: it is not. @number: out: more by the copies that were added.
+ * What of a part each of the operator's steps accesses, if that is all of it, once, and can be said
+ * of the whole; 0 bytes: it is not. @number: out: more by the copies that were added.
  */
 static int copy_tiles(struct rewriting *w, const struct npuplan_step *step, uint32_t count,
-		      uint32_t input, uint32_t *number, bool count_only, uint64_t *bytes)
+		      uint32_t part, uint32_t *number, bool count_only, uint64_t *bytes)
 {
 	const struct npuplan_graph *graph = w->j->graph;
-	uint32_t tensor = graph->ops[step->op].inputs[input];
+	const uint32_t mode = w->parts.apart ? NPUMEM_ACCESS_WRITE : NPUMEM_ACCESS_READ;
+	uint32_t tensor = w->parts.parts[part];
 	int err = 0;
 
 	*bytes = 0;
@@ -125,32 +132,32 @@ static int copy_tiles(struct rewriting *w, const struct npuplan_step *step, uint
 			const struct npumem_tile *tile = &w->old.tiles[access->tile];
 			struct npumem_region to;
 
-			if (tile->tensor != tensor || access->mode != NPUMEM_ACCESS_READ)
+			if (tile->tensor != tensor || access->mode != mode)
 				continue;
-			if (!npuplan_strip_region(&w->strips[input], graph->tensors[tensor].size, 0,
+			if (!npuplan_strip_region(&w->strips[part], graph->tensors[tensor].size, 0,
 						  &tile->region, &to)) {
 				*bytes = 0;
 				return 0;
 			}
 			*bytes += chunks_bytes(&tile->region);
 			if (!count_only)
-				err = add_copy(w, step, input, &tile->region, (*number)++);
+				err = add_copy(w, step, part, &tile->region, (*number)++);
 		}
 	return err;
 }
 
-/* The steps of a concat of which some inputs are copied. */
-static int copy_inputs(struct rewriting *w, const struct npuplan_step *step, uint32_t count)
+/* The steps of an operator of which some parts are copied. */
+static int copy_parts(struct rewriting *w, const struct npuplan_step *step, uint32_t count)
 {
 	const struct joiner *j = w->j;
-	const struct npuplan_op *op = &j->graph->ops[step->op];
 	uint32_t number = 0;
 	int err = 0;
 
+	w->parts = npuplan_parts_of(j->graph, step->op);
 	/* That it can be done, and where, has been found before; tensors are as they were. */
-	npuplan_check_concat(j, step->op, w->strips);
-	for (uint32_t i = 0; i < op->input_count && !err; i++) {
-		const struct npuplan_tensor *tensor = &j->graph->tensors[op->inputs[i]];
+	npuplan_check_parts(j, step->op, &w->parts, w->strips);
+	for (uint32_t i = 0; i < w->parts.count && !err; i++) {
+		const struct npuplan_tensor *tensor = &j->graph->tensors[w->parts.parts[i]];
 		const struct npumem_region whole = npuplan_whole(tensor);
 		uint64_t bytes;
 
@@ -165,14 +172,14 @@ static int copy_inputs(struct rewriting *w, const struct npuplan_step *step, uin
 	return err;
 }
 
-/* How many inputs of an operator are joined; none of one that is no concat. */
+/* How many parts of an operator are joined; none of one that has no parts. */
 static uint32_t count_joined(const struct joiner *j, uint32_t op)
 {
 	uint32_t count = 0;
 
-	if (op >= j->graph->op_count || !npuplan_is_concat(&j->graph->ops[op]))
+	if (op >= j->graph->op_count || !npuplan_has_parts(&j->graph->ops[op]))
 		return 0;
-	for (uint32_t i = 0; i < j->graph->ops[op].input_count; i++)
+	for (uint32_t i = 0; i < npuplan_parts_of(j->graph, op).count; i++)
 		count += j->inputs[j->first_input[op] + i].join == NPUPLAN_JOINED;
 	return count;
 }
@@ -190,8 +197,8 @@ static int rewrite_steps(struct rewriting *w)
 			count++;
 		if (!joined)
 			err = keep_step(w, &steps[s]);
-		else if (joined < w->j->graph->ops[steps[s].op].input_count)
-			err = copy_inputs(w, &steps[s], count);
+		else if (joined < npuplan_parts_of(w->j->graph, steps[s].op).count)
+			err = copy_parts(w, &steps[s], count);
 	}
 	return err;
 }
@@ -200,16 +207,16 @@ int npuplan_join_steps(struct joiner *j)
 {
 	struct npuplan_graph *graph = j->graph;
 	struct rewriting w = { .j = j, .old = *graph };
-	uint32_t most = 2, inputs = 0;
+	uint32_t most = 2, parts = 0;
 	int err;
 
 	for (uint32_t s = 0; s < graph->step_count; s++)
 		if (graph->steps[s].access_count > most)
 			most = graph->steps[s].access_count;
 	for (uint32_t i = 0; i < graph->op_count; i++)
-		if (graph->ops[i].input_count > inputs)
-			inputs = graph->ops[i].input_count;
-	w.strips = npuplan_pool_take(&j->pool, inputs, sizeof(*w.strips));
+		if (npuplan_has_parts(&graph->ops[i]) && npuplan_parts_of(graph, i).count > parts)
+			parts = npuplan_parts_of(graph, i).count;
+	w.strips = npuplan_pool_take(&j->pool, parts, sizeof(*w.strips));
 	w.accesses = npuplan_pool_take(&j->pool, most, sizeof(*w.accesses));
 	if (j->pool.failed)
 		return -ENOMEM;

@@ -37,6 +37,12 @@ static inline uint32_t npuplan_lives_born(const struct npuplan_lives *lives, uin
 	return lives->born[tensor];
 }
 
+/** npuplan_lives_dies() - the last operator that a tensor lives at */
+static inline uint32_t npuplan_lives_dies(const struct npuplan_lives *lives, uint32_t tensor)
+{
+	return lives->dies[tensor];
+}
+
 /* npuplan_lives_most() - the most bytes that live at once now */
 uint64_t npuplan_lives_most(const struct npuplan_lives *lives);
 

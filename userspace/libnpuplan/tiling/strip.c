@@ -153,44 +153,111 @@ static int64_t granule(const struct npuplan_graph *graph, uint32_t tensor)
 	return npuplan_spatial(graph, tensor, &spatial) ? npuplan_granule(&spatial) : 1;
 }
 
-enum npuplan_join npuplan_concat_strips(const struct npuplan_graph *graph, uint32_t op_index,
-					struct npuplan_strip *strips)
+/*
+ * The axis along which parts stand side by side: as the operator says; or that along which the
+ * first part of a split is smaller than the whole. -1: it is not known.
+ */
+static int32_t axis_of(const struct npuplan_graph *graph, const struct npuplan_op *op,
+		       const struct npuplan_parts *parts)
+{
+	const struct npuplan_tensor *whole = &graph->tensors[parts->whole];
+	const struct npuplan_tensor *first = &graph->tensors[parts->parts[0]];
+	int32_t axis = op->attrs.axis;
+
+	if (npuplan_is_slice(op) && npuplan_slice_first(&op->attrs) < 0)
+		return -1;
+	for (uint32_t d = 0; npuplan_is_split(op) && axis < 0 && d < whole->dim_count; d++)
+		if (d < first->dim_count && first->shape[d] < whole->shape[d])
+			axis = (int32_t)d;
+	return axis < (int32_t)whole->dim_count ? axis : -1;
+}
+
+/*
+ * struct cut - a tensor cut along an axis
+ * @outer: how often the axis comes round
+ * @granules: along the axis, in each of these: elements, or blocks of channels
+ * @granule: elements of each
+ */
+struct cut {
+	uint32_t axis;
+	struct order order;
+	uint64_t outer;
+	uint64_t granules;
+	uint64_t granule;
+};
+
+static bool find_cut(const struct npuplan_graph *graph, uint32_t tensor, uint32_t axis,
+		     struct cut *cut)
+{
+	const struct npuplan_tensor *t = &graph->tensors[tensor];
+	uint32_t d;
+
+	*cut = (struct cut){ .axis = axis, .outer = 1, .granule = 1 };
+	if (!find_order(graph, tensor, &cut->order))
+		return false;
+	for (d = 0; d < cut->order.count && cut->order.axis[d] != axis; d++)
+		cut->outer *= cut->order.extent[d];
+	if (d == cut->order.count || !cut->order.extent[d])
+		return false;
+	cut->granules = cut->order.extent[d];
+	if (t->dim_count >= 4 && t->dim_count <= 5 &&
+	    axis == npuplan_channel_axis(graph, t->dim_count))
+		cut->granule = (uint64_t)granule(graph, tensor);
+	return true;
+}
+
+/* Whether a part has the whole's shape but along the axis, and its elements lie in order. */
+static bool is_part(const struct npuplan_graph *graph, const struct npuplan_tensor *whole,
+		    uint32_t tensor, uint32_t axis)
+{
+	const struct npuplan_tensor *part = &graph->tensors[tensor];
+	struct order order;
+
+	if (part->dim_count != whole->dim_count || part->elem_size != whole->elem_size ||
+	    !find_order(graph, tensor, &order))
+		return false;
+	for (uint32_t d = 0; d < part->dim_count; d++)
+		if (d != axis && part->shape[d] != whole->shape[d])
+			return false;
+	return true;
+}
+
+enum npuplan_join npuplan_part_strips(const struct npuplan_graph *graph, uint32_t op_index,
+				      const struct npuplan_parts *parts,
+				      struct npuplan_strip *strips)
 {
 	const struct npuplan_op *op = &graph->ops[op_index];
-	uint32_t output = op->outputs[0], axis = (uint32_t)op->attrs.axis;
-	const struct npuplan_tensor *out = &graph->tensors[output];
-	uint64_t outer = 1, at = 0, sum = 0;
-	struct order order, other;
-	bool is_channels;
+	const struct npuplan_tensor *whole = &graph->tensors[parts->whole];
+	bool slice = npuplan_is_slice(op);
+	uint64_t at = slice ? (uint64_t)npuplan_slice_first(&op->attrs) : 0, each, first;
+	int32_t axis = parts->count ? axis_of(graph, op, parts) : -1;
+	struct cut cut;
 
-	if (op->attrs.axis < 0 || axis >= out->dim_count || !find_order(graph, output, &order))
+	if (axis < 0 || !find_cut(graph, parts->whole, (uint32_t)axis, &cut))
 		return NPUPLAN_JOIN_SHAPE;
-	is_channels = out->dim_count >= 4 && out->dim_count <= 5 &&
-		      axis == npuplan_channel_axis(graph, out->dim_count);
-	for (uint32_t d = 0; d < order.count && order.axis[d] != axis; d++)
-		outer *= order.extent[d];
-	for (uint32_t i = 0; i < op->input_count; i++) {
-		const struct npuplan_tensor *in = &graph->tensors[op->inputs[i]];
+	each = whole->size / cut.outer / cut.granules;
+	for (uint32_t i = 0; i < parts->count; i++) {
+		const struct npuplan_tensor *part = &graph->tensors[parts->parts[i]];
 
-		if (in->dim_count != out->dim_count || in->elem_size != out->elem_size ||
-		    !find_order(graph, op->inputs[i], &other))
+		if (!is_part(graph, whole, parts->parts[i], (uint32_t)axis))
 			return NPUPLAN_JOIN_SHAPE;
-		for (uint32_t d = 0; d < in->dim_count; d++)
-			if (d != axis && in->shape[d] != out->shape[d])
-				return NPUPLAN_JOIN_SHAPE;
-		/* With one place alone there are no blocks, which the output may have. */
-		if (granule(graph, op->inputs[i]) != granule(graph, output) ||
-		    (is_channels && sum % granule(graph, output)))
+		/* With one place alone there are no blocks, which the whole may have. */
+		if (granule(graph, parts->parts[i]) != granule(graph, parts->whole) ||
+		    at % cut.granule)
 			return NPUPLAN_JOIN_BLOCKS;
-		sum += in->shape[axis];
+		first = at / cut.granule * each;
+		at += (uint64_t)part->shape[axis];
+		if (at > (uint64_t)whole->shape[axis])
+			return NPUPLAN_JOIN_SHAPE;
+		/* What fills up its last block would be the whole's next channels. */
+		if (slice && at % cut.granule && at < (uint64_t)whole->shape[axis])
+			return NPUPLAN_JOIN_BLOCKS;
 		strips[i] = (struct npuplan_strip){
-			.base = output,
-			.first = at,
-			.run = in->size / outer,
-			.stride = outer > 1 ? out->size / outer : in->size,
+			.base = parts->whole,
+			.first = first,
+			.run = part->size / cut.outer,
+			.stride = cut.outer > 1 ? whole->size / cut.outer : part->size,
 		};
-		at += in->size / outer;
 	}
-	return sum == (uint64_t)out->shape[axis] && at * outer == out->size ? NPUPLAN_JOINED :
-									      NPUPLAN_JOIN_SHAPE;
+	return slice || at == (uint64_t)whole->shape[axis] ? NPUPLAN_JOINED : NPUPLAN_JOIN_SHAPE;
 }

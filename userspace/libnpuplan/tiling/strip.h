@@ -6,6 +6,7 @@
 #pragma once
 
 #include "graph/shape.h"
+#include "parts.h"
 
 /**
  * struct npuplan_strip - where a tensor lies
@@ -40,11 +41,13 @@ bool npuplan_strip_in(const struct npuplan_strip *inner, uint64_t size,
 		      const struct npuplan_strip *outer, uint64_t outer_size,
 		      struct npuplan_strip *out);
 
-/* npuplan_concat_strips() - where in a concat's output its inputs lie
- * @op: index of the concat
- * @strips: out: of each of its inputs; their base is the output
+/* npuplan_part_strips() - where in its whole the parts of an operator lie
+ * @op: index of a concat, a split or a slice
+ * @parts: what npuplan_parts_of() says of it; its whole is known
+ * @strips: out: of each part; their base is the whole
  *
  * Returns enum npuplan_join: NPUPLAN_JOINED, NPUPLAN_JOIN_SHAPE or NPUPLAN_JOIN_BLOCKS.
  */
-enum npuplan_join npuplan_concat_strips(const struct npuplan_graph *graph, uint32_t op,
-					struct npuplan_strip *strips);
+enum npuplan_join npuplan_part_strips(const struct npuplan_graph *graph, uint32_t op,
+				      const struct npuplan_parts *parts,
+				      struct npuplan_strip *strips);

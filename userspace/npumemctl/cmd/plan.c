@@ -118,7 +118,8 @@ static const struct command_option options[] = {
 	{ "tiles", 0, VALUE_FLAG, NULL,
 	  "Say how each operator is cut, and what it has on chip and moves", FIELD(tiles) },
 	{ "concats", 0, VALUE_FLAG, NULL,
-	  "Say of each input of each concat where it is placed, or why it is copied: with --concat",
+	  "Say of each input of a concat, and of each output of a split or a slice, where it is "
+	  "placed, or why it is copied: with --concat",
 	  FIELD(concats) },
 	{ "emit-tflite", 0, VALUE_TEXT, "FILE",
 	  "Write the TFLite model with the plan for TensorFlow Lite Micro in it. Its variables, scratch "

@@ -46,10 +46,10 @@ static const struct command_option options[] = {
 	  "arena; parameters that are placed start in host memory. What does is loaded by the plan",
 	  FIELD(asked.inputs), NPUPLAN_INPUTS_HOST, 0, inputs },
 	{ "concat", 0, VALUE_CHOICE, "HOW",
-	  "Concats \"%s\" their inputs (default); or \"%s\" them: inputs are placed as parts of the "
-	  "output, with its strides, which whoever computes them has to write; \"%s\": of these "
-	  "inputs those for which no more bytes live at once; or \"%s\" (of plan): whichever makes "
-	  "the best plan",
+	  "Concats, splits and slices \"%s\" (default); or \"%s\": inputs of concats are placed as "
+	  "parts of the output, outputs of the others as parts of the input, with its strides, "
+	  "which whoever computes or reads them has to know; \"%s\": of these parts those for "
+	  "which no more bytes live at once; or \"%s\" (of plan): whichever makes the best plan",
 	  FIELD(concat), CONCAT_COPY, 0, concats },
 	{ 0 },
 };
