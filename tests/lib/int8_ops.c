@@ -62,7 +62,7 @@ static const struct npuplan_tensor *input_of(const struct int8_op *k, uint32_t i
 
 static const struct npuplan_tensor *output_of(const struct int8_op *k)
 {
-	return &k->graph->tensors[k->op->outputs[0]];
+	return &k->graph->tensors[k->op->outputs[k->output]];
 }
 
 static int load(const struct int8_op *k, uint32_t input, const int64_t *at)
@@ -246,6 +246,36 @@ static int8_t concat(const struct int8_op *k, const int64_t *out)
 	while (at[k->op->attrs.axis] >= input_of(k, input)->shape[k->op->attrs.axis])
 		at[k->op->attrs.axis] -= input_of(k, input++)->shape[k->op->attrs.axis];
 	return clamp(load(k, input, at));
+}
+
+/* The input that is split; the axis and the sizes are parameters. */
+static uint32_t data_of(const struct int8_op *k)
+{
+	uint32_t input = 0;
+
+	while (input_of(k, input)->kind == NPUMEM_TENSOR_PARAMETER)
+		input++;
+	return input;
+}
+
+static int8_t split(const struct int8_op *k, const int64_t *out)
+{
+	uint32_t axis = k->op->attrs.axis;
+	int64_t at[NPUPLAN_MAX_DIMS];
+
+	memcpy(at, out, output_of(k)->dim_count * sizeof(*at));
+	for (uint32_t i = 0; i < k->output; i++)
+		at[axis] += k->graph->tensors[k->op->outputs[i]].shape[axis];
+	return clamp(load(k, data_of(k), at));
+}
+
+static int8_t slice(const struct int8_op *k, const int64_t *out)
+{
+	int64_t at[NPUPLAN_MAX_DIMS];
+
+	memcpy(at, out, output_of(k)->dim_count * sizeof(*at));
+	at[k->op->attrs.axis] -= k->op->attrs.pad_begin[0];
+	return clamp(load(k, data_of(k), at));
 }
 
 static int8_t softmax(const struct int8_op *k, const int64_t *out)
@@ -564,6 +594,10 @@ static const struct {
 	{ "l2_pool", pool },
 	{ "cat", concat },
 	{ "concat", concat },
+	{ "split", split },
+	{ "split_v", split },
+	{ "slice", slice },
+	{ "strided_slice", slice },
 	{ "pad", pad },
 	{ "softmax", softmax },
 	{ "log_softmax", softmax },
@@ -597,20 +631,27 @@ int8_t int8_element(const struct int8_op *k, const int64_t *at)
 	return each(k, at);
 }
 
-struct npuplan_op *int8_add_op(struct npuplan_graph *graph, const char *type,
-			       const uint32_t *inputs, uint32_t count, uint32_t output)
+struct npuplan_op *int8_add_op_of(struct npuplan_graph *graph, const char *type,
+				  const uint32_t *inputs, uint32_t count, const uint32_t *outputs,
+				  uint32_t output_count)
 {
 	struct npuplan_op op = {
 		.name = (char *)(uintptr_t)type,
 		.type = (char *)(uintptr_t)type,
 		.inputs = (uint32_t *)(uintptr_t)inputs,
-		.outputs = &output,
+		.outputs = (uint32_t *)(uintptr_t)outputs,
 		.input_count = count,
-		.output_count = 1,
+		.output_count = output_count,
 		.attrs = { .axis = -1, .groups = 1 },
 		.id = graph->op_count,
 	};
 	int64_t index = npuplan_graph_add_op(graph, &op);
 
 	return index < 0 ? NULL : &graph->ops[index];
+}
+
+struct npuplan_op *int8_add_op(struct npuplan_graph *graph, const char *type,
+			       const uint32_t *inputs, uint32_t count, uint32_t output)
+{
+	return int8_add_op_of(graph, type, inputs, count, &output, 1);
 }

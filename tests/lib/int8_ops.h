@@ -28,9 +28,9 @@ enum int8_resize {
 
 /*
  * struct int8_op - an operator, and where its inputs' bytes come from
- * @op: with one output
  * @resize: what the graph does not say
  * @load: byte of the operator's k-th input
+ * @output: number of the output that is asked for
  */
 struct int8_op {
 	const struct npuplan_graph *graph;
@@ -38,6 +38,7 @@ struct int8_op {
 	enum int8_resize resize;
 	int8_t (*load)(void *context, uint32_t input, uint64_t byte);
 	void *context;
+	uint32_t output;
 };
 
 /** int8_byte() - where in its tensor an element lies; @at: in the source's order */
@@ -46,7 +47,7 @@ uint64_t int8_byte(const struct npuplan_graph *graph, uint32_t tensor, const int
 /** int8_next() - the next element in the source's order; false after the last */
 bool int8_next(const struct npuplan_tensor *tensor, int64_t *at);
 
-/** int8_element() - one element of the operator's output, from its inputs */
+/** int8_element() - one element of an output of the operator, from its inputs */
 int8_t int8_element(const struct int8_op *k, const int64_t *at);
 
 /** int8_knows() - whether there is an operator of that type here */
@@ -63,6 +64,11 @@ const char *int8_elementwise(uint32_t i, uint32_t *inputs);
  */
 struct npuplan_op *int8_add_op(struct npuplan_graph *graph, const char *type,
 			       const uint32_t *inputs, uint32_t count, uint32_t output);
+
+/* int8_add_op_of() - the same, with several outputs */
+struct npuplan_op *int8_add_op_of(struct npuplan_graph *graph, const char *type,
+				  const uint32_t *inputs, uint32_t count, const uint32_t *outputs,
+				  uint32_t output_count);
 
 /** int8_by_channel() - whether operands of one dimension have one element a channel */
 bool int8_by_channel(const char *type);

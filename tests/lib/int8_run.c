@@ -16,9 +16,9 @@ static int8_t nothing;
 /* Keeps the first reason; false. */
 #define wrong(net, ...) text_reason((net)->text, sizeof((net)->text), __VA_ARGS__)
 
-/* ------------------------------------------------------------------- joined concats */
+/* -------------------------------------------------------- joined concats and splits */
 
-/* Where a tensor lies that is part of a concat's output; NULL: it has bytes of its own. */
+/* Where a tensor lies that is part of another one; NULL: it has bytes of its own. */
 static const struct npuplan_joined *joined_of(const struct npuplan_graph *graph, uint32_t tensor)
 {
 	for (uint32_t i = 0; i < graph->joined_count; i++)
@@ -100,26 +100,32 @@ static int8_t load_value(void *context, uint32_t input, uint64_t byte)
 	return from->net->bytes[from->op->inputs[input]][byte];
 }
 
-static bool compute(struct int8_net *net, const struct npuplan_op *op)
+static void compute(struct int8_net *net, const struct npuplan_op *op, uint32_t output)
 {
 	struct values from = { net, op };
-	struct int8_op k = { net->graph, op, net->resize, load_value, &from };
-	const struct npuplan_tensor *out;
+	struct int8_op k = { net->graph, op, net->resize, load_value, &from, output };
+	uint32_t tensor = op->outputs[output];
 	int64_t at[NPUPLAN_MAX_DIMS] = { 0 };
 
-	if (op->output_count != 1 || !int8_knows(op->type))
-		return wrong(net, "operator %s: no arithmetic for type %s, %u outputs", op->name,
-			     op->type, op->output_count);
-	out = &net->graph->tensors[op->outputs[0]];
-	memset(net->bytes[op->outputs[0]], 0, size_of(net->graph, op->outputs[0]));
+	memset(net->bytes[tensor], 0, size_of(net->graph, tensor));
 	do
-		net->bytes[op->outputs[0]][int8_byte(net->graph, op->outputs[0], at)] =
-			int8_element(&k, at);
-	while (int8_next(out, at));
+		net->bytes[tensor][int8_byte(net->graph, tensor, at)] = int8_element(&k, at);
+	while (int8_next(&net->graph->tensors[tensor], at));
+}
+
+static bool compute_all(struct int8_net *net, const struct npuplan_op *op)
+{
+	if (!int8_knows(op->type))
+		return wrong(net, "operator %s: no arithmetic for type %s", op->name, op->type);
+	for (uint32_t i = 0; i < op->output_count; i++)
+		compute(net, op, i);
 	return true;
 }
 
-/* Each byte of a part is the byte of the output where it is said to lie. */
+/*
+ * Each byte of a part is the byte of the whole where it is said to lie. What fills up blocks of an
+ * input's channels is noise.
+ */
 static bool parts_agree(struct int8_net *net)
 {
 	const struct npuplan_graph *graph = net->graph;
@@ -132,6 +138,9 @@ static bool parts_agree(struct int8_net *net)
 			uint64_t byte = b;
 
 			locate(graph, &base, &byte);
+			if (net->element[part][b] < 0 &&
+			    graph->tensors[base].kind == NPUMEM_TENSOR_INPUT)
+				continue;
 			if (byte >= graph->tensors[base].size ||
 			    net->bytes[part][b] != net->bytes[base][byte])
 				return wrong(net,
@@ -168,7 +177,7 @@ bool int8_net_init(struct int8_net *net, const struct npuplan_graph *graph, enum
 			net->bytes[t][b] = (int8_t)random_next(&seed);
 	}
 	for (uint32_t i = 0; i < graph->op_count && good; i++)
-		good = compute(net, &graph->ops[i]);
+		good = compute_all(net, &graph->ops[i]);
 	return (good || wrong(net, "out of memory")) && parts_agree(net);
 }
 
@@ -302,20 +311,44 @@ static void take(struct run *run, const struct npumem_tile *tile)
 		}
 }
 
+/*
+ * The number of the operator's output that a byte of a tensor is of; NPUMEM_NONE: of none. @byte:
+ * becomes the output's.
+ */
+static uint32_t output_at(const struct run *run, uint32_t tensor, uint64_t *byte)
+{
+	const struct npuplan_graph *graph = run->net->graph;
+
+	for (uint32_t i = 0; i < run->op->output_count; i++) {
+		uint32_t base = run->op->outputs[i];
+		uint64_t first = 0, own = *byte;
+
+		locate(graph, &base, &first);
+		if (base != tensor || !locate_back(graph, run->op->outputs[i], &own))
+			continue;
+		*byte = own;
+		return i;
+	}
+	return NPUMEM_NONE;
+}
+
 static bool store(struct run *run, uint32_t tensor, uint64_t byte)
 {
-	struct int8_op k = { run->net->graph, run->op, run->net->resize, load_read, run };
-	uint32_t output = run->op->outputs[0];
-	const struct npuplan_tensor *t = &run->net->graph->tensors[output];
+	struct int8_op k = { run->net->graph, run->op, run->net->resize, load_read, run, 0 };
+	const struct npuplan_tensor *t;
 	int64_t at[NPUPLAN_MAX_DIMS], element;
 	uint64_t own = byte;
+	uint32_t output;
 	int8_t value = 0;
 
-	if (!locate_back(run->net->graph, output, &own))
+	k.output = output_at(run, tensor, &own);
+	if (k.output == NPUMEM_NONE)
 		return wrong(run->net,
 			     "operator %s, step %u: writes byte %" PRIu64
 			     " of tensor %s, which is not its own",
 			     run->op->name, run->step, byte, run->net->graph->tensors[tensor].name);
+	output = run->op->outputs[k.output];
+	t = &run->net->graph->tensors[output];
 	element = run->net->element[output][own];
 
 	/* Channels that only fill up a block. */
@@ -357,17 +390,10 @@ static bool run_step(struct run *run, uint32_t step)
 	for (uint32_t a = s->first_access; a < s->first_access + s->access_count && good; a++) {
 		const struct npumem_tile *tile = &graph->tiles[graph->accesses[a].tile];
 		struct chunks walk = chunks_of_region(&tile->region);
-		uint32_t output = run->op->outputs[0];
-		uint64_t first = 0;
 
-		locate(graph, &output, &first);
 		run->tile = graph->accesses[a].tile;
 		if (graph->accesses[a].mode == NPUMEM_ACCESS_READ)
 			continue;
-		if (tile->tensor != output)
-			return wrong(run->net,
-				     "operator %s, step %u: writes tensor %s, not its own",
-				     run->op->name, step, graph->tensors[tile->tensor].name);
 		while (good && chunks_next(&walk))
 			for (uint64_t b = walk.byte; b < walk.byte + tile->region.length && good;
 			     b++)
@@ -376,26 +402,47 @@ static bool run_step(struct run *run, uint32_t step)
 	return good && !run->net->text[0];
 }
 
-/* All of each output, once. */
+/* Whether an output of a split or a slice is part of the input, so that nobody has to write it. */
+static bool lies_in_input(const struct npuplan_graph *graph, uint32_t op, uint32_t output)
+{
+	for (uint32_t i = 0; i < graph->concat_input_count; i++) {
+		const struct npuplan_concat_input *said = &graph->concat_inputs[i];
+
+		if (said->op == op && said->input == output && said->join == NPUPLAN_JOINED)
+			return graph->ops[op].type[0] == 's';
+	}
+	return false;
+}
+
+/* All of an output, once. */
+static bool is_written(struct run *run, const struct npuplan_op *op, uint32_t output)
+{
+	const struct npuplan_graph *graph = run->net->graph;
+
+	for (uint64_t b = 0; b < size_of(graph, output); b++) {
+		uint32_t tensor = output;
+		uint64_t byte = b;
+
+		locate(graph, &tensor, &byte);
+		if (!run->written[tensor][byte] && run->net->element[output][b] >= 0)
+			return wrong(run->net,
+				     "operator %s: byte %" PRIu64 " of tensor %s is never written",
+				     op->name, b, graph->tensors[output].name);
+	}
+	return true;
+}
+
 static bool all_written(struct run *run)
 {
 	const struct npuplan_graph *graph = run->net->graph;
 
-	for (uint32_t i = 0; i < graph->op_count; i++) {
-		uint32_t output = graph->ops[i].outputs[0];
-
-		for (uint64_t b = 0; b < size_of(graph, output); b++) {
-			uint32_t tensor = output;
-			uint64_t byte = b;
-
-			locate(graph, &tensor, &byte);
-			if (!run->written[tensor][byte] && run->net->element[output][b] >= 0)
-				return wrong(run->net,
-					     "operator %s: byte %" PRIu64
-					     " of tensor %s is never written",
-					     graph->ops[i].name, b, graph->tensors[output].name);
+	for (uint32_t i = 0; i < graph->op_count; i++)
+		for (uint32_t k = 0; k < graph->ops[i].output_count; k++) {
+			if (lies_in_input(graph, i, k))
+				continue;
+			if (!is_written(run, &graph->ops[i], graph->ops[i].outputs[k]))
+				return false;
 		}
-	}
 	return true;
 }
 

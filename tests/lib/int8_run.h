@@ -24,8 +24,8 @@ struct int8_net {
 /* int8_net_init() - draw inputs, parameters and state, and compute all else whole
  *
  * The graph has its layout by now; it may be tiled before or after. False: an
- * operator is not known here, or has not one output; a tensor is an alias, but of a joined concat
- * (text says which).
+ * operator is not known here; a tensor is an alias, but of a joined concat or split (text says
+ * which).
  */
 bool int8_net_init(struct int8_net *net, const struct npuplan_graph *graph, enum int8_resize resize,
 		   uint64_t seed);
