@@ -168,7 +168,7 @@ static void view_shape(const struct npuplan_tensor *t, enum view view, uint32_t 
 		shape[3] = product(t, last, rank);
 }
 
-/* Where a tensor lies that is part of a concat's output; NULL: it has bytes of its own. */
+/* Where a tensor lies that is part of another one; NULL: it has bytes of its own. */
 static const struct npuplan_joined *joined_of(const struct npuplan_graph *graph, uint32_t tensor)
 {
 	for (uint32_t i = 0; i < graph->joined_count; i++)
@@ -223,34 +223,107 @@ static bool access_region(const struct command_maker *m, uint32_t tensor, uint32
 	return tile->tensor == joined->base && region_in_part(joined, &tile->region, region);
 }
 
+/* Whether another tensor lies in a tensor. */
+static bool has_part(const struct npuplan_graph *graph, uint32_t tensor)
+{
+	for (uint32_t i = 0; i < graph->joined_count; i++)
+		if (graph->joined[i].base == tensor)
+			return true;
+	return false;
+}
+
+/* The tensor that has a tensor's bytes, as far as joining goes. */
+static uint32_t base_of(const struct npuplan_graph *graph, uint32_t tensor)
+{
+	const struct npuplan_joined *joined = joined_of(graph, tensor);
+
+	return joined ? joined->base : tensor;
+}
+
 /*
- * The step's access of a tensor: the @nth one that fits, the last if there are not as many;
- * NPUMEM_NONE if there is none. Parts of a part fit, too, so of a part it is the largest.
+ * Of the operator's inputs, or outputs, how many tensors have their bytes in @base; @before: out:
+ * of these how many stand before @tensor.
+ */
+static uint32_t count_sharers(const struct command_maker *m, uint32_t tensor, uint32_t base,
+			      bool write, uint32_t *before)
+{
+	const uint32_t *list = write ? m->op->outputs : m->op->inputs;
+	uint32_t length = write ? m->op->output_count : m->op->input_count, count = 0;
+
+	for (uint32_t i = 0; i < length; i++) {
+		bool again = false;
+
+		for (uint32_t k = 0; k < i; k++)
+			again |= list[k] == list[i];
+		if (list[i] == tensor && !again)
+			*before = count;
+		count += !again && base_of(m->graph, list[i]) == base;
+	}
+	return count;
+}
+
+/* Whether a step's access is a read, or a write, of bytes of a tensor; updates are both. */
+static bool is_access_of(const struct command_maker *m, uint32_t access, uint32_t base, bool write)
+{
+	const struct npumem_access *a = &m->graph->accesses[m->step->first_access + access];
+
+	return a->mode != (write ? NPUMEM_ACCESS_READ : NPUMEM_ACCESS_WRITE) &&
+	       m->graph->tiles[a->tile].tensor == base;
+}
+
+/*
+ * The access of a tensor in whose base others lie, or that lies there itself. Accesses stand in the
+ * order of the operands, so if each operand that shares the base has one, it is known which. Else
+ * one that is copied has the only access, but parts of a part fit, too: it is the largest that
+ * fits.
+ */
+static uint32_t find_shared(const struct command_maker *m, uint32_t tensor, bool write)
+{
+	uint32_t base = base_of(m->graph, tensor), found = NPUMEM_NONE, number = 0, before = 0;
+	uint32_t sharers = count_sharers(m, tensor, base, write, &before), ordered = NPUMEM_NONE;
+	struct npumem_region region;
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < m->step->access_count; i++) {
+		if (!is_access_of(m, i, base, write))
+			continue;
+		if (number++ == before)
+			ordered = i;
+		if (!access_region(m, tensor, i, &region) || chunks_bytes(&region) <= most)
+			continue;
+		found = i;
+		most = chunks_bytes(&region);
+	}
+	return number == sharers && ordered != NPUMEM_NONE &&
+			       access_region(m, tensor, ordered, &region) ?
+		       ordered :
+		       found;
+}
+
+/*
+ * The step's access of a tensor: the @nth one, the last if there are not as many; NPUMEM_NONE if
+ * there is none.
  */
 static uint32_t find_access(const struct command_maker *m, uint32_t tensor, bool write,
 			    uint32_t nth)
 {
-	bool is_part = joined_of(m->graph, tensor);
 	uint32_t found = NPUMEM_NONE;
-	uint64_t most = 0;
 
+	if (joined_of(m->graph, tensor) || has_part(m->graph, tensor))
+		return find_shared(m, tensor, write);
 	for (uint32_t i = 0; i < m->step->access_count; i++) {
-		const struct npumem_access *access = &m->graph->accesses[m->step->first_access + i];
-		struct npumem_region region;
-
-		if (!access_region(m, tensor, i, &region) ||
-		    access->mode == (write ? NPUMEM_ACCESS_READ : NPUMEM_ACCESS_WRITE))
+		if (!is_access_of(m, i, tensor, write))
 			continue;
-		if (is_part) {
-			found = chunks_bytes(&region) > most ? i : found;
-			most = chunks_bytes(&region) > most ? chunks_bytes(&region) : most;
-			continue;
-		}
 		found = i;
 		if (!nth--)
 			break;
 	}
 	return found;
+}
+
+bool maker_writes(const struct command_maker *m, uint32_t tensor)
+{
+	return find_access(m, tensor, true, 0) != NPUMEM_NONE;
 }
 
 /* How many inputs of the operand's tensor stand before it. */

@@ -104,6 +104,8 @@ uint32_t maker_input_at(struct command_maker *m, uint32_t n);
 /** maker_activation_at() - the fused activation that a field of the options names */
 uint8_t maker_activation_at(struct command_maker *m, unsigned int field);
 
+/** maker_writes() - whether the step writes a tensor, or a part of it */
+bool maker_writes(const struct command_maker *m, uint32_t tensor);
 /** maker_add_operand() - add an operand: the @nth of the step's accesses to that tensor */
 void maker_add_operand(struct command_maker *m, uint32_t tensor, enum view view, unsigned int mode,
 		       uint32_t nth);

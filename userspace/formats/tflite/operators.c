@@ -374,9 +374,46 @@ static void make_strided_slice(struct command_maker *m)
 	}
 }
 
+/*
+ * Of a split some of whose outputs are parts of the input a step copies one of the others: a slice.
+ */
+static void make_split_copy(struct command_maker *m, uint32_t output)
+{
+	const struct npuplan_tensor *tensors = m->graph->tensors;
+	uint32_t rank = tensors[m->op->outputs[output]].dim_count;
+	uint32_t axis = (uint32_t)m->op->attrs.axis;
+	int64_t first = 0;
+
+	if (axis >= rank || rank > NPUMEM_COMMAND_DIMS) {
+		maker_fail(m, -EOPNOTSUPP, "along which of %" PRIu32 " dimensions is not known",
+			   rank);
+		return;
+	}
+	for (uint32_t i = 0; i < output; i++)
+		first += tensors[m->op->outputs[i]].shape[axis];
+	m->head.operation = NPUMEM_COMMAND_SLICE;
+	m->head.attribute_count = NPUMEM_COMMAND_SLICE_ATTRIBUTES;
+	m->attributes[NPUMEM_COMMAND_SLICE_FIRST + NPUMEM_COMMAND_DIMS - rank + axis] =
+		(int32_t)first;
+	maker_add_operand(m, m->op->outputs[output], ALIGNED, NPUMEM_COMMAND_WRITE, 0);
+	maker_add_input(m, m->builtin == BUILTIN_SPLIT ? 1 : 0, ALIGNED);
+}
+
 /* Along which dimension, and where, the outputs' shapes say. */
 static void make_split(struct command_maker *m)
 {
+	uint32_t written = 0, last = 0;
+
+	for (uint32_t i = 0; i < m->op->output_count; i++) {
+		if (!maker_writes(m, m->op->outputs[i]))
+			continue;
+		written++;
+		last = i;
+	}
+	if (written == 1 && m->op->output_count > 1) {
+		make_split_copy(m, last);
+		return;
+	}
 	for (uint32_t i = 0; i < m->op->output_count; i++) {
 		if (m->graph->tensors[m->op->outputs[i]].dim_count > NPUMEM_COMMAND_DIMS)
 			maker_fail(m, -EOPNOTSUPP, "it has more than %d dimensions",
