@@ -131,6 +131,26 @@ static uint64_t size_of(const struct exhaustive *all, uint32_t t)
 	return all->graph->tensors[t].size;
 }
 
+/* Bytes of the arena, with those that are kept. */
+static uint64_t arena_of(const struct exhaustive *all)
+{
+	return all->options->common.arena_budget + cosma_kept_bytes(all->options);
+}
+
+/* Whether tensor @t may be at byte @at, whatever else is there. */
+static bool may_lie(const struct exhaustive *all, uint32_t t, uint64_t at)
+{
+	const struct npuplan_tensor *tensor = &all->graph->tensors[t];
+	bool may = !(tensor->flags & NPUMEM_TENSOR_FLAG_FIXED) || tensor->fixed_offset == at;
+
+	for (uint32_t i = 0; i < all->options->kept_count; i++) {
+		const struct cosma_state *kept = &all->options->kept[i];
+
+		may &= at >= kept->offset + kept->size || kept->offset >= at + tensor->size;
+	}
+	return may || !all->addresses;
+}
+
 static uint64_t bytes_of(const struct exhaustive *all, uint32_t tensors)
 {
 	uint64_t bytes = 0;
@@ -205,6 +225,17 @@ static bool is_full(const struct exhaustive *all)
 	return all->seen_count > MAX_SEEN || all->put_count > MAX_PUT;
 }
 
+/* Those of some tensors that are placed first: where offsets are fixed there is least to try. */
+static uint32_t first_of(const struct exhaustive *all, uint32_t coming)
+{
+	uint32_t fixed = 0;
+
+	for (uint32_t t = 0; t < all->graph->tensor_count; t++)
+		if (all->graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_FIXED)
+			fixed |= coming & 1u << t;
+	return fixed ? fixed : coming;
+}
+
 /* Every address for every tensor that comes; those that are @leaving are gone then. */
 static void place(struct exhaustive *all, struct position *position, uint32_t v, uint32_t coming,
 		  uint32_t leaving, uint64_t cost)
@@ -220,15 +251,13 @@ static void place(struct exhaustive *all, struct position *position, uint32_t v,
 		finish(all, &next, v, cost);
 		return;
 	}
-	t = (uint32_t)__builtin_ctz(coming) & (EXHAUSTIVE_TENSORS - 1);
+	t = (uint32_t)__builtin_ctz(first_of(all, coming)) & (EXHAUSTIVE_TENSORS - 1);
 	coming &= ~(1u << t);
 	align = all->graph->tensors[t].align;
 	if (all->options->common.alignment > align)
 		align = all->options->common.alignment;
-	for (uint64_t at = 0;
-	     at + size_of(all, t) <= all->options->common.arena_budget && !is_full(all);
-	     at += align) {
-		bool clash = false;
+	for (uint64_t at = 0; at + size_of(all, t) <= arena_of(all) && !is_full(all); at += align) {
+		bool clash = !may_lie(all, t, at);
 
 		for (uint32_t u = 0; u < all->graph->tensor_count && all->addresses; u++)
 			clash |= in_the_way(all, position, v, leaving, t, at, u);
@@ -370,10 +399,8 @@ static void start(struct exhaustive *all, struct position *position, uint32_t t)
 	align = graph->tensors[t].align;
 	if (all->options->common.alignment > align)
 		align = all->options->common.alignment;
-	for (uint64_t at = 0;
-	     at + size_of(all, t) <= all->options->common.arena_budget && !is_full(all);
-	     at += align) {
-		bool clash = false;
+	for (uint64_t at = 0; at + size_of(all, t) <= arena_of(all) && !is_full(all); at += align) {
+		bool clash = !may_lie(all, t, at);
 
 		for (uint32_t u = 0; u < t && all->addresses; u++)
 			clash |= position->at[u] != OFF && position->at[u] < at + size_of(all, t) &&
@@ -397,10 +424,13 @@ uint64_t exhaustive_traffic(const struct npuplan_graph *graph, const struct cosm
 	struct position first, position;
 
 	if (graph->tensor_count > EXHAUSTIVE_TENSORS || graph->op_count > EXHAUSTIVE_OPS ||
-	    options->common.arena_budget >= OFF) {
+	    options->common.arena_budget + cosma_kept_bytes(options) >= OFF) {
 		fputs("too large to try everything\n", stderr);
 		exit(2);
 	}
+	for (uint32_t i = 0; i < options->kept_count && addresses; i++)
+		if (options->kept[i].offset + options->kept[i].size > arena_of(&all))
+			return EXHAUSTIVE_NONE;
 	describe(&all);
 	all.bag = must(calloc(MAX_COST, sizeof(*all.bag)));
 	memset(&first, 0, sizeof(first));

@@ -75,6 +75,19 @@ static bool may_share(const struct world *world, uint32_t p, uint32_t i, uint32_
 							    old->tensor, new->tensor));
 }
 
+/* Whether a placement is where its tensor must be, and where nothing is kept. */
+static bool may_lie(const struct world *world, const struct npumem_placement *it, uint64_t end)
+{
+	const struct npuplan_tensor *tensor = &world->graph->tensors[it->tensor];
+	const struct cosma_settings *options = world->options;
+
+	for (uint32_t i = 0; i < options->kept_count; i++)
+		if (it->offset < options->kept[i].offset + options->kept[i].size &&
+		    options->kept[i].offset < end)
+			return false;
+	return !(tensor->flags & NPUMEM_TENSOR_FLAG_FIXED) || it->offset == tensor->fixed_offset;
+}
+
 /* A placement begins: it is in nobody's way. */
 static bool begin(struct world *world, uint32_t p, uint32_t i)
 {
@@ -87,8 +100,10 @@ static bool begin(struct world *world, uint32_t p, uint32_t i)
 	if (it->offset % align || it->offset % (world->options->common.alignment ?: 1))
 		return fail(world, "placement %u: %llu is not aligned", i, it->offset);
 	if (world->options->common.objective != NPUPLAN_OBJECTIVE_PEAK &&
-	    end > world->options->common.arena_budget)
+	    end > world->options->common.arena_budget + cosma_kept_bytes(world->options))
 		return fail(world, "placement %u ends at %" PRIu64 ", beyond the budget", i, end);
+	if (!may_lie(world, it, end))
+		return fail(world, "placement %u: at %llu it must not be", i, it->offset);
 	if (world->at[it->tensor] != NPUMEM_NONE)
 		return fail(world, "position %u: tensor %u is on chip twice", p, it->tensor);
 	for (uint32_t k = 0; k < world->active_count; k++) {
@@ -365,10 +380,14 @@ void cosma_print_case(const struct npuplan_graph *graph, const struct cosma_sett
 	       options->inputs_flagged	? " inputs as flagged" :
 					  "",
 	       options->common.alignment);
+	for (uint32_t i = 0; i < options->kept_count; i++)
+		printf("# kept: %" PRIu64 " bytes at %" PRIu64 "\n", options->kept[i].size,
+		       options->kept[i].offset);
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
-		printf("# tensor %u: size %" PRIu64 " align %u kind %u flags %u\n", t,
-		       graph->tensors[t].size, graph->tensors[t].align, graph->tensors[t].kind,
-		       graph->tensors[t].flags);
+		printf("# tensor %u: size %" PRIu64 " align %u kind %u flags %u fixed %" PRIu64
+		       "\n",
+		       t, graph->tensors[t].size, graph->tensors[t].align, graph->tensors[t].kind,
+		       graph->tensors[t].flags, graph->tensors[t].fixed_offset);
 	for (uint32_t v = 0; v < graph->op_count; v++) {
 		printf("# operator %u%s%s:", v, graph->ops[v].attrs.inplace ? " in place" : "",
 		       cosma_is_staged(options, v) ? " staged" : "");

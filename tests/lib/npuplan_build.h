@@ -108,6 +108,21 @@ static inline void build_step(struct npuplan_graph *graph, uint32_t flags, uint3
 	assert_true(npuplan_graph_add_step(graph, &step, accesses, count) >= 0);
 }
 
+/* Adds a step that updates all of a tensor. */
+static inline void build_update(struct npuplan_graph *graph, uint32_t tensor)
+{
+	const struct npuplan_step step = { .op = NPUMEM_NONE };
+	const struct npumem_region all = { .length = graph->tensors[tensor].size,
+					   .count = { 1, 1, 1 } };
+	const struct npumem_access update = {
+		.tile = npuplan_graph_add_tile(graph, tensor, &all),
+		.mode = NPUMEM_ACCESS_UPDATE,
+		.inplace = NPUMEM_NONE,
+	};
+
+	assert_true(npuplan_graph_add_step(graph, &step, &update, 1) >= 0);
+}
+
 /* input (4) -> a (10) -> b (6) -> output (2): a chain of three steps. */
 static inline struct npuplan_graph *build_chain(uint32_t flags)
 {

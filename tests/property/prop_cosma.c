@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * npuplan_cosma() on random small graphs, against an exhaustive search: same least
- * traffic, with and without addresses, any order or a fixed one; same least peak;
+ * traffic, with and without addresses, any order or a fixed one, with fixed offsets and
+ * bytes that are kept or without; same least peak;
  * every plan can be executed; the baselines are never better; a fixed order is
  * never better than a free one; same input, same output. So do the planners of these
  * names through npuplan_plan(), and these plans pass the kernel's verifier.
@@ -22,7 +23,8 @@
 /* What the cases were like. */
 static struct {
 	unsigned long compared, spilled, apart, infeasible, resident, flagged, parameters, aligned,
-		too_large, planned, inplace, staged, yielded;
+		too_large, planned, inplace, staged, yielded, fixed, fixed_moved, fixed_apart, kept,
+		collided;
 } seen;
 
 static struct npuplan_graph *random_graph(void)
@@ -67,6 +69,66 @@ static struct npuplan_graph *random_graph(void)
 	return graph;
 }
 
+/* Whether an operator reads or writes a tensor. */
+static bool is_used(const struct npuplan_graph *graph, uint32_t t)
+{
+	bool used = false;
+
+	for (uint32_t v = 0; v < graph->op_count; v++) {
+		const struct npuplan_op *op = &graph->ops[v];
+
+		for (uint32_t k = 0; k < op->input_count; k++)
+			used |= op->inputs[k] == t;
+		for (uint32_t k = 0; k < op->output_count; k++)
+			used |= op->outputs[k] == t;
+	}
+	return used;
+}
+
+/* Fixes some offsets; at @most, all are even, so that alignments are kept. */
+static void draw_fixed(struct npuplan_graph *graph, uint32_t most)
+{
+	uint32_t rare = draw(1, 4);
+
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		if (!draw(0, rare) && is_used(graph, t)) {
+			graph->tensors[t].flags |= NPUMEM_TENSOR_FLAG_FIXED;
+			graph->tensors[t].fixed_offset = 2 * draw(0, most / 2);
+		}
+}
+
+static bool is_fixed(const struct npuplan_graph *graph)
+{
+	bool any = false;
+
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		any |= graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_FIXED;
+	return any;
+}
+
+/* Keeps one or two ranges, which do not overlap; offsets are even, so that alignments are kept. */
+static uint32_t draw_kept(struct cosma_state kept[2])
+{
+	uint32_t count = draw(1, 2);
+
+	kept[0] = (struct cosma_state){ .offset = 2 * draw(0, 2), .size = draw(1, 3) };
+	kept[1] = (struct cosma_state){ .offset = kept[0].offset + 4 + 2 * draw(0, 1),
+					.size = draw(1, 3) };
+	seen.kept++;
+	return count;
+}
+
+/* Whether a tensor with a fixed offset comes back. */
+static bool moves_fixed(const struct npuplan_graph *graph, const struct npuplan_cosma_plan *plan)
+{
+	bool moves = false;
+
+	for (uint32_t p = 0; p < plan->position_count; p++)
+		moves |= plan->positions[p].kind == NPUMEM_POSITION_FILL &&
+			 graph->tensors[plan->positions[p].index].flags & NPUMEM_TENSOR_FLAG_FIXED;
+	return moves;
+}
+
 static void check_plan(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		       const struct npuplan_cosma_plan *plan, const char *what)
 {
@@ -98,6 +160,7 @@ static uint64_t check_traffic(const struct npuplan_graph *graph,
 		return EXHAUSTIVE_NONE;
 	}
 	cost = plan.spill + plan.fill;
+	seen.fixed_moved += moves_fixed(graph, &plan);
 	for (uint32_t p = 0; p + 1 < plan.position_count; p++)
 		seen.yielded += plan.positions[p].kind == NPUMEM_POSITION_STORE &&
 				graph->tensors[plan.positions[p].index].kind !=
@@ -113,6 +176,7 @@ static uint64_t check_traffic(const struct npuplan_graph *graph,
 		     plan.relaxed_bound, least);
 	if (plan.status != NPUMEM_PLAN_STATUS_OPTIMAL || cost != least) {
 		seen.apart++;
+		seen.fixed_apart += is_fixed(graph);
 		least = exhaustive_traffic(graph, options, true);
 		if (least == EXHAUSTIVE_TOO_LARGE)
 			seen.too_large++;
@@ -160,6 +224,8 @@ static uint64_t check_planner(const struct npuplan_graph *graph, const struct co
 			      const char *planner)
 {
 	struct npuplan_options options = asked->common;
+	/* The oracle knows no state. */
+	bool stateless = !asked->kept_count;
 	struct npuplan_plan *plan = NULL;
 	struct npuplan_error error;
 	struct cosma_oracle oracle;
@@ -167,15 +233,17 @@ static uint64_t check_planner(const struct npuplan_graph *graph, const struct co
 	int err;
 
 	options.planner = planner;
+	options.arena_budget += cosma_kept_bytes(asked);
 	err = npuplan_plan(graph, &options, &plan, &error);
-	if (err == -ENOSPC && error.status == NPUMEM_PLAN_STATUS_INFEASIBLE)
+	if (err == -ENOSPC && (error.status == NPUMEM_PLAN_STATUS_INFEASIBLE ||
+			       strstr(error.text, "are beyond the budget of")))
 		return EXHAUSTIVE_NONE;
 	/* Baselines may find no way where there is one. */
 	if (err == -ETIMEDOUT && strcmp(planner, "cosma"))
 		return EXHAUSTIVE_NONE;
 	if (err)
 		FAIL(graph, asked, "planner %s: %s", planner, error.text);
-	if (!cosma_plan_run(&oracle, graph, asked, plan))
+	if (stateless && !cosma_plan_run(&oracle, graph, asked, plan))
 		FAIL(graph, asked, "planner %s: %s", planner, oracle.why);
 	if (npuplan_verify_plan(graph, plan, NULL, &error))
 		FAIL(graph, asked, "planner %s: %s", planner, error.text);
@@ -200,6 +268,19 @@ static void check_planners(struct npuplan_graph *graph, struct cosma_settings op
 		if ((graph->tensors[t].kind == NPUMEM_TENSOR_INPUT && !options.inputs_flagged) ||
 		    (graph->tensors[t].kind == NPUMEM_TENSOR_PARAMETER && options.with_parameters))
 			graph->tensors[t].flags |= NPUMEM_TENSOR_FLAG_HOST;
+	/* What is kept are states whose offsets are fixed. */
+	for (uint32_t i = 0; i < options.kept_count; i++) {
+		struct npuplan_tensor state = {
+			.size = options.kept[i].size,
+			.align = 1,
+			.kind = NPUMEM_TENSOR_STATE,
+			.flags = NPUMEM_TENSOR_FLAG_FIXED,
+			.fixed_offset = options.kept[i].offset,
+			.id = graph->tensor_count,
+		};
+
+		npuplan_graph_add_tensor(graph, &state);
+	}
 	if (npuplan_graph_tile_bands(graph, 1, options.with_parameters, &error))
 		FAIL(graph, &options, "%s", error.text);
 	for (uint32_t s = 0; s < graph->step_count; s++)
@@ -230,6 +311,14 @@ static void check_peak(const struct npuplan_graph *graph, struct cosma_settings 
 	if (npuplan_cosma(graph, &options, &plan, &error))
 		FAIL(graph, &options, "%s", error.text);
 	check_plan(graph, &options, &plan, "peak");
+	/* Those with fixed offsets may be in each other's way in the best order. */
+	if ((is_fixed(graph) || options.kept_count) && plan.status != NPUMEM_PLAN_STATUS_OPTIMAL) {
+		if (plan.lower_bound != least || (plan.position_count && plan.peak < least))
+			FAIL(graph, &options, "peak %" PRIu64 ", bound %" PRIu64 ", least %" PRIu64,
+			     plan.peak, plan.lower_bound, least);
+		npuplan_cosma_plan_free(&plan);
+		return;
+	}
 	if (plan.status != NPUMEM_PLAN_STATUS_OPTIMAL || plan.peak != least)
 		FAIL(graph, &options, "status %u peak %" PRIu64 ", but the least is %" PRIu64,
 		     plan.status, plan.peak, least);
@@ -244,6 +333,8 @@ static void check_case(void)
 	struct npuplan_error error;
 	uint64_t free_order, fixed, peak;
 	bool staged[EXHAUSTIVE_OPS] = { false };
+	struct cosma_state kept[2];
+	int err;
 
 	/* An initializer would not say in what order they are drawn. */
 	options.with_parameters = draw(0, 1);
@@ -262,16 +353,37 @@ static void check_case(void)
 	for (uint32_t t = 0; t < graph->tensor_count && options.inputs_flagged; t++)
 		if (graph->tensors[t].kind == NPUMEM_TENSOR_INPUT && draw(0, 1))
 			graph->tensors[t].flags |= NPUMEM_TENSOR_FLAG_HOST;
-	if (npuplan_cosma_budgets(graph, &options, &budgets, &error))
+	if (!draw(0, 3))
+		draw_fixed(graph, draw(0, 8));
+	if (!draw(0, 7)) {
+		options.kept = kept;
+		options.kept_count = draw_kept(kept);
+	}
+	seen.fixed += is_fixed(graph);
+	err = npuplan_cosma_budgets(graph, &options, &budgets, &error);
+	if (err == -EINVAL && !strncmp(error.text, "fixed offsets collide", 21)) {
+		/* Of larger graphs there is too much to try in vain. */
+		options.common.arena_budget = 12;
+		if (graph->op_count < 5 &&
+		    exhaustive_traffic(graph, &options, true) < EXHAUSTIVE_TOO_LARGE)
+			FAIL(graph, &options, "%s, but there is a plan", error.text);
+		seen.collided++;
+		return;
+	}
+	if (err)
 		FAIL(graph, &options, "%s", error.text);
-	/* Where alignments make an operator need more than its bytes, M_P is that. */
-	peak = exhaustive_peak(graph, &options);
-	if (!budgets.proved || budgets.peak != (peak > budgets.needed ? peak : budgets.needed))
+	/* Where alignments or fixed offsets make an operator need more, M_P is that. */
+	peak = exhaustive_peak(graph, &options) + cosma_kept_bytes(&options);
+	if (budgets.proved == (is_fixed(graph) || options.kept_count) ||
+	    budgets.peak != (peak > budgets.needed ? peak : budgets.needed))
 		FAIL(graph, &options, "M_R %" PRIu64 " M_P %" PRIu64, budgets.needed, budgets.peak);
 	options.common.arena_budget = draw(0, 9) ? draw(0, 2) ? budgets.needed : budgets.middle :
 						   budgets.needed - 1;
 	if (options.common.arena_budget < budgets.needed)
 		options.common.arena_budget = budgets.needed - draw(0, 1);
+	if (options.common.arena_budget < cosma_kept_bytes(&options))
+		options.common.arena_budget = cosma_kept_bytes(&options);
+	options.common.arena_budget -= cosma_kept_bytes(&options);
 	seen.resident += options.inputs_resident;
 	seen.flagged += options.inputs_flagged;
 	seen.parameters += options.with_parameters;
@@ -301,15 +413,18 @@ int main(int argc, char **argv)
 	       "%lu where addresses cost, %lu infeasible, %lu with parameters, %lu with resident "
 	       "inputs, %lu with inputs as flagged, %lu aligned, %lu too large to try everything, "
 	       "%lu verified, %lu operators in place, %lu staged, %lu tensors that left as their "
-	       "bytes were taken\n",
+	       "bytes were taken, %lu with fixed offsets (%lu where these collide, %lu where they cost, "
+	       "%lu plans that move such tensors), %lu with bytes that are kept\n",
 	       property.cases, seen.compared, seen.spilled, seen.apart, seen.infeasible,
 	       seen.parameters, seen.resident, seen.flagged, seen.aligned, seen.too_large,
-	       seen.planned, seen.inplace, seen.staged, seen.yielded);
+	       seen.planned, seen.inplace, seen.staged, seen.yielded, seen.fixed, seen.collided,
+	       seen.fixed_apart, seen.fixed_moved, seen.kept);
 	if (property.cases < 1000)
 		return 0;
 	if (10 * seen.compared < 17 * property.cases || 20 * seen.too_large > property.cases ||
 	    !seen.apart || !seen.spilled || 2 * seen.planned < property.cases || !seen.inplace ||
-	    !seen.staged || !seen.yielded) {
+	    !seen.staged || !seen.yielded || !seen.collided || !seen.fixed_apart ||
+	    !seen.fixed_moved || !seen.kept) {
 		puts("not ok - too few cases were compared");
 		return 1;
 	}

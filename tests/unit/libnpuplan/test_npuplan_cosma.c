@@ -534,20 +534,15 @@ TEST(graphs_refused)
 
 TEST(unsupported)
 {
-	static const struct {
-		uint32_t flag;
-		const char *text;
-	} flags[] = {
-		{ NPUMEM_TENSOR_FLAG_ALIAS, "tensor 'a': cosma plans no aliases" },
-		{ NPUMEM_TENSOR_FLAG_FIXED, "tensor 'a': cosma plans no fixed offsets" },
-	};
 	struct cosma_settings options = { .common.arena_budget = 100 };
 	AUTO_GRAPH struct npuplan_graph *graph = build_diamond();
 
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		graph->tensors[1].flags = flags[i].flag;
-		refused(graph, &options, -EOPNOTSUPP, flags[i].text);
-	}
+	graph->tensors[1].flags = NPUMEM_TENSOR_FLAG_ALIAS;
+	refused(graph, &options, -EOPNOTSUPP, "tensor 'a': cosma plans no aliases");
+	graph->tensors[1].flags = NPUMEM_TENSOR_FLAG_FIXED;
+	graph->tensors[1].fixed_offset = (1ull << 60) + 1;
+	refused(graph, &options, -EINVAL,
+		"tensor 'a': fixed offset 1152921504606846977 is beyond 2^60");
 	graph->tensors[1].flags = 0;
 	graph->tensors[1].kind = NPUMEM_TENSOR_STATE;
 	refused(graph, &options, -EOPNOTSUPP, "tensor 'a': cosma plans no state");

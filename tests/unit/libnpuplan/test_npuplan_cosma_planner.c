@@ -444,21 +444,6 @@ TEST(ended)
 	npuplan_plan_free(plan);
 }
 
-/* Adds a step that updates all of a tensor. */
-static void build_update(struct npuplan_graph *graph, uint32_t tensor)
-{
-	const struct npuplan_step step = { .op = NPUMEM_NONE };
-	const struct npumem_region all = { .length = graph->tensors[tensor].size,
-					   .count = { 1, 1, 1 } };
-	const struct npumem_access update = {
-		.tile = npuplan_graph_add_tile(graph, tensor, &all),
-		.mode = NPUMEM_ACCESS_UPDATE,
-		.inplace = NPUMEM_NONE,
-	};
-
-	assert_true(npuplan_graph_add_step(graph, &step, &update, 1) >= 0);
-}
-
 /*
  * The diamond, beside a state of @size bytes: a step that reads it, and writes "old", and one that
  * updates it.
@@ -647,9 +632,6 @@ TEST(bad_graphs)
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
 	struct npuplan_graph *graph = tiled_diamond();
 
-	graph->tensors[1].flags = NPUMEM_TENSOR_FLAG_FIXED;
-	refuse_planning(graph, &options, -EOPNOTSUPP, "a: cosma plans no fixed offsets");
-	graph->tensors[1].flags = 0;
 	graph->tensors[0].kind = NPUMEM_TENSOR_PARAMETER;
 	graph->tensors[0].flags = 0;
 	refuse_planning(graph, &options, -EOPNOTSUPP,

@@ -34,6 +34,17 @@ struct npuplan_cosma_takeover {
 	uint32_t output;
 };
 
+/*
+ * struct cosma_state - a state, which stays where it is
+ * @tensor: of the graph that is planned; never an alias
+ * @offset, @size: in the arena
+ */
+struct cosma_state {
+	uint32_t tensor;
+	uint64_t offset;
+	uint64_t size;
+};
+
 /**
  * struct cosma_settings - what one search is asked for; zero = default
  * @common: as npuplan_plan() has it, with these differences. A budget of 0 is one of no bytes; it
@@ -55,6 +66,9 @@ struct npuplan_cosma_takeover {
  *	in place may lie where its first input does
  * @staged: per operator: it is done with its inputs before it stores, so that its outputs may lie
  *	where inputs lie that leave with it; NULL: no operator is
+ * @kept_count: in @kept
+ * @kept: ranges of the arena, none of which overlap, that are not the planner's. They
+ *	are not part of the budget, but addresses are beside them
  * @started: seconds of npuplan_now() that progress and the plan's @seconds count from; 0: those at
  *	which the call begins
  */
@@ -68,15 +82,28 @@ struct cosma_settings {
 	uint32_t takeover_count;
 	const struct npuplan_cosma_takeover *takeovers;
 	const bool *staged;
+	const struct cosma_state *kept;
+	uint32_t kept_count;
 	double started;
 };
+
+/* Returns the bytes that are not the planner's. */
+static inline uint64_t cosma_kept_bytes(const struct cosma_settings *settings)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < settings->kept_count; i++)
+		bytes += settings->kept[i].size;
+	return bytes;
+}
 
 /*
  * struct npuplan_cosma_plan - what was found
  * @status: enum npumem_plan_status. Optimal: no plan costs less, whatever its order and its
  *	addresses. Infeasible: an operator does not fit the budget. Unknown: the limits came before
  *	any plan
- * @needed: bytes that the operator needs that needs most: M_R
+ * @needed: bytes that the operator needs that needs most: M_R. If something is kept, or has a fixed
+ *	offset, it is the arena that the operator needs, with all that is kept
  * @needed_op: that operator
  * @positions: the schedule, whose kind and index are set. The index is the operator's for
  *	NPUMEM_POSITION_STEP, the tensor's for all others
@@ -119,7 +146,9 @@ struct npuplan_cosma_plan {
  *
  * Returns 0 with a plan whose status says what it is worth; only optimal and feasible plans have
  * positions. -EINVAL: the graph cannot be executed (a cycle, an operator without outputs), sizes
- * overflow, or an option makes no sense. -EOPNOTSUPP: aliases, fixed offsets, state. -ENOMEM.
+ * overflow, an option makes no sense, or an operator needs tensors at once whose fixed offsets
+ * collide. -EOPNOTSUPP: aliases, state. -ENOMEM. A tensor with a fixed offset lies there whenever
+ * it is on chip.
  * External tensors take no room and are not moved, but order the operators that write and read
  * them.
  */

@@ -46,6 +46,12 @@ struct planner_call {
 	bool loose;
 };
 
+/* Returns the bytes of the arena that are not the search's, beside which its budget is. */
+static uint64_t taken_by_states(const struct planner_call *call)
+{
+	return call->units.state_end + cosma_kept_bytes(&call->asked);
+}
+
 static const struct npuplan_bank *banks_of(const struct npuplan_options *options)
 {
 	return options->cosma ? options->cosma->banks : NULL;
@@ -65,6 +71,9 @@ static void ask_of_units(struct planner_call *call)
 		.takeovers = units->takeovers,
 		.takeover_count = units->takeover_count,
 		.staged = units->staged,
+		/* Otherwise all that is planned is moved up behind the states. */
+		.kept = units->state,
+		.kept_count = units->state_end ? 0 : units->state_count,
 		.started = call->effort->started,
 		/* Stays that share bytes are not divided between banks. */
 		.out_of_place = call->banks,
@@ -85,6 +94,8 @@ static void ask_of_units(struct planner_call *call)
 /* Names what is not searched, so that nothing is proved. */
 static const char *loose_text(const struct cosma_units *units)
 {
+	if (units->state_apart && !units->state_end)
+		return "has each state in the first gap between fixed offsets";
 	if (units->state_apart)
 		return "has all state before all else";
 	if (units->unaligned)
@@ -195,14 +206,17 @@ static int ask(struct planner_call *call)
 	if (call->banks && (peak || call->planner != NPUPLAN_COSMA_BY_SEARCH))
 		return npuplan_fail(call->error, -EOPNOTSUPP,
 				    "two banks are planned for least traffic, by planner cosma");
+	if (call->banks && call->units.fixed_end)
+		return npuplan_fail(call->error, -EOPNOTSUPP,
+				    "two banks are planned for graphs without fixed offsets");
 	if (call->banks && call->units.state_count)
 		return npuplan_fail(call->error, -EOPNOTSUPP,
 				    "two banks are planned for graphs without state");
 	ask_of_units(call);
-	if (options->arena_budget && options->arena_budget < call->units.state_end)
+	if (options->arena_budget && options->arena_budget < taken_by_states(call))
 		return fail_for_state(call);
 	call->asked.common.arena_budget =
-		options->arena_budget ? options->arena_budget - call->units.state_end : ANY_BUDGET;
+		options->arena_budget ? options->arena_budget - taken_by_states(call) : ANY_BUDGET;
 	/* With any budget nothing need move: then the least arena is asked for. */
 	if (peak || (!options->arena_budget && !call->banks))
 		call->asked.common.objective = NPUPLAN_OBJECTIVE_PEAK;
@@ -225,6 +239,21 @@ static int run_banks(struct planner_call *call)
 	return 0;
 }
 
+static int run_search(struct planner_call *call)
+{
+	int err = npuplan_cosma(call->units.graph, &call->asked, &call->found, call->error);
+
+	/* Tensors with fixed offsets that are in each other's way can take turns. */
+	if (err || call->found.status != NPUMEM_PLAN_STATUS_UNKNOWN ||
+	    call->asked.common.objective != NPUPLAN_OBJECTIVE_PEAK ||
+	    call->options->objective == NPUPLAN_OBJECTIVE_PEAK)
+		return err;
+	npuplan_cosma_plan_free(&call->found);
+	call->asked.common.objective = NPUPLAN_OBJECTIVE_OWN;
+	call->asked.common.deadline_seconds = npuplan_effort_left(call->effort);
+	return npuplan_cosma(call->units.graph, &call->asked, &call->found, call->error);
+}
+
 static int run(struct planner_call *call)
 {
 	const struct npuplan_graph *graph = call->units.graph;
@@ -240,9 +269,7 @@ static int run(struct planner_call *call)
 						      NPUPLAN_COSMA_GREEDY,
 					      &call->found, call->error);
 	default:
-		if (call->banks)
-			return run_banks(call);
-		return npuplan_cosma(graph, &call->asked, &call->found, call->error);
+		return call->banks ? run_banks(call) : run_search(call);
 	}
 }
 
@@ -253,6 +280,8 @@ static int judge_peak(const struct planner_call *call, struct npuplan_plan *plan
 	uint64_t budget = call->options->arena_budget;
 
 	info->lower_bound = call->loose ? 0 : call->units.state_bytes + call->found.lower_bound;
+	if (!call->loose && info->lower_bound < call->units.fixed_end)
+		info->lower_bound = call->units.fixed_end;
 	if (info->arena_size > info->lower_bound)
 		info->status = NPUMEM_PLAN_STATUS_FEASIBLE;
 	if (!budget || info->arena_size <= budget)
@@ -285,10 +314,17 @@ static void judge_traffic(const struct planner_call *call, struct npuplan_plan *
 static int make_plan(struct planner_call *call, struct npuplan_plan **out)
 {
 	uint32_t alignment = call->options->alignment;
-	uint64_t state = call->units.state_end, budget = call->asked.common.arena_budget + state;
+	uint64_t state = call->units.state_end;
+	uint64_t budget = call->asked.common.arena_budget + taken_by_states(call);
 	struct npuplan_plan *plan;
 	int err;
 
+	if (call->found.status == NPUMEM_PLAN_STATUS_UNKNOWN &&
+	    call->asked.common.objective == NPUPLAN_OBJECTIVE_PEAK)
+		return npuplan_fail(call->error, -ETIMEDOUT,
+				    "unknown: no order of the steps was found in which no tensors "
+				    "with fixed offsets are in each other's way; for the least "
+				    "traffic they take turns");
 	if (call->found.status == NPUMEM_PLAN_STATUS_UNKNOWN)
 		return npuplan_fail(call->error, -ETIMEDOUT,
 				    "unknown: no plan within %llu bytes was found before the "

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "planners/cosma/place/addresses.h"
+#include "planners/cosma/place/fixed.h"
 #include "planners/cosma/place/least_budget.h"
 #include "encode.h"
 #include "solver.h"
@@ -92,9 +93,13 @@ static int solve_parts(struct cosma_solver *cosma, const struct npuplan_cosma_il
 }
 
 /* Checks what npuplan_cosma() does not check. */
-static int check(const struct npuplan_options *asked, const struct npuplan_cosma_ilp_options *ilp,
-		 struct npuplan_error *error)
+static int check(const struct npuplan_graph *graph, const struct cosma_settings *options,
+		 const struct npuplan_cosma_ilp_options *ilp, struct npuplan_error *error)
 {
+	const struct npuplan_options *asked = &options->common;
+
+	if (cosma_has_fixed(graph, options))
+		return npuplan_fail(error, -EOPNOTSUPP, "the integer program has no fixed offsets");
 	if (ilp->divide && asked->objective == NPUPLAN_OBJECTIVE_PEAK)
 		return npuplan_fail(error, -EINVAL,
 				    "divide and conquer is for the traffic, not for the peak");
@@ -109,7 +114,7 @@ static bool is_too_much(const struct cosma_solver *cosma, uint64_t *needed, uint
 {
 	const struct npuplan_options *asked = &cosma->options->common;
 
-	*err = cosma_least_budget(cosma->graph, &cosma->model, asked->alignment, needed, op);
+	*err = cosma_least_budget(cosma->graph, &cosma->model, cosma->options, needed, op);
 	return !*err && asked->objective != NPUPLAN_OBJECTIVE_PEAK && *needed > asked->arena_budget;
 }
 
@@ -122,7 +127,7 @@ int ilp_plan(const struct npuplan_graph *graph, const struct cosma_settings *opt
 
 	memset(plan, 0, sizeof(*plan));
 	ilp = ilp ? ilp : &none;
-	err = check(&options->common, ilp, error);
+	err = check(graph, options, ilp, error);
 	err = err ? err : cosma_solver_init(&cosma, graph, options, error);
 	if (err)
 		return err;
@@ -216,7 +221,8 @@ int npuplan_cosma_ilp_write(const struct npuplan_graph *graph, const struct cosm
 			error, -EINVAL,
 			"divide and conquer makes many programs, of which each needs "
 			"the answer to the one before: they cannot be written to a file");
-	err = cosma_solver_init(&cosma, graph, options, error);
+	err = check(graph, options, ilp, error);
+	err = err ? err : cosma_solver_init(&cosma, graph, options, error);
 	if (err)
 		return err;
 	if (is_too_much(&cosma, &needed, &op, &err)) {

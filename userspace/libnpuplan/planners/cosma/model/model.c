@@ -228,15 +228,18 @@ static const char *op_label(const struct npuplan_graph *graph, uint32_t op, char
 static int check_tensor(struct graph_reading *reading, uint32_t i)
 {
 	const struct npuplan_tensor *tensor = &reading->graph->tensors[i];
-	uint32_t wrong = NPUMEM_TENSOR_FLAG_FIXED | NPUMEM_TENSOR_FLAG_ALIAS;
+	bool alias = tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS;
 	char text[96];
 
-	if (tensor->flags & wrong || tensor->kind == NPUMEM_TENSOR_STATE)
+	if (alias || tensor->kind == NPUMEM_TENSOR_STATE)
 		return npuplan_fail(reading->error, -EOPNOTSUPP, "tensor '%s': cosma plans no %s",
 				    npuplan_tensor_label(reading->graph, i, text),
-				    tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS ? "aliases" :
-				    tensor->flags & NPUMEM_TENSOR_FLAG_FIXED ? "fixed offsets" :
-									       "state");
+				    alias ? "aliases" : "state");
+	if (tensor->flags & NPUMEM_TENSOR_FLAG_FIXED && tensor->fixed_offset > MAX_TRAFFIC)
+		return npuplan_fail(reading->error, -EINVAL,
+				    "tensor '%s': fixed offset %llu is beyond 2^60",
+				    npuplan_tensor_label(reading->graph, i, text),
+				    (unsigned long long)tensor->fixed_offset);
 	return 0;
 }
 

@@ -142,8 +142,7 @@ bool cosma_is_own_parameter(const struct cosma_model *model, const struct npupla
 /* cosma_model_init() - make a model of a graph's operators
  *
  * -EINVAL: the graph cannot be executed (a cycle, an operator without outputs, a tensor written
- * twice, an activation nobody writes), or bytes overflow. -EOPNOTSUPP: aliases, fixed tensors,
- * state.
+ * twice, an activation nobody writes), or bytes overflow. -EOPNOTSUPP: aliases, state.
  */
 int cosma_model_init(struct cosma_model *model, const struct npuplan_graph *graph,
 		     const struct cosma_settings *options, struct npuplan_error *error);

@@ -11,8 +11,8 @@
 
 /* Limit of steps: relations of steps are matrices of bits, which need too much memory beyond it. */
 #define MAX_STEPS (1u << 16)
-/* Limit of bytes of all states, so that sums of bytes fit. */
-#define MAX_STATE (1ull << 60)
+/* Limit of bytes of all states, and of fixed offsets, so that sums of bytes fit. */
+#define MAX_BYTES (1ull << 60)
 
 /*
  * struct unit_order - a step reads bytes of a state, which another step updates
@@ -27,8 +27,10 @@ struct unit_order {
 /*
  * struct unit_reading - units in the making
  * @align: per tensor, its alignment, its aliases' included
- * @unit_of: per cell, its unit; NPUMEM_NONE: it has none
+ * @unit_of: per cell, its first unit; NPUMEM_NONE: it has none
+ * @unit_end: per cell, the number behind its last unit
  * @updater: per cell, the step that updates it; NPUMEM_NONE: none does
+ * @any_fixed: a tensor has a fixed offset
  * @orders: @order_count of them
  * @last_order: per cell, the last one; NPUMEM_NONE: there is none
  */
@@ -39,7 +41,9 @@ struct unit_reading {
 	struct npuplan_error *error;
 	uint32_t *align;
 	uint32_t *unit_of;
+	uint32_t *unit_end;
 	uint32_t *updater;
+	bool any_fixed;
 	struct unit_order *orders;
 	uint32_t order_count;
 	uint32_t *last_order;
@@ -55,6 +59,11 @@ static bool is_kept(const struct npuplan_graph *graph, uint32_t tensor)
 {
 	return is_state(graph, tensor) ||
 	       graph->tensors[tensor].flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
+}
+
+static bool is_fixed(const struct npuplan_tensor *tensor)
+{
+	return tensor->flags & NPUMEM_TENSOR_FLAG_FIXED;
 }
 
 static int check_tensors(const struct unit_reading *reading)
@@ -73,13 +82,12 @@ static int check_tensors(const struct unit_reading *reading)
 				    graph->step_count, MAX_STEPS);
 	for (uint32_t t = 0; t < graph->tensor_count; t++) {
 		const struct npuplan_tensor *tensor = &graph->tensors[t];
-		bool fixed = tensor->flags & NPUMEM_TENSOR_FLAG_FIXED;
 
-		if (fixed || (tensor->kind == NPUMEM_TENSOR_STATE && !is_state(graph, t)))
-			return npuplan_fail(reading->error, -EOPNOTSUPP, "%s: cosma plans no %s",
-					    npuplan_tensor_label(graph, t, label),
-					    fixed ? "fixed offsets" :
-						    "state that is a part of another tensor");
+		if (tensor->kind == NPUMEM_TENSOR_STATE && !is_state(graph, t))
+			return npuplan_fail(
+				reading->error, -EOPNOTSUPP,
+				"%s: cosma plans no state that is a part of another tensor",
+				npuplan_tensor_label(graph, t, label));
 	}
 	for (uint32_t s = 0; s < graph->step_count; s++) {
 		const struct npuplan_step *step = &graph->steps[s];
@@ -128,6 +136,63 @@ static uint64_t largest_alignment(const struct unit_reading *reading)
 	return most;
 }
 
+/* Refuses fixed offsets that are not aligned, or are too large. */
+static int check_fixed(struct unit_reading *reading)
+{
+	const struct npuplan_graph *graph = reading->graph;
+	char label[96];
+
+	for (uint32_t t = 0; t < graph->tensor_count; t++) {
+		const struct npuplan_tensor *tensor = &graph->tensors[t];
+
+		if (!is_fixed(tensor))
+			continue;
+		reading->any_fixed = true;
+		npuplan_tensor_label(graph, t, label);
+		if (tensor->fixed_offset % reading->align[t])
+			return npuplan_fail(
+				reading->error, -EINVAL,
+				"%s: fixed offset %llu is not a multiple of the alignment %u",
+				label, (unsigned long long)tensor->fixed_offset, reading->align[t]);
+		if (tensor->fixed_offset > MAX_BYTES)
+			return npuplan_fail(reading->error, -E2BIG,
+					    "%s: fixed offset %llu, cosma plans at most 2^60",
+					    label, (unsigned long long)tensor->fixed_offset);
+	}
+	return 0;
+}
+
+/* Returns the end of what is fixed, or a state, in [offset, offset + size); 0: nothing is. */
+static uint64_t end_in_the_way(const struct unit_reading *reading, uint64_t offset, uint64_t size)
+{
+	const struct npuplan_graph *graph = reading->graph;
+	const struct cosma_units *units = reading->units;
+	uint64_t end = 0;
+
+	for (uint32_t t = 0; t < graph->tensor_count && !end; t++) {
+		const struct npuplan_tensor *tensor = &graph->tensors[t];
+
+		if (is_fixed(tensor) && tensor->fixed_offset < offset + size &&
+		    offset < tensor->fixed_offset + tensor->size)
+			end = tensor->fixed_offset + tensor->size;
+	}
+	for (uint32_t i = 0; i < units->state_count && !end; i++)
+		if (units->state[i].offset < offset + size &&
+		    offset < units->state[i].offset + units->state[i].size)
+			end = units->state[i].offset + units->state[i].size;
+	return end;
+}
+
+/* Returns the lowest place for a state beside all fixed offsets and the states before it. */
+static uint64_t lowest_place(const struct unit_reading *reading, uint64_t size, uint64_t align)
+{
+	uint64_t offset = 0, end;
+
+	while (end = end_in_the_way(reading, offset, size), end)
+		offset = npuplan_align_up(end, align);
+	return offset;
+}
+
 /* Gives each state a place; what comes behind them may be aligned to anything. */
 static int place_states(struct unit_reading *reading)
 {
@@ -144,15 +209,28 @@ static int place_states(struct unit_reading *reading)
 		if (tensor->kind != NPUMEM_TENSOR_STATE ||
 		    tensor->flags & (NPUMEM_TENSOR_FLAG_EXTERNAL | NPUMEM_TENSOR_FLAG_ALIAS))
 			continue;
-		state.offset = npuplan_align_up(units->state_end, align);
-		if (state.size > MAX_STATE || state.offset > MAX_STATE - state.size)
+		if (is_fixed(tensor))
+			state.offset = tensor->fixed_offset;
+		else if (reading->any_fixed)
+			state.offset = lowest_place(reading, state.size, align);
+		else
+			state.offset = npuplan_align_up(units->state_end, align);
+		if (state.size > MAX_BYTES || state.offset > MAX_BYTES - state.size)
 			return npuplan_fail(reading->error, -E2BIG,
 					    "graph %s: cosma plans at most 2^60 bytes of state",
 					    graph->name);
 		units->state_end = state.offset + state.size;
+		if (is_fixed(tensor) && units->state_end > units->fixed_end)
+			units->fixed_end = units->state_end;
 		units->state_bytes += state.size;
-		units->state_apart |= state.size % (align > most ? align : most);
+		units->state_apart |= reading->any_fixed ?
+					      !is_fixed(tensor) :
+					      state.size % (align > most ? align : most) > 0;
 		err = npuplan_append(&units->state, &units->state_count, &state, 1);
+	}
+	if (reading->any_fixed) {
+		units->state_end = 0;
+		return err;
 	}
 	units->state_apart |= units->state_end > units->state_bytes;
 	units->state_end = npuplan_align_up(units->state_end, most);
@@ -181,8 +259,12 @@ static int check_entry(const struct unit_reading *reading, const struct npuv_cel
 	return 0;
 }
 
-/* Adds the fragments of a cell one after another, each aligned. @size: out: where they end. */
-static int add_fragments(struct unit_reading *reading, const struct npuv_cell *cell, uint64_t *size)
+/*
+ * Adds @count fragments of a cell from its segment @first on, one after another, each aligned.
+ * @size: out: where they end
+ */
+static int add_fragments(struct unit_reading *reading, const struct npuv_cell *cell, uint32_t first,
+			 uint32_t count, uint64_t *size)
 {
 	bool kept = is_kept(reading->graph, cell->tensor);
 	uint64_t align = reading->align[cell->tensor];
@@ -190,13 +272,14 @@ static int add_fragments(struct unit_reading *reading, const struct npuv_cell *c
 	int err = 0;
 
 	*size = 0;
-	for (uint32_t k = 0; k < cell->segment_count && !err; k++) {
+	for (uint32_t k = first; k < first + count && !err; k++) {
 		const struct npuv_segment *segment =
 			&reading->cells->segments[cell->first_segment + k];
 		struct cosma_fragment fragment;
 
 		/* Within its whole tensor such a fragment needs no place that is aligned. */
-		units->unaligned |= !kept && (segment->first % align || *size % align);
+		units->unaligned |= !kept && !is_fixed(&reading->graph->tensors[cell->tensor]) &&
+				    (segment->first % align || *size % align);
 		*size = npuplan_align_up(*size, align);
 		fragment = (struct cosma_fragment){
 			.first = segment->first,
@@ -209,7 +292,30 @@ static int add_fragments(struct unit_reading *reading, const struct npuv_cell *c
 	return err;
 }
 
-static int add_unit(struct unit_reading *reading, uint32_t c)
+/* Gives a unit of one fragment its place within a tensor with a fixed offset. */
+static int fix(struct unit_reading *reading, const struct npuv_cell *cell, uint32_t segment,
+	       struct npuplan_tensor *unit)
+{
+	const struct npuplan_tensor *tensor = &reading->graph->tensors[cell->tensor];
+	uint64_t first = reading->cells->segments[cell->first_segment + segment].first;
+	char label[96];
+
+	if (first % tensor->align)
+		return npuplan_fail(
+			reading->error, -EOPNOTSUPP,
+			"%s: its offset is fixed, and steps use parts of it that begin at "
+			"no multiple of its alignment, as byte %llu: cosma moves parts",
+			npuplan_tensor_label(reading->graph, cell->tensor, label),
+			(unsigned long long)first);
+	unit->flags |= NPUMEM_TENSOR_FLAG_FIXED;
+	unit->fixed_offset = tensor->fixed_offset + first;
+	if (unit->fixed_offset + unit->size > reading->units->fixed_end)
+		reading->units->fixed_end = unit->fixed_offset + unit->size;
+	return 0;
+}
+
+/* Adds a unit of @count of a cell's segments, from segment @first on. */
+static int add_unit(struct unit_reading *reading, uint32_t c, uint32_t first, uint32_t count)
 {
 	const struct npuv_cell *cell = &reading->cells->cells[c];
 	const struct npuplan_tensor *tensor = &reading->graph->tensors[cell->tensor];
@@ -226,13 +332,9 @@ static int add_unit(struct unit_reading *reading, uint32_t c)
 		.tensor = cell->tensor,
 		.first_fragment = units->fragment_count,
 	};
-	uint32_t number = units->count;
 	int64_t added;
 	int err = 0;
 
-	/* Bytes that nobody writes order no steps; bytes that nobody needs have no unit. */
-	if (cell->writer == NPUMEM_NONE && (kept || !cell->reads))
-		return 0;
 	if (cell->writer == NPUMEM_NONE) {
 		unit.kind = tensor->kind;
 		unit.flags = tensor->flags & NPUMEM_TENSOR_FLAG_HOST;
@@ -246,13 +348,34 @@ static int add_unit(struct unit_reading *reading, uint32_t c)
 	}
 	if (err)
 		return err;
-	err = add_fragments(reading, cell, &unit.size);
+	err = add_fragments(reading, cell, first, count, &unit.size);
+	if (!err && is_fixed(tensor) && !kept)
+		err = fix(reading, cell, first, &unit);
 	made.fragment_count = units->fragment_count - made.first_fragment;
 	added = err ? err : npuplan_graph_add_tensor(units->graph, &unit);
 	if (added < 0)
 		return (int)added;
-	reading->unit_of[c] = number;
 	return npuplan_append(&units->unit, &units->count, &made, 1);
+}
+
+/* Adds a cell's unit; where its bytes are fixed each segment is one, since they do not meet. */
+static int add_cell(struct unit_reading *reading, uint32_t c)
+{
+	const struct npuv_cell *cell = &reading->cells->cells[c];
+	bool kept = is_kept(reading->graph, cell->tensor);
+	uint32_t step = cell->segment_count;
+	int err = 0;
+
+	/* Bytes that nobody writes order no steps; bytes that nobody needs have no unit. */
+	if (cell->writer == NPUMEM_NONE && (kept || !cell->reads))
+		return 0;
+	if (is_fixed(&reading->graph->tensors[cell->tensor]) && !kept)
+		step = 1;
+	reading->unit_of[c] = reading->units->count;
+	for (uint32_t k = 0; k < cell->segment_count && !err; k += step)
+		err = add_unit(reading, c, k, step);
+	reading->unit_end[c] = reading->units->count;
+	return err;
 }
 
 /* Lists the units of the cells that an access reads, or writes. */
@@ -264,7 +387,7 @@ static int list_units(const struct unit_reading *reading, struct npuv_cells it, 
 	while (!err && npuv_cells_next(&it)) {
 		uint32_t unit = reading->unit_of[it.cell];
 
-		if (unit != NPUMEM_NONE)
+		for (; unit != NPUMEM_NONE && unit < reading->unit_end[it.cell] && !err; unit++)
 			err = npuplan_append(list, count, &unit, 1);
 	}
 	return err;
@@ -305,6 +428,26 @@ static uint32_t count_reads(const struct npuv_graph *g, const struct npumem_step
 	return count;
 }
 
+/* Refuses two fixed offsets that overlap, which the verifier allows and COSMA does not know. */
+static int check_mixed(struct unit_reading *reading, uint32_t s, uint32_t read, uint32_t write)
+{
+	const struct npuplan_graph *graph = reading->graph;
+	uint32_t from = graph->tiles[graph->accesses[read].tile].tensor;
+	uint32_t to = graph->tiles[graph->accesses[write].tile].tensor;
+	const struct npuplan_tensor *x = &graph->tensors[npuplan_base_of(graph, from)];
+	const struct npuplan_tensor *y = &graph->tensors[npuplan_base_of(graph, to)];
+	char label[96];
+
+	if (!is_fixed(x) || !is_fixed(y) || x->fixed_offset >= y->fixed_offset + y->size ||
+	    y->fixed_offset >= x->fixed_offset + x->size)
+		return 0;
+	return npuplan_fail(
+		reading->error, -EOPNOTSUPP,
+		"%s: works in place on parts of tensors whose fixed offsets overlap, and "
+		"cosma has whole ones share bytes only",
+		npuplan_step_label(graph, s, label));
+}
+
 /*
  * Adds the takeover of an in-place write, if one unit takes the place of one unit; anything else
  * COSMA does not know.
@@ -336,7 +479,7 @@ static int add_takeover(struct unit_reading *reading, uint32_t s, uint32_t write
 	if (!source || !target || count_reads(g, step, from) != 1 ||
 	    units->graph->tensors[reading->unit_of[from]].kind == NPUMEM_TENSOR_PARAMETER) {
 		units->mixed = true;
-		return 0;
+		return check_mixed(reading, s, read, write);
 	}
 	takeover = (struct npuplan_cosma_takeover){
 		.op = s,
@@ -474,6 +617,7 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 		.error = error,
 		.align = npuplan_pool_take(&pool, graph->tensor_count, sizeof(*reading.align)),
 		.unit_of = npuplan_pool_take(&pool, cells->cell_count, sizeof(*reading.unit_of)),
+		.unit_end = npuplan_pool_take(&pool, cells->cell_count, sizeof(*reading.unit_end)),
 		.updater = npuplan_pool_take(&pool, cells->cell_count, sizeof(*reading.updater)),
 		.last_order =
 			npuplan_pool_take(&pool, cells->cell_count, sizeof(*reading.last_order)),
@@ -490,13 +634,14 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 		err = check_tensors(&reading);
 	if (!err) {
 		find_alignments(&reading, alignment);
-		err = place_states(&reading);
+		err = check_fixed(&reading);
+		err = err ? err : place_states(&reading);
 	}
 	for (uint32_t c = 0; c < cells->cell_count && !err; c++) {
 		reading.unit_of[c] = NPUMEM_NONE;
 		reading.updater[c] = NPUMEM_NONE;
 		reading.last_order[c] = NPUMEM_NONE;
-		err = add_unit(&reading, c);
+		err = add_cell(&reading, c);
 	}
 	if (!err)
 		find_updaters(&reading);
@@ -509,7 +654,7 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 	if (!err)
 		return 0;
 	cosma_units_fini(units);
-	return err == -EOPNOTSUPP || err == -E2BIG ?
+	return err == -EOPNOTSUPP || err == -E2BIG || err == -EINVAL ?
 		       err :
 		       npuplan_fail(error, err, "cosma: %s", strerror(-err));
 }

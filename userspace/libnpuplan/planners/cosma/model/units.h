@@ -33,17 +33,6 @@ struct cosma_unit {
 };
 
 /*
- * struct cosma_state - a state, which stays where it is
- * @tensor: of the graph; never an alias
- * @offset, @size: in the arena
- */
-struct cosma_state {
-	uint32_t tensor;
-	uint64_t offset;
-	uint64_t size;
-};
-
-/*
  * struct cosma_units - a graph as COSMA sees it
  * @graph: its tensor i is unit i, its operator i is step i
  * @unit: @count of them
@@ -56,9 +45,12 @@ struct cosma_state {
  *	at a multiple, but as part of a whole tensor it need not be
  * @resident: an input is on chip from the start
  * @with_parameters: a parameter has a unit
- * @state: @state_count of them, one after another from the arena's beginning on
+ * @state: @state_count of them: one after another from the arena's beginning on; if something has a
+ *	fixed offset, in the first gaps that fixed offsets leave
  * @state_bytes: of all of them
- * @state_end: first byte of the arena that units may have
+ * @state_end: first byte of the arena that units may have. If something has a fixed offset it is 0,
+ *	and states are in units' way
+ * @fixed_end: first byte above all units with fixed offsets; 0: there are none
  * @state_apart: elsewhere a state might lie in gaps that alignments leave. If all are as large as a
  *	multiple of the largest alignment none could: what lies above a state would move down by its
  *	size, and would be aligned there, too
@@ -80,6 +72,7 @@ struct cosma_units {
 	uint32_t state_count;
 	uint64_t state_bytes;
 	uint64_t state_end;
+	uint64_t fixed_end;
 	bool state_apart;
 };
 
@@ -89,9 +82,11 @@ struct cosma_units {
  *
  * EXTERNAL tensors take no room and are not moved, but keep the steps in order. So does state,
  * which the verifier lets nobody move, but it has its place in the arena. -EOPNOTSUPP, naming the
- * tensor or step: loops and branches, fixed offsets, updates in place of other tensors, state that
- * is a part of such a one, parameters on chip without a copy in host memory, an input on chip that
- * is an output, too. -E2BIG: more than 2^16 steps, or 2^60 bytes of state.
+ * tensor or step: loops and branches, updates in place of other tensors, state that is a part of
+ * such a one, parameters on chip without a copy in host memory, an input on chip that is an output,
+ * too, parts of a tensor with a fixed offset that are not aligned as it is, operators in place that
+ * share more than such a tensor as a whole. -E2BIG: more than 2^16 steps, 2^60 bytes of state, or a
+ * fixed offset beyond 2^60. -EINVAL: a fixed offset that is not aligned.
  */
 int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *graph,
 		     const struct npuv_graph *cells, uint32_t alignment,

@@ -13,17 +13,24 @@
  * struct allocation - bytes that are placed
  * @tensor: of the model; of a parameter of the operator that runs, the number behind them all
  * @pinned: the operator that runs needs it
+ * @kept: it is not the planner's, and stays; it is always pinned
  */
 struct allocation {
 	uint64_t offset;
 	uint64_t size;
 	uint32_t tensor;
 	bool pinned;
+	bool kept;
 };
 
-/** struct placed - address at which a stay, or a parameter, begins */
+/*
+ * struct placed - address at which a stay, or a parameter, begins
+ * @tensor: as struct allocation has it
+ * @graph: the graph's tensor
+ */
 struct placed {
 	uint32_t tensor;
+	uint32_t graph;
 	uint64_t offset;
 };
 
@@ -111,6 +118,15 @@ static uint32_t next_use(const struct linear *linear, uint32_t x)
 	return linear->schedule->position[linear->schedule->uses[linear->next[x]]];
 }
 
+/* Evicts all that overlaps [at, at + size), none of which is pinned. */
+static void clear(struct linear *linear, uint64_t at, uint64_t size)
+{
+	for (uint32_t i = linear->allocation_count; i-- > 0;)
+		if (linear->allocation[i].offset < at + size &&
+		    linear->allocation[i].offset + linear->allocation[i].size > at)
+			evict(linear, i);
+}
+
 /* Evicts the tensor that is used furthest in the future (Belady); false if there is none. */
 static bool evict_furthest(struct linear *linear)
 {
@@ -181,26 +197,30 @@ static bool evict_cheapest(struct linear *linear, uint64_t size, uint32_t align)
 		consider(linear, (linear->budget - size) / align * align, size, &best, &best_at);
 	if (best == UINT64_MAX)
 		return false;
-	for (uint32_t i = linear->allocation_count; i-- > 0;)
-		if (linear->allocation[i].offset < best_at + size &&
-		    linear->allocation[i].offset + linear->allocation[i].size > best_at)
-			evict(linear, i);
+	clear(linear, best_at, size);
 	return true;
 }
 
-/* Places an allocation, and notes where its stay begins. */
-static int put_stay(struct linear *linear, struct allocation allocation)
+/* Places an allocation of tensor @t of the graph, and notes where its stay begins. */
+static int put_stay(struct linear *linear, struct allocation allocation, uint32_t t)
 {
-	struct placed placed = { .tensor = allocation.tensor, .offset = allocation.offset };
+	struct placed placed = {
+		.tensor = allocation.tensor,
+		.graph = t,
+		.offset = allocation.offset,
+	};
 	int err = put(linear, allocation);
 
 	return err ? err : npuplan_append(&linear->placed, &linear->placed_count, &placed, 1);
 }
 
 /* Places bytes for the operator that runs. -ENOSPC: pinned allocations are in the way. */
-static int place(struct linear *linear, uint32_t tensor, uint64_t size, uint32_t align)
+static int place(struct linear *linear, uint32_t number, uint32_t t)
 {
-	struct allocation allocation = { .size = size, .tensor = tensor, .pinned = true };
+	const struct npuplan_tensor *tensor = &linear->graph->tensors[t];
+	uint64_t size = tensor->size;
+	uint32_t align = tensor->align;
+	struct allocation allocation = { .size = size, .tensor = number, .pinned = true };
 
 	align = align > linear->alignment ? align : linear->alignment;
 	allocation.offset = best_fit(linear, size, align);
@@ -213,14 +233,41 @@ static int place(struct linear *linear, uint32_t tensor, uint64_t size, uint32_t
 			return -ENOSPC;
 		allocation.offset = best_fit(linear, size, align);
 	}
-	return put_stay(linear, allocation);
+	return put_stay(linear, allocation, t);
 }
 
-static int place_tensor(struct linear *linear, uint32_t x)
+/*
+ * Places a tensor's bytes for the operator that runs: where they are fixed, from which others go,
+ * or anywhere. @number: that stands for it
+ */
+static int place_tensor(struct linear *linear, uint32_t number, uint32_t t)
 {
-	const struct npuplan_tensor *tensor = &linear->graph->tensors[linear->model->tensor_of[x]];
+	const struct npuplan_tensor *tensor = &linear->graph->tensors[t];
+	struct allocation fixed = {
+		.offset = tensor->fixed_offset,
+		.size = tensor->size,
+		.tensor = number,
+		.pinned = true,
+	};
 
-	return place(linear, x, tensor->size, tensor->align);
+	if (!(tensor->flags & NPUMEM_TENSOR_FLAG_FIXED))
+		return place(linear, number, t);
+	if (fixed.offset + fixed.size > linear->budget ||
+	    price_of(linear, fixed.offset, fixed.size) == UINT64_MAX)
+		return -ENOSPC;
+	clear(linear, fixed.offset, fixed.size);
+	return put_stay(linear, fixed, t);
+}
+
+/* Returns the graph's tensor that is tensor @x of the model. */
+static const struct npuplan_tensor *tensor_of(const struct linear *linear, uint32_t x)
+{
+	return &linear->graph->tensors[linear->model->tensor_of[x]];
+}
+
+static bool is_fixed(const struct linear *linear, uint32_t x)
+{
+	return tensor_of(linear, x)->flags & NPUMEM_TENSOR_FLAG_FIXED;
 }
 
 static uint32_t find(const struct linear *linear, uint32_t x)
@@ -253,14 +300,16 @@ static void yield(struct linear *linear, uint32_t at)
 static uint64_t yielded_to(struct linear *linear, uint32_t v, uint32_t y)
 {
 	const struct cosma_model *model = linear->model;
-	uint32_t align = linear->graph->tensors[model->tensor_of[y]].align;
+	uint32_t align = tensor_of(linear, y)->align;
 	uint64_t offset;
 
 	cosma_for_each(k, model->inputs, v) {
 		uint32_t x = model->inputs.item[k], at = find(linear, x);
 
 		if (model->taker[k] != y || at == NPUMEM_NONE || !ends_with(linear, x) ||
-		    linear->allocation[at].offset % align)
+		    (is_fixed(linear, y) ?
+			     linear->allocation[at].offset != tensor_of(linear, y)->fixed_offset :
+			     linear->allocation[at].offset % align))
 			continue;
 		offset = linear->allocation[at].offset;
 		yield(linear, at);
@@ -286,15 +335,17 @@ static void yield_all(struct linear *linear, uint32_t v)
 
 static int try_output(struct linear *linear, uint32_t v, uint32_t y)
 {
-	const struct npuplan_tensor *tensor = &linear->graph->tensors[linear->model->tensor_of[y]];
+	uint32_t t = linear->model->tensor_of[y];
 	uint64_t offset = linear->model->staged[v] ? UINT64_MAX : yielded_to(linear, v, y);
 
 	if (offset == UINT64_MAX)
-		return place(linear, y, tensor->size, tensor->align);
-	return put_stay(linear, (struct allocation){ .offset = offset,
-						     .size = tensor->size,
-						     .tensor = y,
-						     .pinned = true });
+		return place_tensor(linear, y, t);
+	return put_stay(linear,
+			(struct allocation){ .offset = offset,
+					     .size = linear->graph->tensors[t].size,
+					     .tensor = y,
+					     .pinned = true },
+			t);
 }
 
 /* If there is no room, and no other tensor to evict, inputs leave with the operator. */
@@ -309,12 +360,61 @@ static int place_output(struct linear *linear, uint32_t v, uint32_t y)
 	return try_output(linear, v, y);
 }
 
-/* Places inputs that are away, parameters and outputs. */
+/* Places inputs that are away: those that are fixed, or all others. */
+static int place_inputs(struct linear *linear, uint32_t v, bool fixed)
+{
+	const struct cosma_model *model = linear->model;
+	int err = 0;
+
+	cosma_for_each(k, model->inputs, v) {
+		uint32_t x = model->inputs.item[k];
+
+		if (!err && is_fixed(linear, x) == fixed && find(linear, x) == NPUMEM_NONE)
+			err = place_tensor(linear, x, linear->model->tensor_of[x]);
+	}
+	return err;
+}
+
+/*
+ * Takes the places of fixed outputs before others lie there. Where an input lies, which may make
+ * room, they wait.
+ */
+static int reserve_outputs(struct linear *linear, uint32_t v)
+{
+	const struct cosma_model *model = linear->model;
+	int err = 0;
+
+	cosma_for_each(k, model->outputs, v) {
+		uint32_t y = model->outputs.item[k];
+
+		if (!err && is_fixed(linear, y))
+			err = place_tensor(linear, y, model->tensor_of[y]);
+		err = err == -ENOSPC ? 0 : err;
+	}
+	return err;
+}
+
+/* Places parameters that only operator @v uses: those that are fixed, or all others. */
+static int place_parameters(struct linear *linear, uint32_t v, bool fixed)
+{
+	const struct npuplan_op *op = &linear->graph->ops[linear->model->op_of[v]];
+	int err = 0;
+
+	for (uint32_t k = 0; k < op->input_count && !err; k++) {
+		const struct npuplan_tensor *tensor = &linear->graph->tensors[op->inputs[k]];
+
+		if (!!(tensor->flags & NPUMEM_TENSOR_FLAG_FIXED) == fixed &&
+		    cosma_is_own_parameter(linear->model, linear->graph, v, k))
+			err = place_tensor(linear, linear->parameter, op->inputs[k]);
+	}
+	return err;
+}
+
+/* Places inputs that are away, parameters and outputs; first what has a place of its own. */
 static int place_all(struct linear *linear, uint32_t v)
 {
 	const struct cosma_model *model = linear->model;
-	const struct npuplan_op *op = &linear->graph->ops[model->op_of[v]];
-	int err = 0;
+	int err;
 
 	cosma_for_each(k, model->inputs, v) {
 		uint32_t at = find(linear, model->inputs.item[k]);
@@ -322,19 +422,16 @@ static int place_all(struct linear *linear, uint32_t v)
 		if (at != NPUMEM_NONE)
 			linear->allocation[at].pinned = true;
 	}
-	cosma_for_each(k, model->inputs, v)
-		if (!err && find(linear, model->inputs.item[k]) == NPUMEM_NONE)
-			err = place_tensor(linear, model->inputs.item[k]);
-	for (uint32_t k = 0; k < op->input_count && !err; k++) {
-		const struct npuplan_tensor *tensor = &linear->graph->tensors[op->inputs[k]];
-
-		if (cosma_is_own_parameter(model, linear->graph, v, k))
-			err = place(linear, linear->parameter, tensor->size, tensor->align);
-	}
+	err = place_inputs(linear, v, true);
+	err = err ? err : place_parameters(linear, v, true);
+	err = err ? err : reserve_outputs(linear, v);
+	err = err ? err : place_inputs(linear, v, false);
+	err = err ? err : place_parameters(linear, v, false);
 	if (!err)
 		yield_all(linear, v);
 	cosma_for_each(k, model->outputs, v)
-		err = err ? err : place_output(linear, v, model->outputs.item[k]);
+		if (!err && find(linear, model->outputs.item[k]) == NPUMEM_NONE)
+			err = place_output(linear, v, model->outputs.item[k]);
 	return err;
 }
 
@@ -345,7 +442,9 @@ static int repack(struct linear *linear, uint32_t v, uint32_t placed,
 	const struct cosma_list *inputs = &linear->model->inputs;
 
 	linear->placed_count = placed;
-	linear->allocation_count = 0;
+	for (uint32_t i = linear->allocation_count; i-- > 0;)
+		if (!linear->allocation[i].kept)
+			take(linear, i);
 	linear->sparing = false;
 	/* Tensors that have left with the operator in the first try have not. */
 	cosma_for_each(k, *inputs, v) {
@@ -358,6 +457,8 @@ static int repack(struct linear *linear, uint32_t v, uint32_t placed,
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t x = before[i].tensor;
 
+		if (before[i].kept)
+			continue;
 		linear->schedule->away[linear->next[x]] = true;
 		linear->host[x] = true;
 	}
@@ -386,6 +487,8 @@ static int run(struct linear *linear, uint32_t v)
 	for (uint32_t i = linear->allocation_count; i-- > 0 && !err;) {
 		uint32_t x = linear->allocation[i].tensor;
 
+		if (linear->allocation[i].kept)
+			continue;
 		if (x != linear->parameter && cosma_listed(&model->inputs, v, x))
 			linear->next[x]++;
 		if (x == linear->parameter || linear->next[x] == model->consumers.first[x + 1]) {
@@ -399,6 +502,14 @@ static int run(struct linear *linear, uint32_t v)
 	return err;
 }
 
+static void swap(struct cosma_stay *a, struct cosma_stay *b)
+{
+	struct cosma_stay was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
 /* Stays come by tensor, then parameters; what was placed came by time. */
 static int collect(struct linear *linear, struct cosma_stays *stays)
 {
@@ -407,22 +518,52 @@ static int collect(struct linear *linear, struct cosma_stays *stays)
 
 	for (uint32_t i = stays->count; i-- > 0;)
 		next[stays->stay[i].parameter ? linear->parameter : stays->stay[i].tensor] = i;
-	for (uint32_t i = 0; i < linear->placed_count && !err; i++)
-		stays->stay[next[linear->placed[i].tensor]++].offset = linear->placed[i].offset;
+	for (uint32_t i = 0; i < linear->placed_count && !err; i++) {
+		const struct placed *placed = &linear->placed[i];
+		struct cosma_stay *stay = &stays->stay[next[placed->tensor]++], *own = stay;
+
+		/* An operator's parameters are placed in another order if some are fixed. */
+		while (stay->parameter && own->tensor != placed->graph)
+			own++;
+		swap(stay, own);
+		stay->offset = placed->offset;
+	}
+	return err;
+}
+
+/* Places what is on chip from the start. */
+static int start(struct linear *linear, const struct cosma_settings *options)
+{
+	const struct cosma_model *model = linear->model;
+	int err = 0;
+
+	for (uint32_t i = 0; i < options->kept_count && !err; i++)
+		err = put(linear, (struct allocation){ .offset = options->kept[i].offset,
+						       .size = options->kept[i].size,
+						       .tensor = linear->parameter + 1,
+						       .pinned = true,
+						       .kept = true });
+	for (int fixed = 1; fixed >= 0; fixed--)
+		for (uint32_t x = 0; x < model->tensor_count && !err; x++)
+			if (model->flags[x] & COSMA_ENTRY && is_fixed(linear, x) == fixed)
+				err = place_tensor(linear, x, model->tensor_of[x]);
+	for (uint32_t i = 0; i < linear->allocation_count; i++)
+		linear->allocation[i].pinned = linear->allocation[i].kept;
 	return err;
 }
 
 int cosma_linear(const struct npuplan_graph *graph, struct cosma_schedule *schedule,
-		 uint64_t budget, uint32_t alignment, enum npuplan_cosma_policy policy,
+		 const struct cosma_settings *options, enum npuplan_cosma_policy policy,
 		 struct cosma_stays *stays)
 {
 	const struct cosma_model *model = schedule->model;
+	uint32_t alignment = options->common.alignment;
 	struct linear linear = {
 		.graph = graph,
 		.model = model,
 		.schedule = schedule,
 		.policy = policy,
-		.budget = budget,
+		.budget = options->common.arena_budget + cosma_kept_bytes(options),
 		.alignment = alignment ? alignment : 1,
 		.parameter = model->tensor_count,
 		.next = npuplan_malloc(((size_t)model->tensor_count + 1) * sizeof(uint32_t)),
@@ -434,11 +575,8 @@ int cosma_linear(const struct npuplan_graph *graph, struct cosma_schedule *sched
 	for (uint32_t x = 0; x < model->tensor_count && !err; x++) {
 		linear.next[x] = model->consumers.first[x];
 		linear.host[x] = model->flags[x] & COSMA_HOST;
-		if (model->flags[x] & COSMA_ENTRY)
-			err = place_tensor(&linear, x);
 	}
-	for (uint32_t i = 0; i < linear.allocation_count; i++)
-		linear.allocation[i].pinned = false;
+	err = err ? err : start(&linear, options);
 	for (uint32_t p = 0; p < model->op_count && !err; p++)
 		err = run(&linear, schedule->order[p]);
 	if (!err)

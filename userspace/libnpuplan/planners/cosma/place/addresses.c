@@ -10,6 +10,7 @@
 #include "pack/exact.h"
 #include "problem/conflicts.h"
 #include "addresses.h"
+#include "fixed.h"
 
 /* Limit of items whose pairs are listed. */
 #define MAX_PERMITTED 4096
@@ -17,12 +18,14 @@
 /*
  * struct stay_packing - stays on their way to addresses
  * @first, @last: instants (liveness.h) that are looked at
- * @items: @count items, one a stay
+ * @items: @count items, one a stay, then one for each range that is kept
  * @item_of: per stay, its item; NPUMEM_NONE: it is not looked at
  * @taker: per item, the one that may take its bytes; else NPUMEM_NONE
  * @takes: per item: it is some item's @taker
  * @places: per item, its address
  * @taken: pairs of item and taker
+ * @alignment: of every item; where some are fixed each has its own, since parts of a fixed tensor
+ *	lie where they lie
  */
 struct stay_packing {
 	struct npuplan_pool pool;
@@ -41,6 +44,7 @@ struct stay_packing {
 	uint64_t *places;
 	uint32_t count;
 	uint32_t taken;
+	uint32_t alignment;
 };
 
 /* Whether a use of the stay by the last operator may make room, whatever comes after it. */
@@ -74,26 +78,45 @@ static uint32_t stay_taker(const struct stay_packing *packing, const struct cosm
 	return NPUMEM_NONE;
 }
 
+/* Others' bytes are in the way all the time. */
+static void list_kept(struct stay_packing *packing)
+{
+	const struct cosma_settings *settings = packing->call->options;
+
+	for (uint32_t i = 0; i < settings->kept_count; i++) {
+		struct npuplan_item item = cosma_kept_item(&settings->kept[i]);
+
+		item.start = packing->first;
+		item.end = packing->last;
+		item.tensor = NPUMEM_NONE;
+		packing->items[packing->count++] = item;
+	}
+}
+
 static void list_items(struct stay_packing *packing, uint32_t op)
 {
+	bool fixed = cosma_has_fixed(packing->graph, packing->call->options);
+	uint32_t least = packing->call->options->common.alignment;
+
+	packing->alignment = fixed ? 1 : least;
 	for (uint32_t i = 0; i < packing->stays->count; i++) {
 		const struct cosma_stay *stay = &packing->stays->stay[i];
 		uint32_t t = stay->parameter ? stay->tensor :
 					       packing->model->tensor_of[stay->tensor];
 		uint32_t start = cosma_stay_start(stay), end = stay_end(packing, stay, op);
+		struct npuplan_item item =
+			cosma_item(&packing->graph->tensors[t], fixed ? least : 1);
 
 		packing->item_of[i] = NPUMEM_NONE;
 		if (start > packing->last || end < packing->first)
 			continue;
 		packing->item_of[i] = packing->count;
-		packing->items[packing->count++] = (struct npuplan_item){
-			.size = packing->graph->tensors[t].size,
-			.align = packing->graph->tensors[t].align,
-			.start = start > packing->first ? start : packing->first,
-			.end = end,
-			.tensor = i,
-		};
+		item.start = start > packing->first ? start : packing->first;
+		item.end = end;
+		item.tensor = i;
+		packing->items[packing->count++] = item;
 	}
+	list_kept(packing);
 }
 
 /* Returns the item of the stay with which a tensor begins, if that is looked at. */
@@ -109,9 +132,10 @@ static uint32_t first_item(const struct stay_packing *packing, uint32_t x)
 static void list_takers(struct stay_packing *packing, uint32_t op)
 {
 	for (uint32_t i = 0; i < packing->count; i++) {
-		const struct cosma_stay *stay = &packing->stays->stay[packing->items[i].tensor];
-		uint32_t x = stay_taker(packing, stay, op);
+		uint32_t stay = packing->items[i].tensor, x = NPUMEM_NONE;
 
+		if (stay != NPUMEM_NONE)
+			x = stay_taker(packing, &packing->stays->stay[stay], op);
 		packing->taker[i] = x == NPUMEM_NONE ? x : first_item(packing, x);
 		if (packing->taker[i] == NPUMEM_NONE)
 			continue;
@@ -155,7 +179,7 @@ static int pack(struct stay_packing *packing, const struct npuplan_item *items, 
 		.conflicts = conflicts,
 		.capacity = packing->capacity,
 		.lower_bound = bound,
-		.alignment = packing->call->options->common.alignment,
+		.alignment = packing->alignment,
 	};
 	const struct npuplan_pack_options options = {
 		.work_limit = packing->work_limit,
@@ -168,7 +192,28 @@ static int pack(struct stay_packing *packing, const struct npuplan_item *items, 
 	return err;
 }
 
-/* Packs items so that each lies where its taker does: chains of them become one item. */
+/* Lets @all lie where @one does, too; false if that cannot be. */
+static bool merge(struct npuplan_item *all, const struct npuplan_item *one)
+{
+	uint64_t offset = one->fixed ? one->fixed_offset : all->fixed_offset;
+	uint32_t align = one->align > all->align ? one->align : all->align;
+
+	if (all->fixed && one->fixed && all->fixed_offset != one->fixed_offset)
+		return false;
+	if ((all->fixed && all->fixed_offset % one->align) ||
+	    (one->fixed && one->fixed_offset % all->align))
+		return false;
+	all->fixed |= one->fixed;
+	all->fixed_offset = all->fixed ? offset : 0;
+	all->align = align;
+	all->end = one->end;
+	return true;
+}
+
+/*
+ * Packs items so that each lies where its taker does: chains of them become one item, but where
+ * items of a chain are fixed apart.
+ */
 static int pack_merged(struct stay_packing *packing, uint64_t bound,
 		       struct npuplan_pack_result *result)
 {
@@ -181,18 +226,14 @@ static int pack_merged(struct stay_packing *packing, uint64_t bound,
 	if (pool->failed)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < packing->count; i++) {
-		struct npuplan_item *all = &merged[count];
-
 		if (packing->takes[i])
 			continue;
-		*all = packing->items[i];
+		merged[count] = packing->items[i];
 		into[i] = count++;
 		for (uint32_t k = packing->taker[i]; k != NPUMEM_NONE; k = packing->taker[k]) {
-			const struct npuplan_item *one = &packing->items[k];
-
-			into[k] = into[i];
-			all->end = one->end;
-			all->align = one->align > all->align ? one->align : all->align;
+			if (!merge(&merged[count - 1], &packing->items[k]))
+				merged[count++] = packing->items[k];
+			into[k] = count - 1;
 		}
 	}
 	err = pack(packing, merged, count, NULL, bound, places, result);
@@ -271,12 +312,14 @@ int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model 
 		    uint32_t last_op, uint64_t work_limit, struct cosma_call *call,
 		    uint32_t *status)
 {
+	const struct cosma_settings *settings = call->options;
+	size_t most = (size_t)stays->count + settings->kept_count;
 	struct stay_packing packing = {
 		.graph = graph,
 		.model = model,
 		.stays = stays,
 		.call = call,
-		.capacity = capacity,
+		.capacity = capacity ? capacity + cosma_kept_bytes(settings) : 0,
 		.work_limit = work_limit,
 		.first = first ? 2 * first - 1 : 0,
 		.last = last < model->op_count ? 2 * last : 2 * model->op_count,
@@ -285,11 +328,11 @@ int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model 
 	struct npuplan_pack_result result = { .top = UINT64_MAX };
 	int err;
 
-	packing.items = npuplan_pool_take(pool, stays->count, sizeof(*packing.items));
+	packing.items = npuplan_pool_take(pool, most, sizeof(*packing.items));
 	packing.item_of = npuplan_pool_take(pool, stays->count + (size_t)1, sizeof(uint32_t));
-	packing.taker = npuplan_pool_take(pool, stays->count, sizeof(*packing.taker));
-	packing.takes = npuplan_pool_take(pool, stays->count, sizeof(*packing.takes));
-	packing.places = npuplan_pool_take(pool, stays->count, sizeof(*packing.places));
+	packing.taker = npuplan_pool_take(pool, most, sizeof(*packing.taker));
+	packing.takes = npuplan_pool_take(pool, most, sizeof(*packing.takes));
+	packing.places = npuplan_pool_take(pool, most, sizeof(*packing.places));
 	err = pool->failed ? -ENOMEM : 0;
 	if (!err) {
 		packing.item_of[stays->count] = NPUMEM_NONE;
@@ -302,7 +345,8 @@ int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model 
 		for (uint32_t i = 0; i < stays->count; i++)
 			stays->stay[i].offset = 0;
 		for (uint32_t i = 0; i < packing.count && result.top != UINT64_MAX; i++)
-			stays->stay[packing.items[i].tensor].offset = packing.places[i];
+			if (packing.items[i].tensor != NPUMEM_NONE)
+				stays->stay[packing.items[i].tensor].offset = packing.places[i];
 	}
 	npuplan_pool_free(pool);
 	return err;

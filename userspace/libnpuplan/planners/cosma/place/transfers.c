@@ -255,6 +255,12 @@ static int write_plan(struct transfer_writing *writing, struct npuplan_error *er
 	plan->blocks[0].position_count = plan->position_count;
 	plan->block_count = 1;
 	plan->info.arena_size = writing->units->state_end + found->top;
+	for (uint32_t i = 0; i < writing->units->state_count; i++) {
+		const struct cosma_state *state = &writing->units->state[i];
+
+		if (state->offset + state->size > plan->info.arena_size)
+			plan->info.arena_size = state->offset + state->size;
+	}
 	plan->info.lower_bound = writing->units->state_bytes + found->peak;
 	plan->info.spill_bytes = found->spill;
 	plan->info.fill_bytes = found->fill;

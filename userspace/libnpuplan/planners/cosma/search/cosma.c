@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "planners/cosma/place/addresses.h"
+#include "planners/cosma/place/fixed.h"
 #include "planners/cosma/place/least_budget.h"
 #include "planners/cosma/paper/baselines.h"
 #include "solve.h"
@@ -24,8 +25,7 @@ static int solve_linear(struct cosma_solver *solver, const struct cosma_schedule
 	if (err)
 		return err;
 	memcpy(schedule.order, order->order, solver->model.op_count * sizeof(*schedule.order));
-	err = cosma_linear(solver->graph, &schedule, solver->options->common.arena_budget,
-			   solver->options->common.alignment, NPUPLAN_COSMA_GREEDY, &stays);
+	err = cosma_linear(solver->graph, &schedule, solver->options, NPUPLAN_COSMA_GREEDY, &stays);
 	if (!err)
 		cosma_solver_offer(solver, &schedule, &stays);
 	cosma_schedule_fini(&schedule);
@@ -102,23 +102,50 @@ static int find_least_peak(struct cosma_solver *solver, bool fixed, int64_t *pea
 	return outcome;
 }
 
+/* Finds addresses of the best schedule, of which none is away. */
+static int place_peak(struct cosma_solver *solver, uint32_t *status)
+{
+	int err = cosma_stays_init(&solver->stays, &solver->best, solver->graph);
+
+	err = err ? err :
+		    cosma_addresses(solver->graph, &solver->model, &solver->stays, 0, 0, UINT32_MAX,
+				    NPUMEM_NONE, PLACE_WORK, &solver->call, status);
+	if (err || !cosma_is_placed(*status))
+		cosma_stays_fini(&solver->stays);
+	return err;
+}
+
+/*
+ * Where tensors with fixed offsets are in each other's way in the order of least peak, they need
+ * not be in the order that was given.
+ */
+static int place_any_peak(struct cosma_solver *solver, struct npuplan_cosma_plan *plan)
+{
+	uint32_t status = NPUMEM_PLAN_STATUS_UNKNOWN;
+	int err = place_peak(solver, &status);
+
+	if (err || cosma_is_placed(status)) {
+		solver->found = !err;
+		return err;
+	}
+	cosma_solver_order(solver, &solver->best);
+	cosma_schedule_order(&solver->best);
+	err = place_peak(solver, &status);
+	solver->found = !err && cosma_is_placed(status);
+	plan->status = solver->found ? NPUMEM_PLAN_STATUS_FEASIBLE : NPUMEM_PLAN_STATUS_UNKNOWN;
+	return err;
+}
+
 static int solve_peak(struct cosma_solver *solver, struct npuplan_cosma_plan *plan)
 {
 	int64_t peak = 0, bound = 0;
-	uint32_t status;
-	int outcome = find_least_peak(solver, solver->rank, &peak, &bound), err;
+	int outcome = find_least_peak(solver, solver->rank, &peak, &bound);
 
 	plan->lower_bound = (uint64_t)bound;
 	plan->relaxed_bound = (uint64_t)bound;
 	plan->status = outcome == COSMA_SOLVED ? NPUMEM_PLAN_STATUS_OPTIMAL :
 						 NPUMEM_PLAN_STATUS_FEASIBLE;
-	err = outcome < 0 ? outcome :
-			    cosma_stays_init(&solver->stays, &solver->best, solver->graph);
-	if (!err)
-		err = cosma_addresses(solver->graph, &solver->model, &solver->stays, 0, 0,
-				      UINT32_MAX, NPUMEM_NONE, PLACE_WORK, &solver->call, &status);
-	solver->found = !err;
-	return err;
+	return outcome < 0 ? outcome : place_any_peak(solver, plan);
 }
 
 /*
@@ -133,11 +160,15 @@ static int begin(struct cosma_solver *solver, const struct npuplan_graph *graph,
 
 	if (err)
 		return err;
-	err = cosma_least_budget(graph, &solver->model, options->common.alignment, needed, op);
-	if (!err)
-		return 0;
+	err = cosma_check_fixed(graph, &solver->model, options, error);
+	if (!err) {
+		err = cosma_least_budget(graph, &solver->model, options, needed, op);
+		if (!err)
+			return 0;
+		npuplan_fail(error, err, "cosma: %s", strerror(-err));
+	}
 	cosma_solver_fini(solver);
-	return npuplan_fail(error, err, "cosma: %s", strerror(-err));
+	return err;
 }
 
 /*
@@ -172,7 +203,7 @@ int npuplan_cosma(const struct npuplan_graph *graph, const struct cosma_settings
 		return err;
 	if (options->common.objective == NPUPLAN_OBJECTIVE_PEAK)
 		err = solve_peak(&solver, plan);
-	else if (plan->needed > options->common.arena_budget)
+	else if (plan->needed > options->common.arena_budget + cosma_kept_bytes(options))
 		plan->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
 	else
 		err = solve_traffic(&solver, plan);
@@ -191,8 +222,11 @@ int npuplan_cosma_budgets(const struct npuplan_graph *graph, const struct cosma_
 	if (err)
 		return err;
 	outcome = find_least_peak(&solver, false, &peak, &bound);
-	budgets->proved = outcome == COSMA_SOLVED;
-	budgets->peak = (uint64_t)peak > budgets->needed ? (uint64_t)peak : budgets->needed;
+	/* Fixed offsets may need more than the bytes that are live at once. */
+	budgets->proved = outcome == COSMA_SOLVED && !cosma_has_fixed(graph, options);
+	budgets->peak = (uint64_t)peak + cosma_kept_bytes(options);
+	if (budgets->peak < budgets->needed)
+		budgets->peak = budgets->needed;
 	budgets->middle = (budgets->needed + budgets->peak) / 2;
 	cosma_solver_fini(&solver);
 	return outcome < 0 ? npuplan_fail(error, outcome, "cosma: %s", strerror(-outcome)) : 0;
@@ -221,10 +255,9 @@ int npuplan_cosma_baseline(const struct npuplan_graph *graph, const struct cosma
 	if (err)
 		return err;
 	plan->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
-	if (plan->needed <= options->common.arena_budget) {
+	if (plan->needed <= options->common.arena_budget + cosma_kept_bytes(options)) {
 		cosma_solver_order(&solver, &solver.best);
-		err = cosma_linear(graph, &solver.best, options->common.arena_budget,
-				   options->common.alignment, policy, &solver.stays);
+		err = cosma_linear(graph, &solver.best, options, policy, &solver.stays);
 		solver.found = !err;
 		plan->status = err ? NPUMEM_PLAN_STATUS_UNKNOWN : NPUMEM_PLAN_STATUS_FEASIBLE;
 	}
