@@ -282,3 +282,173 @@ TEST(limit)
 	assert_true(accessed > 0);
 	assert_false(optimal);
 }
+
+/* chain(), and a state of 4 bytes, which a step reads and another one updates. */
+static struct npuplan_graph *chain_with_state(void)
+{
+	const struct npuplan_tiling tiling = { .bands = 1, .inputs = NPUPLAN_INPUTS_HOST };
+	struct npuplan_graph *graph = chain();
+	uint32_t kept, old;
+
+	assert_int_equal(npuplan_graph_tile(graph, &tiling, NULL), 0);
+	kept = build_tensor(graph, "kept", NPUMEM_TENSOR_STATE, 4);
+	old = build_tensor(graph, "old", NPUMEM_TENSOR_OUTPUT, 1);
+	graph->tensors[old].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
+	build_step(graph, 0, kept, NPUMEM_NONE, old);
+	build_update(graph, kept);
+	return graph;
+}
+
+/* State lies in the faster bank if that has room for it and more, at the arena's one end. */
+TEST(state)
+{
+	static const struct {
+		struct npuplan_bank banks[NPUPLAN_BANKS];
+		uint64_t offset;
+		uint64_t accessed[NPUPLAN_BANKS];
+		uint64_t bound;
+	} cases[] = {
+		{ { { 8, 10 }, { 4, 2 } }, 0, { 16 + 8, 16 }, 16 + 8 },
+		{ { { 4, 2 }, { 8, 10 } }, 8, { 16, 16 + 8 }, 16 + 8 },
+		{ { { 4, 10 }, { 8, 2 } }, 8, { 16, 16 + 8 }, 16 + 8 },
+		{ { { 8, 2 }, { 4, 10 } }, 0, { 16 + 8, 16 }, 16 + 8 },
+	};
+	AUTO_GRAPH struct npuplan_graph *graph = chain_with_state();
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct npuplan_cosma_options cosma = { .size = sizeof(cosma),
+						       .banks = cases[i].banks };
+		struct npuplan_options options = { .planner = "cosma", .cosma = &cosma };
+		AUTO_PLAN struct npuplan_plan *plan = build_plan_of(graph, &options);
+		uint64_t end = cases[i].banks[0].size;
+		uint32_t states = 0;
+
+		assert_int_equal(npuplan_verify_plan(graph, plan, NULL, NULL), 0);
+		for (uint32_t k = 0; k < plan->placement_count; k++) {
+			const struct npumem_placement *at = &plan->placements[k];
+
+			assert_true(at->offset + at->region.length <= end || at->offset >= end);
+			if (graph->tensors[at->tensor].kind != NPUMEM_TENSOR_STATE)
+				continue;
+			assert_int_equal(at->offset, cases[i].offset);
+			states++;
+		}
+		assert_int_equal(states, 1);
+		assert_int_equal(plan->info.arena_size, 12);
+		assert_int_equal(plan->info.spill_bytes + plan->info.fill_bytes, 0);
+		assert_int_equal(plan->cosma->accessed_bound, cases[i].bound);
+		for (int b = 0; b < NPUPLAN_BANKS; b++) {
+			assert_int_equal(plan->cosma->banks[b].size, cases[i].banks[b].size);
+			assert_int_equal(plan->cosma->accessed[b], cases[i].accessed[b]);
+		}
+	}
+}
+
+TEST(state_refused)
+{
+	struct npuplan_bank banks[NPUPLAN_BANKS] = { { 4, 10 }, { 4, 2 } };
+	struct npuplan_cosma_options cosma = { .size = sizeof(cosma), .banks = banks };
+	struct npuplan_options options = { .planner = "cosma", .cosma = &cosma };
+	AUTO_GRAPH struct npuplan_graph *graph = chain_with_state();
+
+	refuse_planning(graph, &options, -ETIMEDOUT,
+			"unknown: state takes 4 bytes, and neither bank has room for that and "
+			"more; plans with state in both are not searched");
+	/* Were the state in both, there would be 4 bytes in each. */
+	banks[0].size = 6;
+	banks[1].size = 6;
+	refuse_planning(graph, &options, -ETIMEDOUT,
+			"unknown: no plan within 12 bytes was found before the limits of work, "
+			"memory or time");
+	banks[0].size = 5;
+	refuse_planning(graph, &options, -ETIMEDOUT,
+			"unknown: there is no plan within 11 bytes (11 B) that has all state in "
+			"one bank; others are not searched");
+	banks[1].size = 0;
+	refuse_planning(graph, &options, -EINVAL, "bank 1 has no bytes");
+}
+
+/* The state is aligned at the arena's end, too. */
+TEST(state_aligned)
+{
+	struct npuplan_bank banks[NPUPLAN_BANKS] = { { 16, 2 }, { 43, 10 } };
+	struct npuplan_cosma_options cosma = { .size = sizeof(cosma), .banks = banks };
+	struct npuplan_options options = { .planner = "cosma", .cosma = &cosma, .alignment = 8 };
+	AUTO_GRAPH struct npuplan_graph *graph = chain_with_state();
+	AUTO_PLAN struct npuplan_plan *plan = build_plan_of(graph, &options);
+
+	assert_int_equal(npuplan_verify_plan(graph, plan, NULL, NULL), 0);
+	for (uint32_t k = 0; k < plan->placement_count; k++)
+		if (graph->tensors[plan->placements[k].tensor].kind == NPUMEM_TENSOR_STATE)
+			assert_int_equal(plan->placements[k].offset, 48);
+	/* All else finds room in the faster bank, beside the state. */
+	assert_int_equal(plan->cosma->accessed[1], 32 + 8);
+	assert_int_equal(plan->cosma->accessed[0], 0);
+}
+
+/*
+ * Random graphs with state: the verifier accepts each plan, the state is where it is said to be,
+ * and no tensor is in both banks.
+ */
+TEST(random_with_state)
+{
+	uint64_t random = 20261128;
+	uint32_t planned = 0, moved = 0;
+
+	printf("# seed %" PRIu64 "\n", random);
+	for (int i = 0; i < 300; i++) {
+		const struct npuplan_tiling tiling = { .bands = 1, .inputs = NPUPLAN_INPUTS_HOST };
+		struct npuplan_bank banks[NPUPLAN_BANKS] = {
+			{ 5 + random_next(&random) % 8, 1 + random_next(&random) % 3 },
+			{ 5 + random_next(&random) % 8, 2 },
+		};
+		struct npuplan_cosma_options cosma = { .size = sizeof(cosma), .banks = banks };
+		struct npuplan_options options = { .planner = "cosma", .cosma = &cosma };
+		AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("random");
+		AUTO_PLAN struct npuplan_plan *plan = NULL;
+		struct npuplan_error error;
+		uint32_t kept, old, ops = 5 + random_next(&random) % 5;
+		int err;
+
+		build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1 + random_next(&random) % 4);
+		for (uint32_t v = 0; v < ops; v++) {
+			uint32_t made = graph->tensor_count;
+			uint32_t one = random_next(&random) % made;
+			uint32_t other = random_next(&random) % made;
+
+			build_op(graph, "op", one, one == other ? NPUMEM_NONE : other, NPUMEM_NONE,
+				 build_tensor(graph, "",
+					      v + 1 < ops ? NPUMEM_TENSOR_INTERMEDIATE :
+							    NPUMEM_TENSOR_OUTPUT,
+					      1 + random_next(&random) % 5));
+		}
+		assert_int_equal(npuplan_graph_tile(graph, &tiling, NULL), 0);
+		kept = build_tensor(graph, "kept", NPUMEM_TENSOR_STATE,
+				    1 + random_next(&random) % 5);
+		old = build_tensor(graph, "old", NPUMEM_TENSOR_OUTPUT, 1);
+		graph->tensors[old].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
+		build_step(graph, 0, kept, NPUMEM_NONE, old);
+		build_update(graph, kept);
+		err = npuplan_plan(graph, &options, &plan, &error);
+		/* Nothing is proved to be infeasible. */
+		if (err == -ETIMEDOUT)
+			continue;
+		if (err || npuplan_verify_plan(graph, plan, NULL, &error))
+			fail_msg("case %d: %s", i, error.text);
+		for (uint32_t k = 0; k < plan->placement_count; k++) {
+			const struct npumem_placement *at = &plan->placements[k];
+
+			assert_true(at->offset + at->region.length <= banks[0].size ||
+				    at->offset >= banks[0].size);
+			assert_true(at->offset + at->region.length <=
+				    banks[0].size + banks[1].size);
+		}
+		assert_true(plan->cosma->accessed[banks[1].bandwidth > banks[0].bandwidth] <=
+			    plan->cosma->accessed_bound);
+		assert_int_equal(plan->cosma->traffic_bound, 0);
+		planned++;
+		moved += plan->info.fill_bytes > 0;
+	}
+	printf("# %u planned, %u of them move\n", planned, moved);
+	assert_true(planned > 100 && moved > 10 && planned < 300);
+}

@@ -21,6 +21,8 @@
  * struct planner_call - one call
  * @taken: what @options points to where the caller's options may be of another size
  * @banks: NPUPLAN_BANKS of them that are asked for; NULL: one
+ * @room: what states leave of these
+ * @touched: bytes of states that are accessed, per bank
  * @asked: settings of the search
  * @found: plan of the units
  * @order: of all steps, if a schedule is asked for that is not the graph's own
@@ -34,6 +36,8 @@ struct planner_call {
 	const struct npuplan_options *options;
 	struct npuplan_taken_options taken;
 	const struct npuplan_bank *banks;
+	struct npuplan_bank room[NPUPLAN_BANKS];
+	uint64_t touched[NPUPLAN_BANKS];
 	int planner;
 	struct npuplan_error *error;
 	struct cosma_units units;
@@ -73,7 +77,7 @@ static void ask_of_units(struct planner_call *call)
 		.staged = units->staged,
 		/* Otherwise all that is planned is moved up behind the states. */
 		.kept = units->state,
-		.kept_count = units->state_end ? 0 : units->state_count,
+		.kept_count = units->state_end || call->banks ? 0 : units->state_count,
 		.started = call->effort->started,
 		/* Stays that share bytes are not divided between banks. */
 		.out_of_place = call->banks,
@@ -84,7 +88,7 @@ static void ask_of_units(struct planner_call *call)
 	for (uint32_t s = 0; s < call->graph->step_count; s++)
 		staged |= units->staged[s];
 	call->loose = units->mixed || units->unaligned || units->state_apart ||
-		      (call->banks && (units->takeover_count || staged)) ||
+		      (call->banks && (units->takeover_count || staged || units->state_count)) ||
 		      (call->planner == NPUPLAN_COSMA_BY_ILP && staged);
 	/* Integer programs do not know halves of steps either. */
 	if (call->banks || call->planner == NPUPLAN_COSMA_BY_ILP)
@@ -92,8 +96,12 @@ static void ask_of_units(struct planner_call *call)
 }
 
 /* Names what is not searched, so that nothing is proved. */
-static const char *loose_text(const struct cosma_units *units)
+static const char *loose_text(const struct planner_call *call)
 {
+	const struct cosma_units *units = &call->units;
+
+	if (call->banks && units->state_count)
+		return "has all state in one bank";
 	if (units->state_apart && !units->state_end)
 		return "has each state in the first gap between fixed offsets";
 	if (units->state_apart)
@@ -122,13 +130,13 @@ static int fail_infeasible(const struct planner_call *call, uint64_t budget, uin
 			"unknown: %s needs %llu bytes (%s) in a plan that %s, and others "
 			"are not searched; the budget is %llu (%s)",
 			op == NPUMEM_NONE ? "what is on chip from the start" : label,
-			(unsigned long long)needed, text, loose_text(&call->units),
+			(unsigned long long)needed, text, loose_text(call),
 			(unsigned long long)budget, given);
 	if (call->loose)
 		return npuplan_fail(error, -ETIMEDOUT,
 				    "unknown: there is no plan within %llu bytes (%s) that %s; "
 				    "others are not searched",
-				    (unsigned long long)budget, given, loose_text(&call->units));
+				    (unsigned long long)budget, given, loose_text(call));
 	if (call->banks && needed <= budget)
 		err = npuplan_fail(
 			error, -ENOSPC,
@@ -194,6 +202,18 @@ static int find_order(struct planner_call *call)
 	return 0;
 }
 
+/* Finds out what is left of the banks beside states. */
+static int read_banks(struct planner_call *call)
+{
+	memcpy(call->room, call->banks, sizeof(call->room));
+	/* Banks that make no sense are refused as they were given. */
+	if (!call->units.state_count || !call->room[0].size || !call->room[1].size ||
+	    call->room[0].size > ANY_BUDGET / 2 || call->room[1].size > ANY_BUDGET / 2)
+		return 0;
+	return cosma_banks_states(&call->units, call->graph, call->options->alignment, call->room,
+				  call->touched, call->error);
+}
+
 static int ask(struct planner_call *call)
 {
 	const struct npuplan_options *options = call->options;
@@ -209,9 +229,12 @@ static int ask(struct planner_call *call)
 	if (call->banks && call->units.fixed_end)
 		return npuplan_fail(call->error, -EOPNOTSUPP,
 				    "two banks are planned for graphs without fixed offsets");
-	if (call->banks && call->units.state_count)
-		return npuplan_fail(call->error, -EOPNOTSUPP,
-				    "two banks are planned for graphs without state");
+	if (call->banks) {
+		int err = read_banks(call);
+
+		if (err)
+			return err;
+	}
 	ask_of_units(call);
 	if (options->arena_budget && options->arena_budget < taken_by_states(call))
 		return fail_for_state(call);
@@ -226,7 +249,7 @@ static int ask(struct planner_call *call)
 
 static int run_banks(struct planner_call *call)
 {
-	const struct npuplan_bank *banks = call->banks;
+	const struct npuplan_bank *banks = call->room;
 	struct npuplan_banked *banked = &call->banked;
 	int err = npuplan_cosma_banks(call->units.graph, &call->asked, banks, banked, call->error);
 
@@ -349,9 +372,10 @@ static int make_plan(struct planner_call *call, struct npuplan_plan **out)
 		judge_traffic(call, plan);
 	for (int b = 0; b < NPUPLAN_BANKS && call->banks; b++) {
 		plan->cosma->banks[b] = call->banks[b];
-		plan->cosma->accessed[b] = call->banked.accessed[b];
+		plan->cosma->accessed[b] = call->banked.accessed[b] + call->touched[b];
 	}
-	plan->cosma->accessed_bound = call->banked.accessed_bound;
+	plan->cosma->accessed_bound =
+		call->banked.accessed_bound + call->touched[0] + call->touched[1];
 	if (err)
 		npuplan_plan_free(plan);
 	else

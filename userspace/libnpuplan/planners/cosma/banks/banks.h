@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "planners/cosma/cosma.h"
+#include "planners/cosma/model/units.h"
 
 /**
  * struct npuplan_banked - a plan in two banks
@@ -45,6 +45,20 @@ int npuplan_cosma_banks(const struct npuplan_graph *graph, const struct cosma_se
 			const struct npuplan_bank banks[NPUPLAN_BANKS], struct npuplan_banked *out,
 			struct npuplan_error *error);
 void npuplan_banked_free(struct npuplan_banked *banked);
+
+/* cosma_banks_states() - give states their places in one bank (bank_state.c)
+ * @units: of @graph; their states lie at the arena's beginning, and end at its @state_end. If they
+ *	are moved to the end of bank 1, @state_end is 0
+ * @alignment: of every address
+ * @room: the banks; what the states take is taken from them
+ * @touched: out: bytes of states that steps access, per bank
+ *
+ * All states are in the faster bank if that has room for them and more, else in the other one.
+ * -ETIMEDOUT: neither has.
+ */
+int cosma_banks_states(struct cosma_units *units, const struct npuplan_graph *graph,
+		       uint32_t alignment, struct npuplan_bank room[NPUPLAN_BANKS],
+		       uint64_t touched[NPUPLAN_BANKS], struct npuplan_error *error);
 
 /* ----------------------------------------------------- stays, without a graph */
 
