@@ -507,6 +507,30 @@ TEST(state_peak)
 	assert_int_equal(plan->info.lower_bound, 14 + 5);
 }
 
+/* Who reads the old value of a state comes before a step that writes it anew, too. */
+TEST(state_written_anew)
+{
+	struct npuplan_options options = { .planner = "cosma",
+					   .objective = NPUPLAN_OBJECTIVE_PEAK };
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("anew");
+	uint32_t x = build_tensor(graph, "x", NPUMEM_TENSOR_INPUT, 10);
+	uint32_t kept = build_tensor(graph, "kept", NPUMEM_TENSOR_STATE, 10);
+	uint32_t r = build_tensor(graph, "r", NPUMEM_TENSOR_INTERMEDIATE, 300);
+	uint32_t wide = build_tensor(graph, "wide", NPUMEM_TENSOR_INTERMEDIATE, 500);
+	uint32_t w = build_tensor(graph, "w", NPUMEM_TENSOR_INTERMEDIATE, 1);
+	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 1);
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
+
+	build_step(graph, 0, kept, NPUMEM_NONE, r);
+	build_step(graph, 0, x, NPUMEM_NONE, kept);
+	build_step(graph, 0, kept, NPUMEM_NONE, wide);
+	build_step(graph, 0, wide, NPUMEM_NONE, w);
+	build_step(graph, 0, r, w, y);
+	plan = planned(graph, &options);
+	/* The state, r, wide and w. If r could come last, it would be 511. */
+	assert_int_equal(plan->info.arena_size, 811);
+}
+
 TEST(state_infeasible)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 16 };

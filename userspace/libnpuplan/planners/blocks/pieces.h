@@ -2,8 +2,8 @@
 /*
  * Graphs with edges, cut for tile scheduling: what lives in one block alone becomes tensors of its
  * own, one for each unit of memory (tilesched/model.h), and the steps of each block are in the
- * order of lowest peak. The graph that comes of it is planned as any with edges (loops/flow.h), and its plan
- * is one of the graph that was cut, with tensors in pieces.
+ * order of lowest peak. The graph that comes of it is planned as any with edges (loops/flow.h), and
+ * its plan is one of the graph that was cut, with tensors in pieces.
  */
 #pragma once
 

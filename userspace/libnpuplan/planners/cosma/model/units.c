@@ -29,7 +29,8 @@ struct unit_order {
  * @align: per tensor, its alignment, its aliases' included
  * @unit_of: per cell, its first unit; NPUMEM_NONE: it has none
  * @unit_end: per cell, the number behind its last unit
- * @updater: per cell, the step that updates it; NPUMEM_NONE: none does
+ * @updater: per cell, the step that updates its bytes, or writes them anew; NPUMEM_NONE: none does
+ * @version_before: per cell, the version of the same bytes before it; NPUMEM_NONE: it is the first
  * @any_fixed: a tensor has a fixed offset
  * @orders: @order_count of them
  * @last_order: per cell, the last one; NPUMEM_NONE: there is none
@@ -43,6 +44,7 @@ struct unit_reading {
 	uint32_t *unit_of;
 	uint32_t *unit_end;
 	uint32_t *updater;
+	uint32_t *version_before;
 	bool any_fixed;
 	struct unit_order *orders;
 	uint32_t order_count;
@@ -504,15 +506,29 @@ static int add_takeovers(struct unit_reading *reading, uint32_t s)
 	return err;
 }
 
-/* Notes which step updates which cells. */
-static void find_updaters(struct unit_reading *reading)
+/* Notes which step writes which cells anew, or updates them: that of the next version. */
+static int find_updaters(struct unit_reading *reading)
 {
 	const struct npuv_graph *g = reading->cells;
-	struct npuv_cells it;
+	AUTO_HEAP uint32_t *last = npuplan_malloc((size_t)g->segment_count * sizeof(*last) + 1);
 
-	for (uint32_t a = 0; a < g->accesses.count; a++)
-		if (npuv_access(g, a)->mode == NPUMEM_ACCESS_UPDATE)
-			npuv_for_each_read(it, g, a) reading->updater[it.cell] = g->access_step[a];
+	if (!last)
+		return -ENOMEM;
+	memset(last, 0xff, g->segment_count * sizeof(*last));
+	/* Versions of the same bytes are numbered upwards, and have the same segments. */
+	for (uint32_t c = 0; c < g->cell_count; c++) {
+		const struct npuv_cell *cell = &g->cells[c];
+		uint32_t old;
+
+		if (!cell->segment_count)
+			continue;
+		old = last[cell->first_segment];
+		last[cell->first_segment] = c;
+		reading->version_before[c] = old;
+		if (old != NPUMEM_NONE && cell->writer != NPUMEM_NONE)
+			reading->updater[old] = g->access_step[cell->writer];
+	}
+	return 0;
 }
 
 /* Adds the unit of no bytes that a step writes which has to run before another one. */
@@ -534,9 +550,42 @@ static int add_token(struct unit_reading *reading, uint32_t *token)
 	return added < 0 ? (int)added : npuplan_append(&units->unit, &units->count, &made, 1);
 }
 
+/* A step that reads or writes a version of bytes runs before the one that writes the next one. */
+static int order_before(struct unit_reading *reading, uint32_t s, uint32_t cell, uint32_t *token,
+			struct npuplan_op *op)
+{
+	struct unit_order order = { .before = reading->last_order[cell] };
+	int err = 0;
+
+	if (reading->updater[cell] == NPUMEM_NONE || reading->updater[cell] == s)
+		return 0;
+	if (*token == NPUMEM_NONE) {
+		err = add_token(reading, token);
+		if (!err)
+			err = npuplan_append(&op->outputs, &op->output_count, token, 1);
+	}
+	order.unit = *token;
+	reading->last_order[cell] = reading->order_count;
+	return err ? err : npuplan_append(&reading->orders, &reading->order_count, &order, 1);
+}
+
+/* A step that writes the next version of bytes finds here who has to have run. */
+static int order_after(struct unit_reading *reading, uint32_t cell, struct npuplan_op *op)
+{
+	uint32_t old = reading->version_before[cell];
+	int err = 0;
+
+	if (old == NPUMEM_NONE)
+		return 0;
+	for (uint32_t k = reading->last_order[old]; k != NPUMEM_NONE && !err;
+	     k = reading->orders[k].before)
+		err = npuplan_append(&op->inputs, &op->input_count, &reading->orders[k].unit, 1);
+	return err;
+}
+
 /*
- * A step that reads bytes of a state runs before the one that updates them: in the graph's order it
- * does. The step that updates them finds here who reads them before.
+ * A step that reads bytes of a state runs before the one that updates them, or writes them anew: in
+ * the graph's order it does.
  */
 static int order_updates(struct unit_reading *reading, uint32_t s, struct npuplan_op *op)
 {
@@ -546,32 +595,17 @@ static int order_updates(struct unit_reading *reading, uint32_t s, struct npupla
 	struct npuv_cells it;
 	int err = 0;
 
-	for (uint32_t a = step->first_access; a < step->first_access + step->access_count; a++)
+	for (uint32_t a = step->first_access; a < step->first_access + step->access_count; a++) {
 		npuv_for_each_read(it, g, a)
+			err = err ? err : order_before(reading, s, it.cell, &token, op);
+		npuv_for_each_write(it, g, a)
 		{
-			uint32_t updater = reading->updater[it.cell];
-			struct unit_order order = { .before = reading->last_order[it.cell] };
-
-			if (updater == NPUMEM_NONE || err)
-				continue;
-			for (uint32_t k = order.before; updater == s && k != NPUMEM_NONE && !err;
-			     k = reading->orders[k].before)
-				err = npuplan_append(&op->inputs, &op->input_count,
-						     &reading->orders[k].unit, 1);
-			if (updater == s || err)
-				continue;
-			if (token == NPUMEM_NONE) {
-				err = add_token(reading, &token);
-				if (!err)
-					err = npuplan_append(&op->outputs, &op->output_count,
-							     &token, 1);
-			}
-			order.unit = token;
-			reading->last_order[it.cell] = reading->order_count;
-			if (!err)
-				err = npuplan_append(&reading->orders, &reading->order_count,
-						     &order, 1);
+			err = err ? err : order_after(reading, it.cell, op);
+			/* Else it has run before its readers, and these run before that one. */
+			if (!err && !g->cells[it.cell].reads)
+				err = order_before(reading, s, it.cell, &token, op);
 		}
+	}
 	return err;
 }
 
@@ -619,6 +653,8 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 		.unit_of = npuplan_pool_take(&pool, cells->cell_count, sizeof(*reading.unit_of)),
 		.unit_end = npuplan_pool_take(&pool, cells->cell_count, sizeof(*reading.unit_end)),
 		.updater = npuplan_pool_take(&pool, cells->cell_count, sizeof(*reading.updater)),
+		.version_before = npuplan_pool_take(&pool, cells->cell_count,
+						    sizeof(*reading.version_before)),
 		.last_order =
 			npuplan_pool_take(&pool, cells->cell_count, sizeof(*reading.last_order)),
 	};
@@ -640,11 +676,12 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 	for (uint32_t c = 0; c < cells->cell_count && !err; c++) {
 		reading.unit_of[c] = NPUMEM_NONE;
 		reading.updater[c] = NPUMEM_NONE;
+		reading.version_before[c] = NPUMEM_NONE;
 		reading.last_order[c] = NPUMEM_NONE;
 		err = add_cell(&reading, c);
 	}
 	if (!err)
-		find_updaters(&reading);
+		err = find_updaters(&reading);
 	for (uint32_t s = 0; s < graph->step_count && !err; s++) {
 		err = add_op(&reading, s);
 		err = err ? err : add_takeovers(&reading, s);
