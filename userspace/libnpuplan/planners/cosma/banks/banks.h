@@ -47,8 +47,8 @@ int npuplan_cosma_banks(const struct npuplan_graph *graph, const struct cosma_se
 void npuplan_banked_free(struct npuplan_banked *banked);
 
 /* cosma_banks_states() - give states their places in one bank (bank_state.c)
- * @units: of @graph; their states lie at the arena's beginning, and end at its @state_end. If they
- *	are moved to the end of bank 1, @state_end is 0
+ * @units: of @graph; their states lie at the beginning of the arena, up to units->state_end. If
+ *	they are moved to the end of bank 1, that is 0
  * @alignment: of every address
  * @room: the banks; what the states take is taken from them
  * @touched: out: bytes of states that steps access, per bank
