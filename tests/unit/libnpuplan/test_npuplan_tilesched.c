@@ -225,40 +225,36 @@ static struct npuplan_graph *random_graph(uint64_t *random, bool placed)
 }
 
 /*
- * The peak is never below what the best order needs, and above it as often as the docs say; the
- * bounds are never above what the best orders need, and often equal.
+ * The peak is what the best order needs that keeps operators' steps in theirs, and is known to be;
+ * the bound of any order is never above what the best one needs, and often equal.
  */
 static void compare(bool placed, uint32_t total)
 {
 	uint64_t random = 20261121;
-	uint32_t optimal = 0, proved = 0, exact = 0, exact_kept = 0;
+	uint32_t optimal = 0, exact = 0;
 
 	print_message("seed %llu\n", (unsigned long long)random);
 	for (uint32_t i = 0; i < total; i++) {
 		AUTO_GRAPH struct npuplan_graph *graph = random_graph(&random, placed);
 		AUTO_PLAN struct npuplan_plan *plan = NULL;
 		const struct npuplan_tilesched_result *found;
-		uint64_t least, kept;
+		uint64_t least;
 
 		tile(graph);
 		least = least_peak(graph, false);
 		plan = plan_with(graph, &pieces);
 		found = plan->tilesched;
 		/* Between the two, so that it need not be looked for where they are equal. */
-		kept = found->cost.peak == least ? least : least_peak(graph, true);
-		assert_true(found->cost.peak >= kept && kept >= least);
-		assert_true(found->least_kept >= found->least);
-		assert_true(found->least_kept <= kept);
+		if (found->cost.peak != least)
+			assert_int_equal(found->cost.peak, least_peak(graph, true));
+		assert_int_equal(found->least_kept, found->cost.peak);
 		assert_true(found->least <= least);
 		optimal += found->cost.peak == least;
-		proved += found->cost.peak == found->least_kept;
 		exact += found->least == least;
-		exact_kept += found->least_kept == kept;
 	}
-	print_message(
-		"%u of %u at the least peak of all orders; %u proved in order; bounds equal: %u, in order %u\n",
-		optimal, total, proved, exact, exact_kept);
-	assert_true(optimal >= total * 9 / 10);
+	print_message("%u of %u at the least peak of all orders, of which %u are known\n", optimal,
+		      total, exact);
+	assert_true(exact >= total * 8 / 10);
 }
 
 TEST(gap)

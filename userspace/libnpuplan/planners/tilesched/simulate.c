@@ -238,18 +238,32 @@ static void eager(struct play *play)
 
 /* ------------------------------------------------------------------------ fusions */
 
+static void unread(struct tilesched_sim *sim, const struct tilesched_step *step)
+{
+	for (uint32_t k = step->first_read; k < step[1].first_read; k++)
+		sim->left[sim->model->reads[k]]++;
+}
+
 static void undo(struct tilesched_sim *sim, uint32_t begin, uint32_t end, uint64_t live)
 {
-	const struct tilesched_model *model = sim->model;
-
-	for (uint32_t i = 0; i < sim->order_count; i++) {
-		const struct tilesched_step *step = &model->steps[sim->order[i]];
-
-		for (uint32_t k = step->first_read; k < step[1].first_read; k++)
-			sim->left[model->reads[k]]++;
-	}
+	for (uint32_t i = 0; i < sim->order_count; i++)
+		unread(sim, &sim->model->steps[sim->order[i]]);
 	memset(sim->done + begin, 0, (end - begin) * sizeof(*sim->done));
 	sim->live = live;
+}
+
+/* Take a fusion back, and tell what it costs: weights that stay are fetched once. */
+static void end_play(struct play *play, uint64_t live, struct npuplan_schedule_point *cost)
+{
+	struct tilesched_sim *sim = play->sim;
+	uint64_t weights = 0;
+
+	undo(sim, play->begin, play->end, live);
+	for (uint32_t o = play->begin; o < play->end; o++)
+		weights += sim->model->ops[o].weights;
+	if (weights <= sim->resident)
+		play->cost.weights = weights;
+	*cost = play->cost;
 }
 
 bool tilesched_sim_fusion(struct tilesched_sim *sim, uint32_t end, struct tilesched_way way,
@@ -264,7 +278,7 @@ bool tilesched_sim_fusion(struct tilesched_sim *sim, uint32_t end, struct tilesc
 		.cost.peak = sim->next ? sim->live : sim->entry,
 		.last = NPUMEM_NONE,
 	};
-	uint64_t live = sim->live, weights = 0;
+	uint64_t live = sim->live;
 
 	play.over = play.cost.peak > limit;
 	sim->order_count = 0;
@@ -282,13 +296,40 @@ bool tilesched_sim_fusion(struct tilesched_sim *sim, uint32_t end, struct tilesc
 		for (uint32_t o = end; o-- > play.begin && !play.over;)
 			depth_first(&play, o, model->ops[o].count, way);
 	}
-	undo(sim, play.begin, end, live);
-	for (uint32_t o = play.begin; o < end; o++)
-		weights += model->ops[o].weights;
-	if (weights <= sim->resident)
-		play.cost.weights = weights;
-	*cost = play.cost;
+	end_play(&play, live, cost);
 	return !play.over;
+}
+
+void tilesched_sim_ops(struct tilesched_sim *sim, const uint32_t *ops,
+		       struct npuplan_schedule_point *cost)
+{
+	struct play play = {
+		.sim = sim,
+		.end = sim->model->op_count,
+		.limit = UINT64_MAX,
+		.cost.peak = sim->entry,
+		.last = NPUMEM_NONE,
+	};
+	uint64_t live = sim->live;
+
+	sim->order_count = 0;
+	for (uint32_t i = 0; i < sim->model->step_count; i++)
+		run_step(&play, ops[i]);
+	end_play(&play, live, cost);
+}
+
+uint64_t tilesched_sim_run(struct tilesched_sim *sim, uint32_t op)
+{
+	const struct tilesched_model *model = sim->model;
+
+	return play_step(sim, &model->steps[model->ops[op].first + sim->done[op]++]);
+}
+
+void tilesched_sim_take_back(struct tilesched_sim *sim, uint32_t op)
+{
+	const struct tilesched_model *model = sim->model;
+
+	unread(sim, &model->steps[model->ops[op].first + --sim->done[op]]);
 }
 
 void tilesched_sim_advance(struct tilesched_sim *sim, uint32_t end)

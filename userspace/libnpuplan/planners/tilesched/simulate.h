@@ -88,3 +88,15 @@ bool tilesched_sim_fusion(struct tilesched_sim *sim, uint32_t end, struct tilesc
 			  uint64_t limit, struct npuplan_schedule_point *cost);
 /* Run operators [next, end) for good, in layer order, which leaves the memory as any order does. */
 void tilesched_sim_advance(struct tilesched_sim *sim, uint32_t end);
+
+/* Run the next step of an operator, which waits for none; the bytes that live meanwhile. */
+uint64_t tilesched_sim_run(struct tilesched_sim *sim, uint32_t op);
+/* Take back the last step that an operator has run, but for the bytes that live. */
+void tilesched_sim_take_back(struct tilesched_sim *sim, uint32_t op);
+/* tilesched_sim_ops() - run all steps, from where none is done, find the cost, and take it back
+ * @ops: the operator of each step
+ *
+ * sim->order has the steps.
+ */
+void tilesched_sim_ops(struct tilesched_sim *sim, const uint32_t *ops,
+		       struct npuplan_schedule_point *cost);

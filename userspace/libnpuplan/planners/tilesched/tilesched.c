@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exact.h"
 #include "graph/checked.h"
 #include "least.h"
 #include "problem/packing.h"
@@ -12,6 +13,7 @@
  * struct tilesched_planning - the fusions of a graph, and the front of the schedules that they
  * make
  * @least: bytes that orders of the steps need
+ * @exact: an order of a small graph that no fusions make: the first point of the front
  */
 struct tilesched_planning {
 	const struct npuplan_problem *problem;
@@ -21,6 +23,7 @@ struct tilesched_planning {
 	struct npuplan_schedule_point *front;
 	uint32_t front_count;
 	struct tilesched_least least;
+	struct tilesched_exact exact;
 };
 
 /* The options of this planner alone, or their defaults. */
@@ -31,14 +34,20 @@ static const struct npuplan_tilesched_options *own_of(const struct npuplan_probl
 	return problem->options->tilesched ? problem->options->tilesched : &defaults;
 }
 
+/* Work units of playing fusions, and of the search after that. */
+static uint64_t work_of(const struct npuplan_problem *problem)
+{
+	uint64_t limit = problem->options->work_limit;
+
+	return limit ? limit : NPUPLAN_TILESCHED_WORK;
+}
+
 static int start(struct tilesched_planning *planning, const struct npuplan_problem *problem,
 		 const struct npuv_graph *cells, struct npuplan_error *error)
 {
-	const struct npuplan_options *options = problem->options;
 	const struct npuplan_tilesched_options *own = own_of(problem);
 	uint64_t resident = own->weights_on_chip ? own->weights_on_chip :
 						   NPUPLAN_TILESCHED_RESIDENT;
-	uint64_t work = options->work_limit ? options->work_limit : NPUPLAN_TILESCHED_WORK;
 	int err = npuplan_check_straight(problem->graph, error);
 
 	*planning = (struct tilesched_planning){ .problem = problem };
@@ -48,7 +57,8 @@ static int start(struct tilesched_planning *planning, const struct npuplan_probl
 	if (!err)
 		err = tilesched_sim_init(&planning->sim, &planning->model, resident);
 	if (!err)
-		err = tilesched_table_init(&planning->table, &planning->sim, work, problem->effort);
+		err = tilesched_table_init(&planning->table, &planning->sim, work_of(problem),
+					   problem->effort);
 	if (!err)
 		err = tilesched_front(&planning->table, &planning->front, &planning->front_count);
 	return err ? npuplan_fail(error, err, "tile scheduling: %s", strerror(-err)) : 0;
@@ -56,7 +66,7 @@ static int start(struct tilesched_planning *planning, const struct npuplan_probl
 
 static void finish(struct tilesched_planning *planning)
 {
-	free(planning->front);
+	free_all(planning->front, planning->exact.ops);
 	tilesched_table_fini(&planning->table);
 	npuplan_pool_free(&planning->sim.pool);
 	tilesched_model_fini(&planning->model);
@@ -70,15 +80,33 @@ static void placing_fini(struct tilesched_placing *placing)
 	npuplan_pool_free(&placing->pool);
 }
 
-/* Make the schedule of a point of the front, by playing its path once more. */
+/* Run the fusions of a path, and list their steps in @order. */
+static void play_path(struct tilesched_sim *sim, const struct tilesched_path *path, uint32_t *order)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < path->count; i++) {
+		uint32_t end = i + 1 < path->count ? path->fusions[i + 1].begin :
+						     sim->model->op_count;
+		struct npuplan_schedule_point cost;
+
+		tilesched_sim_fusion(sim, end, path->fusions[i].way, UINT64_MAX, &cost);
+		memcpy(order + count, sim->order, sim->order_count * sizeof(*sim->order));
+		count += sim->order_count;
+		tilesched_sim_advance(sim, end);
+	}
+}
+
+/* Make the schedule of a point of the front, by playing it once more. */
 static int schedule(struct tilesched_planning *planning, uint32_t point,
 		    struct tilesched_placing *placing)
 {
 	const struct tilesched_model *model = &planning->model;
 	struct tilesched_sim *sim = &planning->sim;
-	struct tilesched_path path;
-	uint32_t count = 0;
-	int err = tilesched_path_find(&planning->table, planning->front[point].peak, &path);
+	struct tilesched_path path = { 0 };
+	bool exact = planning->exact.ops && !point;
+	int err = exact ? 0 :
+			  tilesched_path_find(&planning->table, planning->front[point].peak, &path);
 
 	*placing = (struct tilesched_placing){
 		.problem = planning->problem,
@@ -90,22 +118,44 @@ static int schedule(struct tilesched_planning *planning, uint32_t point,
 	if (placing->pool.failed)
 		err = -ENOMEM;
 	tilesched_sim_rewind(sim);
-	for (uint32_t i = 0; i < path.count && !err; i++) {
-		uint32_t end = i + 1 < path.count ? path.fusions[i + 1].begin : model->op_count;
-		struct npuplan_schedule_point cost;
-
-		tilesched_sim_fusion(sim, end, path.fusions[i].way, UINT64_MAX, &cost);
-		memcpy(placing->order + count, sim->order, sim->order_count * sizeof(*sim->order));
-		count += sim->order_count;
-		tilesched_sim_advance(sim, end);
+	if (!err && exact) {
+		tilesched_sim_ops(sim, planning->exact.ops, &placing->cost);
+		memcpy(placing->order, sim->order, sim->order_count * sizeof(*sim->order));
+	} else if (!err) {
+		play_path(sim, &path, placing->order);
 	}
-	for (uint32_t p = 0; p < count; p++)
+	for (uint32_t p = 0; p < model->step_count && !err; p++)
 		placing->positions[model->steps[placing->order[p]].step] = p;
 	free(path.fusions);
 	return err;
 }
 
-/* Find what no order needs less of, with the schedule of the lowest peak to go by. */
+/* Make the order that was found the first point; those that are not better in traffic go. */
+static int add_exact(struct tilesched_planning *planning)
+{
+	const struct npuplan_schedule_point *cost = &planning->exact.cost;
+	struct npuplan_schedule_point *front;
+	uint32_t worse = 0;
+
+	while (worse < planning->front_count &&
+	       tilesched_traffic(&planning->front[worse]) >= tilesched_traffic(cost))
+		worse++;
+	front = malloc((planning->front_count - worse + 1) * sizeof(*front));
+	if (!front)
+		return -ENOMEM;
+	front[0] = *cost;
+	memcpy(front + 1, planning->front + worse,
+	       (planning->front_count - worse) * sizeof(*front));
+	free(planning->front);
+	planning->front = front;
+	planning->front_count -= worse - 1;
+	return 0;
+}
+
+/*
+ * Find what no order needs less of, with the schedule of the lowest peak to go by, and of small graphs
+ * the lowest peak.
+ */
 static int find_least(struct tilesched_planning *planning, struct npuplan_error *error)
 {
 	struct tilesched_placing placing;
@@ -115,6 +165,15 @@ static int find_least(struct tilesched_planning *planning, struct npuplan_error 
 		err = tilesched_least(&planning->model, placing.order, planning->problem->effort,
 				      &planning->least);
 	placing_fini(&placing);
+	tilesched_sim_rewind(&planning->sim);
+	if (!err)
+		err = tilesched_exact_find(&planning->sim, planning->front[0].peak,
+					   planning->least.kept, work_of(planning->problem),
+					   planning->problem->effort, &planning->exact);
+	if (!err && planning->exact.ops)
+		err = add_exact(planning);
+	if (!err && planning->exact.proved)
+		planning->least.kept = planning->front[0].peak;
 	return err ? npuplan_fail(error, err, "tile scheduling: %s", strerror(-err)) : 0;
 }
 
