@@ -153,8 +153,8 @@ static int add_exact(struct tilesched_planning *planning)
 }
 
 /*
- * Find what no order needs less of, with the schedule of the lowest peak to go by, and of small graphs
- * the lowest peak.
+ * Find what no order needs less of, with the schedule of the lowest peak to go by, and of small
+ * graphs the lowest peak.
  */
 static int find_least(struct tilesched_planning *planning, struct npuplan_error *error)
 {
