@@ -86,18 +86,18 @@ static struct tb_model make_split(const int32_t *axis)
 
 TEST(split)
 {
-	int32_t axis = 2;
-	struct tb_model model = make_split(&axis);
+	int32_t axis[2] = { 2 };
+	struct tb_model model = make_split(axis);
 
 	assert_int_equal(attrs_of(&model).axis, 2);
 	assert_false(attrs_of(&model).converts);
-	axis = -2;
+	axis[0] = -2;
 	assert_int_equal(attrs_of(&model).axis, 2);
-	axis = 4;
+	axis[0] = 4;
 	tflite_refuse(&model, -EINVAL, "operator 0 'c' (split): axis 4 of 4 dimensions");
-	axis = -5;
+	axis[0] = -5;
 	tflite_refuse(&model, -EINVAL, "operator 0 'c' (split): axis -5 of 4 dimensions");
-	axis = 2;
+	axis[0] = 2;
 	model.buffers[1].size = 8;
 	model.tensors[1].shape[0] = 2;
 	tflite_refuse(&model, -EINVAL,
