@@ -174,14 +174,17 @@ right_of() {
 # Before how often and what: beside the plain runtime, planned by the daemon and by nobody else.
 COMPARED="npumem-tflite -o fallback=error -j -c -s $SEED -n"
 
-# together: two models in one carveout at once.
+# together: two models in one carveout at once. The first one is stopped until the second one has an
+# arena, too, so that it does not end too early.
 together() {
 	$COMPARED 25 "$FIRST" >first.json 2>first.err &
 	first=$!
+	until_true 60 one_holds && kill -STOP $first || { cat first.err; return 1; }
 	$COMPARED 60 "$SECOND" >second.json 2>second.err &
 	second=$!
 	until_true 60 both_hold
 	both=$?
+	kill -CONT $first
 	if ! wait $first || ! wait $second; then
 		cat first.err second.err
 		return 1
