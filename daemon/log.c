@@ -5,12 +5,15 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include <systemd/sd-journal.h>
+
+#include "plain.h"
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 #define MESSAGE_SIZE   2048
@@ -56,38 +59,29 @@ void log_set_level(int level)
 	sink.level = level;
 }
 
-/* Make one line of printable text: bytes of UTF-8 stay, control characters are replaced. */
-static void make_plain(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = *text == '\n' || *text == '\t' ? ' ' : '?';
-}
-
 #define FIELD_SIZE 64
+#define MAX_FIELDS 7
 
+/* struct field_list - what the journal gets: @count texts, which are malloc'ed */
 struct field_list {
-	char text[6][FIELD_SIZE];
-	struct iovec vectors[7];
+	struct iovec vectors[MAX_FIELDS];
 	int count;
 };
 
 __attribute__((format(printf, 2, 3))) static void add_field(struct field_list *list,
 							    const char *format, ...)
 {
-	char *text = list->text[list->count];
+	char text[FIELD_SIZE], *plain;
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, FIELD_SIZE, format, args);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	make_plain(text);
-	list->vectors[list->count].iov_base = text;
-	list->vectors[list->count].iov_len = strlen(text);
-	list->count++;
+	plain = plain_text(text, false);
+	list->vectors[list->count++] = (struct iovec){ plain, strlen(plain) };
 }
 
-static void to_journal(int level, const struct log_fields *fields, char *message)
+static void to_journal(int level, const struct log_fields *fields, const char *message)
 {
 	struct field_list list = { .count = 0 };
 
@@ -101,29 +95,34 @@ static void to_journal(int level, const struct log_fields *fields, char *message
 		if (fields->status)
 			add_field(&list, "ERRNO=%" PRIu32, fields->status);
 	}
-	list.vectors[list.count].iov_base = message;
-	list.vectors[list.count].iov_len = strlen(message);
-	list.count++;
-	sd_journal_sendv(list.vectors, list.count);
+	/* Of these nothing is written. */
+	list.vectors[list.count] = (struct iovec){ (void *)(uintptr_t)message, strlen(message) };
+	sd_journal_sendv(list.vectors, list.count + 1);
+	while (list.count)
+		free(list.vectors[--list.count].iov_base);
 }
 
 void log_request(int level, const struct log_fields *fields, const char *format, ...)
 {
 	static const char key[] = "MESSAGE=";
 	char line[MESSAGE_SIZE] = "MESSAGE=";
-	char *text = line + sizeof(key) - 1;
+	const char *text;
+	char *plain;
 	va_list args;
 
 	if (level > sink.level)
 		return;
 	va_start(args, format);
-	vsnprintf(text, sizeof(line) - (sizeof(key) - 1), format, args);
+	vsnprintf(line + sizeof(key) - 1, sizeof(line) - (sizeof(key) - 1), format, args);
 	va_end(args);
-	make_plain(text);
+	/* One line of what does a terminal no harm. */
+	plain = plain_text(line, false);
+	text = plain + sizeof(key) - 1;
 	if (sink.journal)
-		to_journal(level, fields, line);
+		to_journal(level, fields, plain);
 	else if (sink.prefix)
 		fprintf(stderr, "<%d>npumemd: %s\n", level, text);
 	else
 		fprintf(stderr, "npumemd: %s\n", text);
+	free(plain);
 }

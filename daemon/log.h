@@ -2,8 +2,8 @@
 /*
  * The daemon's log. It goes to the journal, with fields, or to stderr, one line a message.
  *
- * Text that comes from outside (graph names, workers) is printed with control
- * characters replaced, so that no graph can forge a line.
+ * Text that comes from outside (graph names, workers) becomes plain text (plain.h), so that no
+ * graph can forge a line, or move the cursor of who reads it.
  */
 #pragma once
 

@@ -462,39 +462,3 @@ TEST_WITH(log_levels, setup, teardown)
 	assert_int_equal(log_level_parse("", &level), -EINVAL);
 	assert_int_equal(level, LOG_DEBUG);
 }
-
-/* What the log writes to stderr while a function runs. */
-static void capture(void (*function)(void), char *text, size_t size)
-{
-	int pipes[2], saved = dup(STDERR_FILENO);
-	ssize_t n;
-
-	assert_int_equal(pipe(pipes), 0);
-	assert_true(dup2(pipes[1], STDERR_FILENO) >= 0);
-	log_setup(true, LOG_INFO);
-	function();
-	assert_true(dup2(saved, STDERR_FILENO) >= 0);
-	close(saved);
-	close(pipes[1]);
-	n = read(pipes[0], text, size - 1);
-	assert_true(n >= 0);
-	text[n] = '\0';
-	close(pipes[0]);
-}
-
-static void log_some(void)
-{
-	const struct log_fields fields = { .request = 1 };
-
-	log_info("one\n<0>forged: \x1b[31mred");
-	log_debug("too much");
-	log_request(LOG_ERR, &fields, "request %d", 1);
-}
-
-TEST_WITH(log_lines, setup, teardown)
-{
-	char text[512];
-
-	capture(log_some, text, sizeof(text));
-	assert_string_equal(text, "<6>npumemd: one <0>forged: ?[31mred\n<3>npumemd: request 1\n");
-}

@@ -668,10 +668,10 @@ WORKER_TEST(says_nothing_in_the_daemons_name)
 	char log[4096];
 
 	run_logged(state, "job_say", log, sizeof(log));
-	assert_string_equal(log,
-			    "<4>npumemd: the planning process of request 77 said: "
-			    "<3>npumemd: request 1 failed: forged\n"
-			    "<4>npumemd: the planning process of request 77 said: and?<1>more\n");
+	assert_string_equal(
+		log, "<4>npumemd: the planning process of request 77 said: "
+		     "<3>npumemd: request 1 failed: forged\n"
+		     "<4>npumemd: the planning process of request 77 said: and\\x0d<1>more\n");
 }
 
 WORKER_TEST(says_not_much)
