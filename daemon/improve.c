@@ -14,6 +14,7 @@
 #include "metrics.h"
 #include "planner.h"
 #include "power.h"
+#include "tries.h"
 #include "worker.h"
 
 /* So many requests wait at most, and so many bytes of their graphs and options. */
@@ -47,6 +48,7 @@ struct search {
  * @seconds: that the search has
  * @started_us: when it began
  * @next: event source that begins a search
+ * @tries: what was searched for in vain
  */
 struct improver {
 	sd_event *event;
@@ -63,6 +65,7 @@ struct improver {
 	uint64_t seconds;
 	uint64_t started_us;
 	sd_event_source *next;
+	struct tries tries;
 };
 
 /* ------------------------------------------------------------------ the queue */
@@ -118,7 +121,7 @@ void improver_add(struct improver *improver, const struct accepted *accepted,
 
 	if (!improver->config->improve_time || !kept->hashed || entry->final ||
 	    keep_had(entry, improver->config->improve_time * 1000000) ||
-	    waits(improver, &kept->key))
+	    waits(improver, &kept->key) || tries_wait_us(&improver->tries, &kept->key, now_us()))
 		return;
 	if (improver->count == MAX_WAITING || search.bytes > MAX_BYTES - improver->bytes) {
 		log_debug("request %" PRIu64 ": too many plans wait to be improved", accepted->id);
@@ -156,17 +159,31 @@ static void end(struct improver *improver)
 	begin_next(improver, 0);
 }
 
-/* What was made takes the place of what is kept, if it is better; or that has had its time. */
-static void store(struct improver *improver, const struct worker_result *made)
+/* The first search is over and led to nothing: the next request does not begin it at once again. */
+static void end_in_vain(struct improver *improver)
+{
+	const struct search *search = &improver->waiting[0];
+	uint64_t wait = tries_in_vain(&improver->tries, &search->key, now_us());
+
+	log_info("request %" PRIu64 ": no other search for a better plan within %" PRIu64 " s",
+		 search->accepted.id, wait / 1000000);
+	end(improver);
+}
+
+/*
+ * What was made takes the place of what is kept, if it is better; or that has had its time. False:
+ * neither.
+ */
+static bool store(struct improver *improver, const struct worker_result *made)
 {
 	const struct search *search = &improver->waiting[0];
 	struct plancache *cache = *improver->cache;
 	struct kept kept = { .hashed = true, .key = search->key };
-	bool better;
+	bool better, ended;
 
 	/* What was dropped meanwhile, or has gone for others, is not wanted any more. */
 	if (!cache || plancache_peek(cache, &search->key, &kept.entry))
-		return;
+		return true;
 	better = made->data && made->cost < kept.entry.cost;
 	metrics_search(improver->metrics, better ? METRICS_BETTER : METRICS_NO_BETTER);
 	if (better)
@@ -178,12 +195,17 @@ static void store(struct improver *improver, const struct worker_result *made)
 		log_debug("request %" PRIu64 ": no better plan was found", search->accepted.id);
 	/* Where others computed all the time, nobody has searched. */
 	keep_plan(&kept, cache, &search->accepted, made, made->cpu_us);
+	ended = better || kept.entry.final || keep_had(&kept.entry, improver->seconds * 1000000);
+	if (ended)
+		tries_forget(&improver->tries, &search->key);
 	keep_free(&kept);
+	return ended;
 }
 
 static void on_checked(struct worker *worker, const struct worker_result *result, void *userdata)
 {
 	struct improver *improver = userdata;
+	bool ended = false;
 
 	if (result->status)
 		metrics_search(improver->metrics, METRICS_SEARCH_FAILED);
@@ -192,8 +214,11 @@ static void on_checked(struct worker *worker, const struct worker_result *result
 			  ": the search made a plan that does not pass verification: %s",
 			  improver->waiting[0].accepted.id, result->text);
 	else
-		store(improver, &improver->made);
-	end(improver);
+		ended = store(improver, &improver->made);
+	if (ended)
+		end(improver);
+	else
+		end_in_vain(improver);
 }
 
 static struct worker_args worker_args(struct improver *improver)
@@ -230,7 +255,7 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 		metrics_search(improver->metrics, METRICS_SEARCH_FAILED);
 		log_notice("request %" PRIu64 ": the search for a better plan failed: %s",
 			   search->accepted.id, result->text);
-		end(improver);
+		end_in_vain(improver);
 		return;
 	}
 	improver->made = *result;
@@ -240,7 +265,7 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 	if (err) {
 		log_warning("request %" PRIu64 ": no process to check a better plan in: %s",
 			    search->accepted.id, strerror(-err));
-		end(improver);
+		end_in_vain(improver);
 	}
 }
 
@@ -291,8 +316,7 @@ static int on_next(sd_event_source *source, uint64_t now, void *userdata)
 	if (err) {
 		log_warning("request %" PRIu64 ": no process to search for a better plan in: %s",
 			    improver->waiting[0].accepted.id, strerror(-err));
-		drop(improver, 0);
-		begin_next(improver, 0);
+		end_in_vain(improver);
 	}
 	return 0;
 }

@@ -37,7 +37,7 @@ size_t improver_count(const struct improver *improver);
  * @accepted: the request, of which copies are made
  *
  * Does nothing if the configuration wants no searches, if the plan is final or has had its time,
- * if it waits already, or if too many wait.
+ * if it waits already, if it was searched for in vain not long ago (tries.h), or if too many wait.
  */
 void improver_add(struct improver *improver, const struct accepted *accepted,
 		  const struct kept *kept);

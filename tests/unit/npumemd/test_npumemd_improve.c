@@ -6,6 +6,7 @@
 #include "npumemd_request.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "improve.h"
 #include "log.h"
 #include "power.h"
+#include "tries.h"
 
 /* What a planning process says of its plan if it has much time: "COST FINAL". */
 #define RATED "NPUMEMD_TEST_RATED"
@@ -110,12 +112,20 @@ static int plan_then_spin(const struct worker_input *input, struct worker_reply 
 	return plan_twice(input, reply);
 }
 
+/* As a process is ended that had no processor until its deadline. */
+static int plan_then_stop(const struct worker_input *input, struct worker_reply *reply)
+{
+	const struct planner_task *task = input->task;
+
+	if (task->seconds > 1)
+		raise(SIGKILL);
+	return plan_twice(input, reply);
+}
+
 const struct worker_job replacements[] = {
-	{ "plan_twice", plan_twice },
-	{ "plan_then_crash", plan_then_crash },
-	{ "plan_then_lie", plan_then_lie },
-	{ "plan_then_spin", plan_then_spin },
-	{ 0 },
+	{ "plan_twice", plan_twice },	      { "plan_then_crash", plan_then_crash },
+	{ "plan_then_lie", plan_then_lie },   { "plan_then_spin", plan_then_spin },
+	{ "plan_then_stop", plan_then_stop }, { 0 },
 };
 
 /* ------------------------------------------------------------------------ requests */
@@ -217,14 +227,47 @@ static void fails(const char *plan)
 	assert_false(only_entry().final);
 }
 
+/* Who asks again at once has his answer, and no other search. */
+static void not_again(void)
+{
+	ask();
+	assert_int_equal(improver_count(f.env.improver), 0);
+}
+
 IMPROVE_TEST(crash)
 {
 	fails("plan_then_crash");
+	not_again();
 }
 
 IMPROVE_TEST(lie)
 {
 	fails("plan_then_lie");
+	not_again();
+}
+
+/* The machine gave the search a part of its time only, and it found nothing in that. */
+IMPROVE_TEST(in_vain)
+{
+	searched("950 0");
+	assert_int_equal(only_entry().cost, 900);
+	assert_true(only_entry().given_us < 1000000);
+	not_again();
+	/* What others ask for is searched for as ever. */
+	struct accepted accepted = next_request();
+
+	accepted.arena_budget = 1000;
+	setenv(RATED, "800 1", 1);
+	ask_for(&accepted);
+	assert_int_equal(improver_count(f.env.improver), 1);
+	wait_for_searches();
+}
+
+/* A search that was killed, as one is that the machine gave no processor until its deadline. */
+IMPROVE_TEST(killed)
+{
+	fails("plan_then_stop");
+	not_again();
 }
 
 /* A search that was ended by its limit of processor time has had none: it is tried again. */
@@ -303,6 +346,69 @@ IMPROVE_TEST(options)
 	ask_for(&accepted);
 	wait_for_searches();
 	assert_int_equal(only_entry().cost, 800);
+}
+
+/* ----------------------------------------------------------------------------- tries */
+
+#define MINUTE_US 60000000ull
+
+static struct plancache_key key_of(unsigned int number)
+{
+	struct plancache_key key = { { (uint8_t)number, (uint8_t)(number >> 8) } };
+
+	return key;
+}
+
+/* Each try in vain doubles how long the next one waits, up to an hour. */
+TEST(tries_wait)
+{
+	static const uint64_t minutes[] = { 1, 2, 4, 8, 16, 32, 60, 60 };
+	struct plancache_key key = key_of(1), other = key_of(2);
+	struct tries tries = { 0 };
+	uint64_t now = 7;
+
+	assert_int_equal(tries_wait_us(&tries, &key, now), 0);
+	for (size_t i = 0; i < sizeof(minutes) / sizeof(minutes[0]); i++) {
+		uint64_t wait = minutes[i] * MINUTE_US;
+
+		assert_int_equal(tries_in_vain(&tries, &key, now), wait);
+		assert_int_equal(tries_wait_us(&tries, &key, now), wait);
+		assert_int_equal(tries_wait_us(&tries, &key, now + wait - 1), 1);
+		assert_int_equal(tries_wait_us(&tries, &key, now + wait), 0);
+		assert_int_equal(tries_wait_us(&tries, &other, now), 0);
+		now += 3 * wait;
+		assert_int_equal(tries_wait_us(&tries, &key, now), 0);
+	}
+	/* What led to something begins anew. */
+	tries_in_vain(&tries, &key, now);
+	tries_forget(&tries, &key);
+	assert_int_equal(tries_wait_us(&tries, &key, now), 0);
+	assert_int_equal(tries_in_vain(&tries, &key, now), MINUTE_US);
+	tries_forget(&tries, &other);
+	assert_int_equal(tries_wait_us(&tries, &key, now), MINUTE_US);
+}
+
+/* Where there is no room, the one that may be tried soonest is forgotten. */
+TEST(tries_bounded)
+{
+	struct tries tries = { 0 };
+	struct plancache_key key;
+
+	for (unsigned int i = 0; i < TRIES_MAX; i++) {
+		key = key_of(i);
+		tries_in_vain(&tries, &key, i);
+	}
+	key = key_of(0);
+	assert_int_equal(tries_in_vain(&tries, &key, TRIES_MAX), 2 * MINUTE_US);
+	key = key_of(TRIES_MAX);
+	tries_in_vain(&tries, &key, TRIES_MAX);
+	for (unsigned int i = 0; i <= TRIES_MAX; i++) {
+		key = key_of(i);
+		if (i == 1)
+			assert_int_equal(tries_wait_us(&tries, &key, TRIES_MAX), 0);
+		else
+			assert_true(tries_wait_us(&tries, &key, TRIES_MAX));
+	}
 }
 
 /* ----------------------------------------------------------------------------- power */
