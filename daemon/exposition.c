@@ -45,6 +45,7 @@ struct client {
  * @socket, @textfile: paths; "": none
  * @listen: event source of the socket, which it closes
  * @timer: of the file
+ * @textfile_error: of the last try to write it
  */
 struct exposition {
 	sd_event *event;
@@ -53,6 +54,7 @@ struct exposition {
 	char textfile[CONFIG_PATH_SIZE];
 	sd_event_source *listen;
 	sd_event_source *timer;
+	int textfile_error;
 	struct client clients[MAX_CLIENTS];
 };
 
@@ -200,13 +202,24 @@ static void socket_end(struct exposition *exposition)
 	exposition->socket[0] = '\0';
 }
 
-/* A socket that a daemon before has left is in the way; anything else stays. */
+/*
+ * A socket that a daemon before has left is in the way. Anything else stays, such as the socket of
+ * a daemon that runs: a second one, which the driver will refuse, must not cut it off.
+ */
 static void remove_left(const struct sockaddr_un *address)
 {
 	struct stat status;
+	int fd;
 
-	if (!lstat(address->sun_path, &status) && S_ISSOCK(status.st_mode))
+	if (lstat(address->sun_path, &status) || !S_ISSOCK(status.st_mode))
+		return;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return;
+	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) &&
+	    errno == ECONNREFUSED)
 		unlink(address->sun_path);
+	close(fd);
 }
 
 static int socket_begin(struct exposition *exposition, const char *path, unsigned int mode)
@@ -250,12 +263,19 @@ static int write_textfile(const struct exposition *exposition)
 
 	/* Readers see all of it or the one before. */
 	snprintf(path, sizeof(path), "%s.new", exposition->textfile);
-	fd = err ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	/* What is there and no file must not make the daemon wait. */
+	fd = err ? -1 :
+		   open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+			0644);
 	if (!err && fd < 0)
 		err = -errno;
 	if (fd >= 0) {
-		if (write(fd, text, size) != (ssize_t)size || fchmod(fd, 0644))
-			err = errno ? -errno : -EIO;
+		ssize_t written = write(fd, text, size);
+
+		if (written < 0 || fchmod(fd, 0644))
+			err = -errno;
+		else if (written != (ssize_t)size)
+			err = -ENOSPC;
 		close(fd);
 		if (!err && rename(path, exposition->textfile))
 			err = -errno;
@@ -271,13 +291,13 @@ static int on_write(sd_event_source *source, uint64_t usec, void *data)
 	struct exposition *exposition = data;
 	int err = write_textfile(exposition);
 
-	if (err) {
-		log_warning("the metrics cannot be written to %s: %s", exposition->textfile,
-			    strerror(-err));
-		/* Once is enough; a reload tries again. */
-		exposition->timer = sd_event_source_disable_unref(exposition->timer);
-		return 0;
-	}
+	/* To say it once is enough. A disk that is full may have room again. */
+	if (err && err != exposition->textfile_error)
+		log_warning("the metrics cannot be written to %s: %s; tried again every %d s",
+			    exposition->textfile, strerror(-err), TEXTFILE_SECONDS);
+	else if (!err && exposition->textfile_error)
+		log_notice("the metrics are written to %s again", exposition->textfile);
+	exposition->textfile_error = err;
 	if (sd_event_source_set_time_relative(source, TEXTFILE_SECONDS * 1000000ull) >= 0)
 		sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 	return 0;
@@ -311,6 +331,7 @@ void exposition_set(struct exposition *exposition, const struct config *config)
 	if (err)
 		log_warning("no metrics at %s: %s", config->metrics_socket, strerror(-err));
 	exposition->timer = sd_event_source_disable_unref(exposition->timer);
+	exposition->textfile_error = 0;
 	snprintf(exposition->textfile, sizeof(exposition->textfile), "%s",
 		 config->metrics_textfile);
 	if (!*exposition->textfile)

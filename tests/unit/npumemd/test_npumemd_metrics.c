@@ -12,6 +12,7 @@
 #include "exposition.h"
 #include "log.h"
 #include "metrics.h"
+#include "said.h"
 #include "unit.h"
 
 /* ----------------------------------------------------------------------------- text */
@@ -245,7 +246,6 @@ TEST_WITH(socket, setup, teardown)
 		"charset=utf-8\r\nContent-Length: 5\r\nConnection: close\r\n\r\ntext\n");
 	assert_non_null(strstr(answer(f, ask(f, "GET / HTTP/1.0\n\n")), "\r\n\r\nopen\n"));
 	assert_int_equal(f->told, 3);
-	/* The next daemon finds a socket that one has left that was killed. */
 	f->config.metrics_mode = 0600;
 	listen_at(f);
 	assert_int_equal(stat(f->socket, &status), 0);
@@ -314,6 +314,43 @@ TEST_WITH(no_socket, setup, teardown)
 	run(f);
 }
 
+/* A daemon that was killed leaves its socket, which the next one takes. */
+TEST_WITH(left_socket, setup, teardown)
+{
+	struct fixture *f = *state;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	strcpy(address.sun_path, f->socket);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	close(fd);
+	listen_at(f);
+	assert_non_null(strstr(answer(f, ask(f, GET "\r\n")), "open\n"));
+}
+
+/* One that runs keeps it: a second daemon has none, and leaves the first one's when it ends. */
+TEST_WITH(socket_of_another, setup, teardown)
+{
+	struct fixture *f = *state;
+	const struct exposition_source source = { .text = tell, .data = f };
+	struct exposition *second;
+	struct said said;
+	char *text;
+
+	listen_at(f);
+	assert_int_equal(exposition_new(f->event, &source, &second), 0);
+	log_setup(true, LOG_WARNING);
+	said_begin(&said);
+	exposition_set(second, &f->config);
+	text = said_end(&said);
+	assert_non_null(strstr(text, "npumemd: no metrics at "));
+	assert_non_null(strstr(text, ": Address already in use\n"));
+	free(text);
+	exposition_free(second);
+	assert_non_null(strstr(answer(f, ask(f, GET "\r\n")), "open\n"));
+}
+
 /* ----------------------------------------------------------------------------- file */
 
 TEST_WITH(textfile, setup, teardown)
@@ -332,8 +369,78 @@ TEST_WITH(textfile, setup, teardown)
 	assert_string_equal(text, "text\n");
 	strcat(f->textfile, ".new");
 	assert_int_equal(access(f->textfile, F_OK), -1);
-	/* A folder that is not there is no reason to end. */
-	strcpy(f->config.metrics_textfile, "/nowhere/npumemd.prom");
+}
+
+/* The file is written again so soon, in microseconds; 0: as soon as it is. */
+static uint64_t write_again_us;
+
+int __real_sd_event_source_set_time_relative(sd_event_source *source, uint64_t usec);
+int __wrap_sd_event_source_set_time_relative(sd_event_source *source, uint64_t usec);
+int __wrap_sd_event_source_set_time_relative(sd_event_source *source, uint64_t usec)
+{
+	assert_int_equal(usec, 15000000);
+	return __real_sd_event_source_set_time_relative(source,
+							write_again_us ? write_again_us : usec);
+}
+
+/* Waits until the text was made so many times more. */
+static void told_again(struct fixture *f, unsigned int times)
+{
+	for (unsigned int until = f->told + times; f->told < until;)
+		assert_true(sd_event_run(f->event, UINT64_MAX) >= 0);
+}
+
+/* A folder that is not there, or full, is no reason to end, nor for ever to write no more. */
+TEST_WITH(textfile_comes_back, setup, teardown)
+{
+	struct fixture *f = *state;
+	char expected[512], expected_then[512], folder[64];
+	struct said said;
+	char *text, *after;
+
+	snprintf(folder, sizeof(folder), "%s/later", f->folder);
+	snprintf(f->config.metrics_textfile, sizeof(f->config.metrics_textfile), "%s/npumemd.prom",
+		 folder);
+	write_again_us = 1000;
+	log_setup(true, LOG_NOTICE);
+	said_begin(&said);
+	exposition_set(f->exposition, &f->config);
+	told_again(f, 3);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	told_again(f, 3);
+	write_again_us = 0;
+	text = said_end(&said);
+	assert_int_equal(access(f->config.metrics_textfile, F_OK), 0);
+	/* Each is said once: a line, and then the other one. */
+	snprintf(expected, sizeof(expected),
+		 "npumemd: the metrics cannot be written to %s: No such file or directory; tried "
+		 "again every 15 s\n",
+		 f->config.metrics_textfile);
+	after = strstr(text, expected);
+	assert_non_null(after);
+	snprintf(expected_then, sizeof(expected_then),
+		 "npumemd: the metrics are written to %s again\n", f->config.metrics_textfile);
+	assert_string_equal(strstr(after + strlen(expected), "npumemd: "), expected_then);
+	assert_ptr_equal(strstr(text, "npumemd: "), after);
+	free(text);
+}
+
+/* A pipe that nobody reads stands where the file is made: the daemon does not wait for a reader. */
+TEST_WITH(textfile_pipe, setup, teardown)
+{
+	struct fixture *f = *state;
+	char path[128];
+	struct said said;
+	char *text;
+
+	snprintf(path, sizeof(path), "%s.new", f->textfile);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	strcpy(f->config.metrics_textfile, f->textfile);
+	log_setup(true, LOG_WARNING);
+	said_begin(&said);
 	exposition_set(f->exposition, &f->config);
 	run(f);
+	text = said_end(&said);
+	assert_non_null(strstr(text, ": No such device or address; tried again"));
+	free(text);
 }
