@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "npumem_drm.h"
 
@@ -26,6 +27,19 @@ bool plancache_final(const struct npuplan_plan *plan, double given, double spent
 	       (!plan->memory_ended && (!given || spent < ENDED_BY_ITSELF * given));
 }
 
+/* How many bytes of a name are shown: not a part of a character of UTF-8. */
+static int shown(const char *name)
+{
+	size_t length = strnlen(name, NAME_SHOWN + 1);
+
+	if (length <= NAME_SHOWN)
+		return (int)length;
+	/* What is cut off begins with a character. */
+	for (length = NAME_SHOWN; length && (name[length] & 0xc0) == 0x80;)
+		length--;
+	return (int)length;
+}
+
 void plancache_summary(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 		       char *text, size_t size)
 {
@@ -36,8 +50,8 @@ void plancache_summary(const struct npuplan_graph *graph, const struct npuplan_p
 	used = snprintf(text, size,
 			"%.*s%s%" PRIu32 " steps, %" PRIu32 " placements, arena %" PRIu64
 			" bytes, lower bound %" PRIu64,
-			NAME_SHOWN, graph->name, graph->name[0] ? ": " : "", graph->step_count,
-			plan->placement_count, (uint64_t)info->arena_size,
+			shown(graph->name), graph->name, graph->name[0] ? ": " : "",
+			graph->step_count, plan->placement_count, (uint64_t)info->arena_size,
 			(uint64_t)info->lower_bound);
 	if (info->host_size && used > 0 && (size_t)used < size)
 		snprintf(text + used, size - (size_t)used,

@@ -78,6 +78,32 @@ other_is_planned() {
 check 'a model that is none does not keep the others from it' other_is_planned
 check 'there are three' is 3 of_json key
 
+# ------------------------------------------------------------------------ text from outside
+named() { # NAME: a model of that name, for Python
+	python3 -c 'import json, sys
+graph = json.load(open(sys.argv[1]))
+graph["name"] = eval(sys.argv[2])
+json.dump(graph, open("named.json", "w"))' "$graphs/squeezenet1_1.fused.json" "$1"
+}
+figures=$(cache warm models/b.json)
+figures=${figures#*: *: }
+named "'a\x1b[31mb\x9bc\u202ed\n'"
+check 'control characters of a name are printed as such' is \
+	"named.json: a\\x1b[31mb\\xc2\\x9bc\\xe2\\x80\\xaed\\x0a: $figures" cache --folder evil warm named.json
+check 'and listed as such' prints "  a\\x1b[31mb\\xc2\\x9bc\\xe2\\x80\\xaed\\x0a: $figures" \
+	cache --folder evil list
+named "'x' + 40 * '\u00e4'"
+listed_text() { cache --folder long list -j | python3 -c 'import json, sys
+print(json.load(sys.stdin)["plans"][0]["text"])'; }
+long=$(printf '\xc3\xa4%.0s' {1..31})
+check 'a long name' is "named.json: x$long: $figures" cache --folder long warm named.json
+check 'is cut between characters' is "x$long: $figures" listed_text
+odd=$(printf 'odd\xff.json')
+cp models/b.json "$odd"
+odd_path() { cache --folder odd warm -j "$odd" | python3 -c 'import json, sys
+print(json.load(sys.stdin)["models"][0]["model"])'; }
+check 'a path that is no UTF-8 is in JSON, too' is 'odd\xff.json' odd_path
+
 # ------------------------------------------------------------------------------- keys
 check 'no such key' says 1 'npumemctl: ffffffff: no plan has such a key' cache show ffffffff
 check 'a key too short' says 1 'npumemctl: abc: a key has at least 4 digits here' cache drop abc

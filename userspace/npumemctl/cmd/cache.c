@@ -244,20 +244,33 @@ static const char *objective_name(uint32_t objective)
 	return objective < 3 ? objectives[objective] : "unknown";
 }
 
+/* A text as JSON has it; bytes that are no UTF-8, as plain text has them. */
+static json_t *text_json(const char *text)
+{
+	json_t *string = json_string(text);
+	char *plain = string ? NULL : plain_text(text, false);
+
+	if (plain)
+		string = json_string(plain);
+	free(plain);
+	return string;
+}
+
 static json_t *entry_json(const struct plancache_file *file, const struct plancache_entry *entry)
 {
 	char name[PLANCACHE_NAME_SIZE];
 
 	plancache_key_name(&file->key, name);
 	return json_pack(
-		"{ss ss ss sI sI sI sI sI sb ss sI sI so}", "key", name, "planner", entry->planner,
-		"objective", objective_name(entry->objective), "arena_budget",
-		(json_int_t)entry->arena_budget, "graph_bytes", (json_int_t)entry->graph_size,
-		"cost", (json_int_t)entry->cost, "bytes", (json_int_t)file->bytes, "given_us",
+		"{ss so ss sI sI sI sI sI sb so sI sI so}", "key", name, "planner",
+		text_json(entry->planner), "objective", objective_name(entry->objective),
+		"arena_budget", (json_int_t)entry->arena_budget, "graph_bytes",
+		(json_int_t)entry->graph_size, "cost", (json_int_t)entry->cost, "bytes",
+		(json_int_t)file->bytes, "given_us",
 		(json_int_t)(entry->given_us > INT64_MAX ? INT64_MAX : entry->given_us), "final",
-		entry->final, "version", entry->version, "used_ns", (json_int_t)file->used_ns,
-		"plan_bytes", (json_int_t)(entry->size - entry->head), "uid",
-		entry->owner == PLANCACHE_NOBODY ? json_null() : json_integer(entry->owner));
+		entry->final, "version", text_json(entry->version), "used_ns",
+		(json_int_t)file->used_ns, "plan_bytes", (json_int_t)(entry->size - entry->head),
+		"uid", entry->owner == PLANCACHE_NOBODY ? json_null() : json_integer(entry->owner));
 }
 
 /* How long ago, in the largest unit of which it is at least two. */
@@ -291,7 +304,7 @@ static int list_one(const struct arguments *args, struct plancache *cache,
 	if (array) {
 		json_t *object = entry_json(file, &entry);
 
-		json_object_set_new(object, "text", json_string(entry.text));
+		json_object_set_new(object, "text", text_json(entry.text));
 		json_array_append_new(array, object);
 		return EXIT_OK;
 	}
@@ -327,6 +340,7 @@ static void print_entry(const char *name, const struct plancache_file *file,
 			const struct plancache_entry *entry)
 {
 	char when[32], *planner = plain_text(entry->planner, false);
+	char *version = plain_text(entry->version, false);
 
 	printf("%s\n", name);
 	printf("  request    graph of %s, planner %s, objective %s", size_text(entry->graph_size).s,
@@ -340,11 +354,12 @@ static void print_entry(const char *name, const struct plancache_file *file,
 	puts("");
 	printf("  search     %s\n",
 	       entry->final ? "ended by itself" : "ended by its deadline or its memory");
-	printf("  made by    npumem %s\n", entry->version);
+	printf("  made by    npumem %s\n", version);
 	if (entry->owner != PLANCACHE_NOBODY)
 		printf("  counts as  user %" PRIu32 "'s\n", entry->owner);
 	printf("  used       %s\n", ago(file->used_ns, when));
 	free(planner);
+	free(version);
 }
 
 static int show_one(const struct arguments *args, struct plancache *cache,
@@ -470,10 +485,11 @@ static int keep(const struct arguments *args, struct plancache *cache, const str
 	if (err)
 		return failure(args->folder, "%s: %s", model->path, strerror(-err));
 	if (!args->json) {
-		char *path = plain_text(model->path, false);
+		char *path = plain_text(model->path, false), *text = plain_text(entry.text, false);
 
-		printf("%s: %s\n", path, entry.text);
+		printf("%s: %s\n", path, text);
 		free(path);
+		free(text);
 	}
 	return EXIT_OK;
 }
@@ -500,9 +516,9 @@ static int warm_model(const struct arguments *args, struct plancache *cache, con
 		status = keep(args, cache, &model, plan);
 	if (array && status == EXIT_OK)
 		json_array_append_new(array,
-				      json_pack("{ss sI sI}", "model", path, "arena_bytes",
-						(json_int_t)plan->info.arena_size, "lower_bound",
-						(json_int_t)plan->info.lower_bound));
+				      json_pack("{so sI sI}", "model", text_json(path),
+						"arena_bytes", (json_int_t)plan->info.arena_size,
+						"lower_bound", (json_int_t)plan->info.lower_bound));
 out:
 	npuplan_plan_free(plan);
 	model_fini(&model);
