@@ -203,6 +203,9 @@ def refused():
         file.write(first[:100])
     done = history("--svg", "-", "broken.txt")
     assert done.returncode == 1 and done.stderr.startswith("npumemctl: broken.txt: line 1: no JSON object: "), done
+    # NULs, as power loss may leave them before what is written then, hide no line.
+    done = history("--svg", "-", "-", text=first + "\0\0" + first)
+    assert done.returncode == 1 and done.stderr.startswith("npumemctl: standard input: line 2: no JSON object: "), done
     done = history("--svg", "-", MONITOR)
     equal((done.returncode, done.stderr), (1, "npumemctl: history: there is no line of npumemctl top -j: nothing to draw\n"))
     done = history("--svg", "-", "none.txt")

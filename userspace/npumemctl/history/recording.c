@@ -363,7 +363,8 @@ int history_read(struct history *history, FILE *in, struct npuplan_error *error)
 
 	while (!reader.err && (got = lines_next(&lines)) > 0) {
 		reader.line = lines.number;
-		if (lines.text[strspn(lines.text, " \t\r\n")])
+		/* NULs, which power loss may leave in a file, are not blank. */
+		if (strspn(lines.text, " \t\r\n") < lines.length)
 			read_line(&reader, lines.text, lines.length);
 	}
 	lines_free(&lines);
