@@ -8,6 +8,7 @@ TAP.
 """
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -105,8 +106,34 @@ def refused(path):
                           check=False).stderr
 
 
-check('no socket', refused('/nowhere') == 'npumemctl: /nowhere: No such file or directory\n')
+check('no socket', refused('/nowhere') ==
+      "npumemctl: /nowhere: No such file or directory: npumemd does not run, or its configuration has "
+      "no socket in [metrics]\n")
 check('a path that is too long',
       refused('/' + 'x' * 200) == 'npumemctl: /' + 'x' * 200 + ': File name too long\n')
+with tempfile.TemporaryDirectory() as folder:
+    left = os.path.join(folder, 's')
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(left)
+    got = refused(left)
+    check('a socket that was left', got ==
+          f'npumemctl: {left}: Connection refused: nobody listens there any more\n', got)
+    with socket.socket(socket.AF_UNIX) as server:
+        os.remove(left)
+        server.bind(left)
+        server.listen()
+
+        def hang_up():
+            # With what was asked unread, as npumemd does where it has no place.
+            client = server.accept()[0]
+            select.select([client], [], [])
+            client.close()
+
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        got = refused(left)
+        thread.join()
+        check('no place', got == f'npumemctl: {left}: it hangs up: others ask at this time, as many '
+              'as may\n', got)
 print(f'1..{count}')
 sys.exit(failed > 0)

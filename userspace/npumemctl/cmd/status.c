@@ -39,6 +39,28 @@ static const struct command command = {
 
 /* ---------------------------------------------------------------------- asking */
 
+/* Why nobody can be asked, and what to do about it. */
+static const char *why(int err)
+{
+	switch (err) {
+	case ENOENT:
+		return "No such file or directory: npumemd does not run, or its configuration has "
+		       "no socket in [metrics]";
+	case ECONNREFUSED:
+		return "Connection refused: nobody listens there any more";
+	case EACCES:
+		return "Permission denied: [metrics] of npumemd's configuration has the mode of its "
+		       "socket";
+	case EAGAIN:
+		return "no answer comes";
+	case EPIPE:
+	case ECONNRESET:
+		return "it hangs up: others ask at this time, as many as may";
+	default:
+		return strerror(err);
+	}
+}
+
 /* Sends the request and reads the answer to its end; NULL and a sentence on failure. */
 static char *converse(int fd, const char **wrong)
 {
@@ -65,9 +87,7 @@ static char *converse(int fd, const char **wrong)
 	text[used] = '\0';
 	if (!err && !got)
 		return text;
-	*wrong = !err	       ? "the answer does not end" :
-		 err == EAGAIN ? "no answer comes" :
-				 strerror(err);
+	*wrong = err ? why(err) : "the answer does not end";
 	free(text);
 	return NULL;
 }
@@ -84,7 +104,7 @@ static char *ask(const char *path, const char **wrong)
 	memcpy(address.sun_path, path, strlen(path) + 1);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)))
-		*wrong = strerror(errno);
+		*wrong = why(errno);
 	else
 		text = converse(fd, wrong);
 	if (fd >= 0)
