@@ -86,6 +86,10 @@ check('all samples', got[0] == 0 and samples['npumemd_places'] == [{'value': 2.0
       samples['npumemd_requests_total'][1] == {'planner': 'cosma', 'outcome': 'planned',
                                                'value': 5.0}, got)
 
+got = ask(OK + BODY + 'npumemd_large_total 123456789012\nnpumemd_part 12345678.25\n', '-j')
+samples = json.loads(got[1])
+check('a large count has all its digits', samples['npumemd_large_total'] == [{'value': 123456789012}], got)
+check('and a large number that is no count', samples['npumemd_part'] == [{'value': 12345678.25}], got)
 NONE = (1, '', 'npumemctl: SOCKET: what answers is no npumemd\n')
 for name, answer in (('nothing', ''), ('no HTTP', BODY), ('an error', OK.replace('200', '404')),
                      ('no text of its own', OK + 'up 1\n'),

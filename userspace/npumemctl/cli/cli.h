@@ -192,6 +192,8 @@ void text_drop(struct text *text);
 
 /** print_json() - print an object to standard output; takes the reference, returns an exit code */
 int print_json(json_t *object);
+/* The same with so many digits of numbers that are not whole; print_json() has 6. */
+int print_json_digits(json_t *object, int digits);
 
 /* ------------------------------------------------------------ terminal.c */
 

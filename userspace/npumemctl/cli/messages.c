@@ -192,7 +192,12 @@ int text_end_cut(struct text *text, unsigned int width)
 
 int print_json(json_t *object)
 {
-	char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
+	return print_json_digits(object, 6);
+}
+
+int print_json_digits(json_t *object, int digits)
+{
+	char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(digits)) : NULL;
 	int status;
 
 	json_decref(object);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* npumemctl status: what npumemd says of itself. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,11 +12,14 @@
 #include "commands.h"
 #include "cli/cli.h"
 
-#define SOCKET	 "/run/npumemd/metrics"
+#define SOCKET	  "/run/npumemd/metrics"
 /* Longest answer, in bytes; npumemd's are some thousand. */
-#define MAX_TEXT (1u << 20)
+#define MAX_TEXT  (1u << 20)
 /* Seconds that it may take. */
-#define PATIENCE 10
+#define PATIENCE  10
+/* Up to here a double has all whole numbers, and so many digits of others. */
+#define MAX_COUNT (INT64_C(1) << 53)
+#define DIGITS	  15
 
 struct arguments {
 	const char *socket;
@@ -139,6 +143,13 @@ static json_t *take_labels(char *name)
 	return labels;
 }
 
+/* A count is whole, and has all of its digits. */
+static json_t *value_json(double value)
+{
+	return value == floor(value) && fabs(value) <= MAX_COUNT ? json_integer((json_int_t)value) :
+								   json_real(value);
+}
+
 /* Adds a line "name{labels} value" to the list of its name; false: it is none. */
 static bool add_sample(json_t *samples, char *line)
 {
@@ -160,7 +171,7 @@ static bool add_sample(json_t *samples, char *line)
 		list = json_array();
 		json_object_set_new(samples, line, list);
 	}
-	json_object_set_new(sample, "value", json_real(value));
+	json_object_set_new(sample, "value", value_json(value));
 	return !json_array_append_new(list, sample);
 }
 
@@ -265,7 +276,7 @@ int cmd_status(int argc, char **argv)
 	if (!samples)
 		return failure(args.socket, "what answers is no npumemd");
 	if (args.json)
-		return print_json(samples);
+		return print_json_digits(samples, DIGITS);
 	print_status(samples);
 	json_decref(samples);
 	return EXIT_OK;
