@@ -268,7 +268,7 @@ check 'a C header: it compiles' header_compiles
 hostile_names() {
 	python3 - >odd.json <<-'PYTHON'
 		import json
-		name = 'a"b,*/\n#error "\x1b[2J'
+		name = 'a"b,*/\n#error "\x1b[2J /* '
 		print(json.dumps({"name": "9 */ net",
 		                  "tensors": [{"id": 0, "name": "x", "shape": [16], "bytes": 16, "kind": "input"},
 		                              {"id": 1, "name": name, "shape": [16], "bytes": 16, "kind": "output"}],

@@ -137,11 +137,11 @@ static void define(FILE *out, const struct npuplan_graph *graph, const struct np
 	end_define(out, what, value);
 }
 
-/* What would end the comment that it stands in loses its slash. */
+/* What would end the comment that it stands in, or begin one in it, loses its slash. */
 static void print_comment(FILE *out, const char *text)
 {
 	for (const char *c = text; *c; c++)
-		fputc(*c == '/' && c > text && c[-1] == '*' ? '|' : *c, out);
+		fputc(*c == '/' && (c[1] == '*' || (c > text && c[-1] == '*')) ? '|' : *c, out);
 }
 
 void placements_header(FILE *out, const struct npuplan_graph *graph,
