@@ -161,10 +161,12 @@ static int check_args(struct drm_device *drm, const struct drm_npumem_engine_att
 	return 0;
 }
 
-static int window_check(struct drm_device *drm, const struct npu_bo *bo)
+static int window_check(struct drm_device *drm, const struct npu_file *file, struct npu_bo *bo)
 {
 	if (bo->bank || bo->shmem.base.import_attach)
 		return npumem_refuse(drm, -EINVAL, "ENGINE_ATTACH: the window is no system BO");
+	if (npumem_bo_read_only(bo, file))
+		return npumem_refuse(drm, -EACCES, "ENGINE_ATTACH: the window is shared read-only");
 	if (bo->shmem.base.size > MAX_WINDOW)
 		return npumem_refuse(drm, -E2BIG, "ENGINE_ATTACH: window of %zu bytes",
 				     bo->shmem.base.size);
@@ -172,9 +174,10 @@ static int window_check(struct drm_device *drm, const struct npu_bo *bo)
 }
 
 /* The window: nobody else's, and mapped. Takes over the BO's reference if it succeeds. */
-static int window_init(struct drm_device *drm, struct npu_attachment *att, struct npu_bo *bo)
+static int window_init(struct npu_file *file, struct npu_attachment *att, struct npu_bo *bo)
 {
-	int err = window_check(drm, bo);
+	struct drm_device *drm = &file->dev->drm;
+	int err = window_check(drm, file, bo);
 
 	if (err)
 		return err;
@@ -229,7 +232,7 @@ static struct npu_attachment *attachment_create(struct npu_slot *slot, struct dr
 	obj = drm_gem_object_lookup(drm_file, args->window);
 	if (!obj)
 		goto err_charge;
-	err = window_init(drm, att, to_npumem_bo(obj));
+	err = window_init(file, att, to_npumem_bo(obj));
 	if (err)
 		goto err_bo;
 	npumem_client_get(att->client);

@@ -12,7 +12,7 @@
 #include <xf86drm.h>
 
 #include "kselftest_harness.h"
-#include "npumem_world.h"
+#include "npumem_attach.h"
 
 enum { BO_SIZE = 65536 };
 
@@ -150,12 +150,38 @@ TEST_F(read_only, is_no_host_bo)
 	model_free(&m);
 }
 
+static int attach(FIXTURE_DATA(read_only) * self, uint32_t window, int *fd)
+{
+	struct drm_npumem_engine_attach args = {
+		.engine = attach_slot(self->fd),
+		.window = window,
+		.hang_ms = ATTACH_HANG,
+		.name = "test",
+	};
+	int err = npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_ENGINE_ATTACH, &args);
+
+	*fd = args.fd;
+	return err;
+}
+
+/* The driver writes copies of tiles there, as an engine's client likes. */
+TEST_F(read_only, is_no_window)
+{
+	uint32_t bo = share(self, DRM_CLOEXEC);
+	int fd;
+
+	ASSERT_NE(0, bo);
+	EXPECT_EQ(variant->flags == NPUMEM_BO_SYSTEM ? -EACCES : -EINVAL, attach(self, bo, &fd));
+	EXPECT_EQ(-1, fd);
+	close(fd);
+}
+
 /* The same, but shared for writing, too. */
 TEST_F(read_only, or_not)
 {
 	uint32_t bo = share(self, DRM_CLOEXEC | DRM_RDWR);
 	uint8_t *mem;
-	int err;
+	int err, fd;
 
 	ASSERT_NE(0, bo);
 	EXPECT_EQ(0, world_bind(&self->w, EXTERNAL_Y, bo, 0));
@@ -164,6 +190,8 @@ TEST_F(read_only, or_not)
 	mem[7] = 7;
 	EXPECT_EQ(7, self->map[7]);
 	munmap(mem, BO_SIZE);
+	EXPECT_EQ(variant->flags == NPUMEM_BO_SYSTEM ? 0 : -EINVAL, attach(self, bo, &fd));
+	close(fd);
 }
 
 TEST_HARNESS_MAIN
