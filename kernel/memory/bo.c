@@ -85,17 +85,23 @@ static pgoff_t fault_page(const struct vm_fault *vmf, struct drm_gem_object *obj
 bool npumem_bo_read_only(struct npu_bo *bo, const struct npu_file *file)
 {
 	const struct dma_buf_attachment *attach = bo->shmem.base.import_attach;
-	struct drm_device *drm = bo->shmem.base.dev;
-	const struct dma_buf *buf;
 
 	if (attach)
 		return !(attach->dmabuf->file->f_mode & FMODE_WRITE);
-	if (bo->client == file->client)
-		return false;
-	/* obj->dma_buf is there as long as somebody has a handle of the BO. */
-	guard(mutex)(&drm->object_name_lock);
-	buf = bo->shmem.base.dma_buf;
-	return buf && !(buf->file->f_mode & FMODE_WRITE);
+	return bo->client != file->client && READ_ONCE(bo->read_only);
+}
+
+/*
+ * What the dma-buf is open for is noted in the BO: the core forgets the BO's dma-buf with the last
+ * handle, and whoever had that may close it while another call of his is under way.
+ */
+static struct dma_buf *bo_export(struct drm_gem_object *obj, int flags)
+{
+	struct dma_buf *buf = drm_gem_prime_export(obj, flags);
+
+	if (!IS_ERR(buf))
+		WRITE_ONCE(to_npumem_bo(obj)->read_only, !(buf->file->f_mode & FMODE_WRITE));
+	return buf;
 }
 
 /* Whether a mapping may write. The device file may be open for writing where the BO is not. */
@@ -213,6 +219,7 @@ static const struct drm_gem_object_funcs carveout_funcs = {
 	.free = carveout_free,
 	.open = bo_open,
 	.close = bo_close,
+	.export = bo_export,
 	.mmap = carveout_mmap,
 	.vm_ops = &carveout_vm_ops,
 };
@@ -307,6 +314,7 @@ static const struct drm_gem_object_funcs system_funcs = {
 	.free = system_free,
 	.open = bo_open,
 	.close = bo_close,
+	.export = bo_export,
 	.print_info = drm_gem_shmem_object_print_info,
 	.pin = drm_gem_shmem_object_pin,
 	.unpin = drm_gem_shmem_object_unpin,

@@ -18,6 +18,8 @@
  * @shared: line for a shared arena, else NULL
  * @host: 1 while it is a run's host BO, or the window of an engine in a process
  * @client: of the file that created it, to know that file by; referenced. NULL if imported
+ * @read_only: its dma-buf was exported for reading only. There is but one as long as anybody
+ *	but its creator can have a handle
  * @accesses: number of SUBMITs that access it by the CPU, if it is imported
  * @range: its bytes of @bank, if there is one
  * @dma_lock: guards @dma; of system memory and imported dma-bufs only
@@ -30,6 +32,7 @@ struct npu_bo {
 	struct npu_shared *shared;
 	atomic_t host;
 	struct npu_client *client;
+	bool read_only;
 	atomic_t accesses;
 	struct npu_range range;
 	struct mutex dma_lock;
