@@ -26,6 +26,7 @@ struct npu_job;
  * @wq: executes @work
  * @work: executes @job
  * @job: in flight, one at a time
+ * @deadline: jiffies, when it has failed. The work's
  * @wait: the work waits here for what engines do
  * @lock: guards what follows, and the tasks of the attachments. A spin lock: who holds it is
  *	neither preempted nor asleep, however little time a process is given
@@ -37,6 +38,7 @@ struct npu_slot {
 	struct workqueue_struct *wq;
 	struct work_struct work;
 	struct npu_job *job;
+	unsigned long deadline;
 	wait_queue_head_t wait;
 	spinlock_t lock;
 	bool gone;
@@ -147,7 +149,8 @@ int npumem_task_size(const struct npu_job *job, u32 position, u64 max, u32 *tick
  * Fill in the task of a step, in &npu_attachment.next and the window, and copy what the step
  * reads; copy what it writes from there, unless the engine has written beside that (-EPROTO, and
  * a verdict that says where). Only while no engine has the task. -ENODEV, -ECANCELED: the device,
- * or the job's client, is gone. Without memory or locks that sleep.
+ * or the job's client, is gone; -ETIMEDOUT: so is the job's time. Without memory or locks that
+ * sleep.
  */
 int npumem_task_begin(struct npu_attachment *att, struct npu_job *job, u32 position);
 int npumem_task_end(struct npu_attachment *att, struct npu_job *job, u32 position,

@@ -66,8 +66,7 @@ static unsigned long limit_at(unsigned long since, u32 ms)
 }
 
 /* How a task stands: 1 committed, 0 not yet, else why it has failed. Under slot->lock. */
-static int task_look(const struct npu_attachment *att, const struct npu_run *run,
-		     unsigned long deadline)
+static int task_look(const struct npu_attachment *att, const struct npu_run *run)
 {
 	if (att->state == NPUMEM_TASK_COMMITTED)
 		return att->status ? -EIO : 1;
@@ -75,19 +74,18 @@ static int task_look(const struct npu_attachment *att, const struct npu_run *run
 		return -ENODEV;
 	if (npumem_run_error(run))
 		return -ECANCELED;
-	if (time_after(jiffies, deadline) ||
+	if (time_after(jiffies, att->slot->deadline) ||
 	    time_after(jiffies, limit_at(att->alive_at, att->hang_ms)))
 		return -ETIMEDOUT;
 	return 0;
 }
 
-static int task_poll(struct npu_slot *slot, struct npu_attachment *att, const struct npu_run *run,
-		     unsigned long deadline)
+static int task_poll(struct npu_slot *slot, struct npu_attachment *att, const struct npu_run *run)
 {
 	int state;
 
 	spin_lock(&slot->lock);
-	state = task_look(att, run, deadline);
+	state = task_look(att, run);
 	if (state)
 		task_void(att);
 	spin_unlock(&slot->lock);
@@ -95,8 +93,7 @@ static int task_poll(struct npu_slot *slot, struct npu_attachment *att, const st
 }
 
 /* Hand out the task that has been prepared, and wait for what becomes of it. */
-static int task_execute(struct npu_slot *slot, struct npu_attachment *att, struct npu_job *job,
-			unsigned long deadline)
+static int task_execute(struct npu_slot *slot, struct npu_attachment *att, struct npu_job *job)
 {
 	static atomic64_t last_task = ATOMIC64_INIT(0);
 	int state;
@@ -108,20 +105,19 @@ static int task_execute(struct npu_slot *slot, struct npu_attachment *att, struc
 	spin_unlock(&slot->lock);
 	wake_up_all(&att->wait);
 	do {
-		wait_event_idle_timeout(slot->wait,
-					(state = task_poll(slot, att, job->run, deadline)),
+		wait_event_idle_timeout(slot->wait, (state = task_poll(slot, att, job->run)),
 					LOOK_JIFFIES);
 	} while (!state);
 	return state < 0 ? state : 0;
 }
 
 static int step_execute(struct npu_slot *slot, struct npu_attachment *att, struct npu_job *job,
-			u32 position, unsigned long deadline, struct npumem_verdict *verdict)
+			u32 position, struct npumem_verdict *verdict)
 {
 	int err = npumem_task_begin(att, job, position);
 
 	if (!err)
-		err = task_execute(slot, att, job, deadline);
+		err = task_execute(slot, att, job);
 	return err ?: npumem_task_end(att, job, position, verdict);
 }
 
@@ -157,15 +153,14 @@ static int attachment_wait(struct npu_slot *slot, struct npu_attachment *att,
 static int slot_execute(struct npu_slot *slot, struct npu_attachment *att, struct npu_job *job,
 			struct npumem_verdict *verdict)
 {
-	unsigned long deadline;
 	u32 p;
 	int err = attachment_wait(slot, att, job->run);
 
-	deadline = limit_at(jiffies, NPUMEM_ENGINE_JOB_MS);
+	slot->deadline = limit_at(jiffies, NPUMEM_ENGINE_JOB_MS);
 	for (p = 0; !err && p < job->count; p++) {
 		switch (npumem_job_position(job, p)->kind) {
 		case NPUMEM_POSITION_STEP:
-			err = step_execute(slot, att, job, p, deadline, verdict);
+			err = step_execute(slot, att, job, p, verdict);
 			break;
 		case NPUMEM_POSITION_DROP:
 			break;

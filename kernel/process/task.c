@@ -5,6 +5,7 @@
  * read from there but the bytes of tiles, once, after the commit.
  */
 #include <linux/align.h>
+#include <linux/jiffies.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <drm/drm_drv.h>
@@ -89,6 +90,9 @@ static ssize_t copy_chunk(struct npu_access_ranges *ranges, u8 *buffer, u64 size
 	/* Its client is gone: nobody waits for what would be computed. */
 	if (npumem_run_error(run))
 		return -ECANCELED;
+	/* What is moved takes the engine's time, too, and nobody else looks at the clock. */
+	if (time_after(jiffies, npumem_slot_of(ranges->job->engine)->deadline))
+		return -ETIMEDOUT;
 	if (!drm_dev_enter(&run->dev->drm, &idx))
 		return -ENODEV;
 	found = npumem_ranges_next(ranges, TASK_CHUNK, &range);

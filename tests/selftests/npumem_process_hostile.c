@@ -264,6 +264,49 @@ TEST_F(hostile, says_that_it_lives_for_ever)
 	EXPECT_EQ(0, recovers(self));
 }
 
+/* One step that writes an output, which is stored again and again. */
+static struct model model_stores(uint32_t stores, uint64_t size)
+{
+	struct model m = { 0 };
+	uint32_t y = model_tensor(&m, NPUMEM_TENSOR_OUTPUT, size), i;
+
+	model_step_rw(&m, NPUMEM_NONE, model_whole(&m, y));
+	model_place(&m, y, 0);
+	model_schedule(&m);
+	for (i = 0; i < stores; i++)
+		model_store(&m, y, 0);
+	m.placements[0].to = stores;
+	m.info.host_size = size;
+	return m;
+}
+
+/* Nobody computes what is only moved, and yet it is a job, and others wait for it. */
+TEST_F_TIMEOUT(hostile, has_more_moved_than_there_is_time_for, 600)
+{
+	/* 400 GB are too much for any machine. */
+	enum { STORES = 100000, BYTES = 4 << 20 };
+	struct model m = model_stores(STORES, BYTES);
+	struct drm_npumem_run_query query;
+	struct drm_npumem_submit args;
+	struct attached engine;
+	struct drm_npumem_job job;
+	struct world w;
+
+	ASSERT_EQ(0, world_open(&w, self->fd, &m));
+	ASSERT_EQ(0, attach_engine(&engine, self->fd, 0, WINDOW, ATTACH_HANG));
+	ASSERT_EQ(0, world_step(&w, 0, NPUMEM_SIM_NOP, 0));
+	job = attach_job(&w, 1);
+	job.position_count = STORES;
+	ASSERT_EQ(0, world_submit(&w, &job, 1, &args));
+	EXPECT_EQ(0, npu_bo_wait(self->fd, w.arena_bo, npu_now() + 100000000000ll));
+	ASSERT_EQ(0, world_query(&w, &query));
+	EXPECT_EQ(ETIMEDOUT, query.error);
+	detach_engine(&engine);
+	EXPECT_EQ(0, recovers(self));
+	world_close(&w);
+	model_free(&m);
+}
+
 /* ---------------------------------------------------------------------- lies */
 
 TEST_F(hostile, answers_twice_and_for_others)

@@ -194,6 +194,22 @@ uint32_t model_plan_edge(struct model *m, uint32_t from, uint32_t to, uint32_t e
 	return m->plan_edge_count - 1;
 }
 
+void model_store(struct model *m, uint32_t placement, uint64_t host_offset)
+{
+	const struct npumem_placement *of = &m->placements[placement];
+	struct npumem_position *position = APPEND(m->positions, m->position_count);
+
+	*position = (struct npumem_position){
+		.kind = NPUMEM_POSITION_STORE,
+		.index = of->tensor,
+		.placement = placement,
+		.first = of->region.offset,
+		.length = of->region.length,
+		.host_offset = host_offset,
+	};
+	m->instances[0].position_count = m->position_count;
+}
+
 /* Of the @all sections, those after the first @count are left out if empty. */
 static struct blob write_blob(uint32_t magic, struct npublob_section *sections, uint32_t count,
 			      uint32_t all)
