@@ -11,6 +11,7 @@
  *  - of kernel memory for graphs, plans and runs, memory_mib MiB (module parameter;
  *    the default is an eighth of the machine's memory);
  *  - NPUMEM_MAX_USER_JOBS jobs that have not ended;
+ *  - MAX_WAITS fences of others that these wait for;
  *  - MAX_BINDINGS external tensors bound at a time, and four times the GEM handles that
  *    one file may have;
  *  - MAX_ATTACHED engines in a process.
@@ -65,6 +66,12 @@
 /* A binding keeps a kernel mapping and a reference on a BO. Honest clients have far fewer. */
 #define MAX_BINDINGS 16384
 
+/*
+ * A fence to wait for is memory, and time under locks that others want, when it is added and when
+ * a file is closed. Honest jobs wait for a few.
+ */
+#define MAX_WAITS 65536
+
 /* An engine in a process keeps a little memory, and a window, which is charged. */
 #define MAX_ATTACHED 64
 
@@ -115,6 +122,7 @@ static const int resource_errno[] = {
 	[NPUMEM_RESOURCE_HANDLES] = -EMFILE,
 	[NPUMEM_RESOURCE_BINDINGS] = -EMFILE,
 	[NPUMEM_RESOURCE_JOBS] = -EBUSY,
+	[NPUMEM_RESOURCE_WAITS] = -EBUSY,
 	[NPUMEM_RESOURCE_ENGINES] = -EMFILE,
 	[NPUMEM_RESOURCE_CARVEOUT... NPUMEM_RESOURCES - 1] = -ENOSPC,
 };
@@ -347,6 +355,8 @@ static u64 user_limit(const struct npu_user *user, unsigned int resource)
 		return MAX_BINDINGS;
 	case NPUMEM_RESOURCE_JOBS:
 		return NPUMEM_MAX_USER_JOBS;
+	case NPUMEM_RESOURCE_WAITS:
+		return MAX_WAITS;
 	case NPUMEM_RESOURCE_ENGINES:
 		return MAX_ATTACHED;
 	default:

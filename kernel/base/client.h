@@ -25,6 +25,7 @@ struct npu_user;
  * @NPUMEM_RESOURCE_BINDINGS: external tensors that are bound to a BO; -EMFILE
  * @NPUMEM_RESOURCE_JOBS: jobs submitted that have not ended; -EBUSY. One file has
  *	NPUMEM_MAX_CLIENT_JOBS at most, whoever its user is
+ * @NPUMEM_RESOURCE_WAITS: fences of others that jobs wait for, each as often as one does; -EBUSY
  * @NPUMEM_RESOURCE_ENGINES: engines in a process that are attached; -EMFILE
  * @NPUMEM_RESOURCE_CARVEOUT: bytes of bank 0, and so on for each bank; -ENOSPC
  * @NPUMEM_RESOURCES: number of them
@@ -34,6 +35,7 @@ enum npu_resource {
 	NPUMEM_RESOURCE_HANDLES,
 	NPUMEM_RESOURCE_BINDINGS,
 	NPUMEM_RESOURCE_JOBS,
+	NPUMEM_RESOURCE_WAITS,
 	NPUMEM_RESOURCE_ENGINES,
 	NPUMEM_RESOURCE_CARVEOUT,
 	NPUMEM_RESOURCES = NPUMEM_RESOURCE_CARVEOUT + NPUMEM_MAX_BANKS,

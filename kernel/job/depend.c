@@ -7,6 +7,7 @@
 #include <linux/dma-resv.h>
 #include <linux/mm.h>
 
+#include "base/client.h"
 #include "base/compat.h"
 #include "gate.h"
 #include "job.h"
@@ -55,12 +56,13 @@ static u32 submit_await_resv(struct submit *submit, u32 index, struct npu_gate *
  */
 static int submit_make_gate(struct submit *submit, u32 capacity)
 {
+	struct npu_gate *gate = npumem_gate_create(submit->run, capacity + 1);
 	struct dma_fence *before = submit->run->gate;
 	u32 i;
 
-	submit->gate = npumem_gate_create(submit->run, capacity + 1);
-	if (!submit->gate)
-		return -ENOMEM;
+	if (IS_ERR(gate))
+		return PTR_ERR(gate);
+	submit->gate = gate;
 	if (before)
 		npumem_gate_add(submit->gate, dma_fence_get(before));
 	for (i = 0; i < submit->awaited_count; i++)
@@ -77,6 +79,7 @@ static int submit_make_gate(struct submit *submit, u32 capacity)
 /* Room in all reservation objects, and a gate if others are to be waited for. */
 static int submit_await_others(struct submit *submit)
 {
+	u64 most = npumem_client_limit(submit->run->client, NPUMEM_RESOURCE_WAITS);
 	const struct npu_externals *externals = submit->run->externals;
 	u32 i, n = 0;
 	int err;
@@ -89,6 +92,9 @@ static int submit_await_others(struct submit *submit)
 		if (err)
 			return err;
 		n += submit_await_resv(submit, i, NULL);
+		/* Whoever shares the buffers waits for their locks meanwhile. */
+		if (n > most)
+			return -EBUSY;
 		if (npuv_interrupted())
 			return -EINTR;
 	}

@@ -19,6 +19,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "base/client.h"
 #include "base/fence.h"
 #include "gate.h"
 #include "run.h"
@@ -37,12 +38,21 @@ void npumem_gates_exit(void)
 	destroy_workqueue(gate_wq);
 }
 
+/* The run is still there. */
+static void gate_uncharge(struct npu_gate *gate)
+{
+	if (gate->charged)
+		npumem_client_uncharge(gate->run->client, NPUMEM_RESOURCE_WAITS, gate->charged);
+	gate->charged = 0;
+}
+
 void npumem_gate_free(struct npu_gate *gate)
 {
 	u32 i;
 
 	if (!gate)
 		return;
+	gate_uncharge(gate);
 	for (i = 0; i < gate->count; i++)
 		dma_fence_put(gate->waits[i].fence);
 	dma_fence_put(gate->fence);
@@ -63,6 +73,7 @@ static void gate_open(struct work_struct *work)
 	spin_lock_irqsave(&gate->run->gates_lock, flags);
 	list_del_init(&gate->node);
 	spin_unlock_irqrestore(&gate->run->gates_lock, flags);
+	gate_uncharge(gate);
 	/* The job, and the run with it, may be gone when npumem_fence_signal() returns. */
 	npumem_fence_signal(gate->fence, 0);
 	dma_fence_end_signalling(cookie);
@@ -83,10 +94,19 @@ static void gate_signalled(struct dma_fence *fence, struct dma_fence_cb *callbac
 struct npu_gate *npumem_gate_create(struct npu_run *run, u32 capacity)
 {
 	struct npu_gate *gate;
+	int err;
 
+	/* Before there is memory for it. */
+	err = npumem_client_charge(run->client, NPUMEM_RESOURCE_WAITS, capacity);
+	if (err)
+		return ERR_PTR(err);
 	gate = kvzalloc(struct_size(gate, waits, capacity), GFP_KERNEL_ACCOUNT);
-	if (!gate)
-		return NULL;
+	if (!gate) {
+		npumem_client_uncharge(run->client, NPUMEM_RESOURCE_WAITS, capacity);
+		return ERR_PTR(-ENOMEM);
+	}
+	gate->run = run;
+	gate->charged = capacity;
 	gate->capacity = capacity;
 	/*
 	 * Gates have a fence context of their own; a job depends on one gate, so all are
@@ -94,14 +114,13 @@ struct npu_gate *npumem_gate_create(struct npu_run *run, u32 capacity)
 	 */
 	gate->fence = npumem_fence_create(run->gate_context, 1);
 	if (!gate->fence) {
-		kvfree(gate);
-		return NULL;
+		npumem_gate_free(gate);
+		return ERR_PTR(-ENOMEM);
 	}
 	kref_init(&gate->ref);
 	INIT_LIST_HEAD(&gate->node);
 	INIT_WORK(&gate->open, gate_open);
 	atomic_set(&gate->pending, 1);
-	gate->run = run;
 	return gate;
 }
 

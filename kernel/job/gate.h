@@ -36,6 +36,7 @@ struct npu_gate_wait {
  * @fence: signalled when it is open; what the job depends on. Referenced
  * @open: work that opens it
  * @pending: number of fences that have not signalled; one more until it is armed
+ * @charged: number of fences that the run's client is charged for, until it is open
  * @capacity: number of @waits that there is room for
  * @count: number of @waits that are used
  * @waits: the fences that it waits for
@@ -48,6 +49,7 @@ struct npu_gate {
 	struct dma_fence *fence;
 	struct work_struct open;
 	atomic_t pending;
+	u32 charged;
 	u32 capacity;
 	u32 count;
 	struct npu_gate_wait waits[] __counted_by(capacity);
@@ -57,7 +59,10 @@ int npumem_gates_init(void);
 /* At module exit, when no run is left. */
 void npumem_gates_exit(void);
 
-/* Make a closed gate with room for @capacity fences. NULL: no memory. */
+/*
+ * Make a closed gate with room for @capacity fences. ERR_PTR: -ENOMEM; -EBUSY: that is more than
+ * the client's share has left.
+ */
 struct npu_gate *npumem_gate_create(struct npu_run *run, u32 capacity);
 /* Add a fence, whose reference the gate takes over. Only before npumem_gate_arm(). */
 void npumem_gate_add(struct npu_gate *gate, struct dma_fence *fence);

@@ -78,6 +78,7 @@ FIXTURE_TEARDOWN(share)
 	}
 	EXPECT_EQ(0, npu_write(PARAMETERS "memory_mib", "0"));
 	EXPECT_EQ(0, npu_write(PARAMETERS "carveout_share", "50"));
+	EXPECT_EQ(0, npu_knob("pause", 0));
 	munmap(self->attacker, 4096);
 	munmap(self->victim, 4096);
 }
@@ -391,6 +392,94 @@ TEST_F(share, bound_buffers)
 	world_close(&w);
 	model_free(&m);
 	close(fd);
+}
+
+/* --------------------------------------------------------------------- waits */
+
+/* A run that goes round and round in an empty block; SUBMITs of edges alone have no other end. */
+static struct model endless_model(void)
+{
+	struct model m = { 0 };
+	uint32_t y = model_tensor(&m, NPUMEM_TENSOR_OUTPUT, 8), ring, out, again, on, end;
+
+	ring = model_block(&m);
+	out = model_block(&m);
+	model_step_rw(&m, NPUMEM_NONE, model_whole(&m, y));
+	m.blocks[out].step_count = 1;
+	again = model_edge(&m, ring, ring);
+	on = model_edge(&m, ring, out);
+	end = model_edge(&m, out, NPUMEM_NONE);
+	ring = model_instance(&m, ring);
+	out = model_instance(&m, out);
+	model_place_in(&m, out, y, 0);
+	model_plan_edge(&m, ring, ring, again);
+	model_plan_edge(&m, ring, out, on);
+	model_plan_edge(&m, out, NPUMEM_NONE, end);
+	return m;
+}
+
+enum { WAITS = 256, MAX_WAITS = 65536 };
+
+/* SUBMITs, each of which waits for a job that does not end, as often as it may. */
+static void take_waits(struct taken *taken)
+{
+	struct model chain = model_chain(), endless = endless_model();
+	struct drm_npumem_sync in[WAITS], out;
+	struct drm_npumem_submit args;
+	struct drm_npumem_job job;
+	struct world w, first;
+	int fd = npu_open();
+	unsigned int i;
+
+	if (world_open(&first, fd, &chain) || world_open(&w, fd, &endless))
+		_exit(1);
+	out = (struct drm_npumem_sync){ .handle = npu_syncobj(fd) };
+	job = world_job(&first, 0, NPUMEM_SIM_NOP, 0);
+	args = (struct drm_npumem_submit){
+		.run = first.run,
+		.jobs = NPU_ARRAY(&job, 1),
+		.out_syncs = NPU_ARRAY(&out, 1),
+	};
+	if (npu_ioctl(fd, DRM_IOCTL_NPUMEM_SUBMIT, &args))
+		_exit(2);
+	for (i = 0; i < WAITS; i++)
+		in[i] = out;
+	job = world_edge(0);
+	args = (struct drm_npumem_submit){
+		.run = w.run,
+		.jobs = NPU_ARRAY(&job, 1),
+		.in_syncs = NPU_ARRAY(in, WAITS),
+	};
+	do {
+		taken->err = npu_ioctl(fd, DRM_IOCTL_NPUMEM_SUBMIT, &args);
+		taken->count += !taken->err;
+	} while (!taken->err);
+	/* What waits for less has room still. */
+	args.in_syncs.count = 0;
+	taken->bytes = npu_ioctl(fd, DRM_IOCTL_NPUMEM_SUBMIT, &args);
+}
+
+/* Fences to wait for cost memory, and time under locks of all. */
+TEST_F_TIMEOUT(share, waits, 300)
+{
+	ASSERT_EQ(0, npu_knob("pause", 1));
+	self->pid = attack(self->attacker, take_waits);
+	EXPECT_EQ(0, visit(VICTIM, self->victim, take_waits));
+	TH_LOG("SUBMITs that wait for %u fences: attacker %llu, victim %llu", WAITS,
+	       (unsigned long long)self->attacker->count, (unsigned long long)self->victim->count);
+	EXPECT_EQ(-EBUSY, self->attacker->err);
+	EXPECT_EQ(0, self->attacker->bytes);
+	EXPECT_LE(self->attacker->count * WAITS, MAX_WAITS);
+	EXPECT_GT(self->attacker->count * WAITS, MAX_WAITS / 2);
+	EXPECT_EQ(-EBUSY, self->victim->err);
+	EXPECT_EQ(self->attacker->count, self->victim->count);
+	/* They are given back, whether the fences have signalled or not. */
+	kill(self->pid, SIGKILL);
+	waitpid(self->pid, NULL, 0);
+	self->pid = 0;
+	self->victim->count = 0;
+	EXPECT_EQ(0, visit(ATTACKER, self->victim, take_waits));
+	EXPECT_EQ(self->attacker->count, self->victim->count);
 }
 
 /* -------------------------------------------------------------------- cgroup */

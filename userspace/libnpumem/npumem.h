@@ -760,9 +760,9 @@ NPUMEM_EXPORT int npumem_run_submit_sized(struct npumem_run *run, struct npumem_
  * external tensor that is bound to nothing; -E2BIG: more work at once than
  * drm_npumem_info.max_submit_work, or more commands than max_submit_commands, submit
  * fewer positions; -EBUSY: too many jobs of the device file, or of the user, have not
- * ended, wait for one; -EUNATCH: a job is for a slot that no process is attached to, or no
- * longer, @submit->failed_job says which job. Nothing was submitted then. -EIO: an earlier
- * job of the run failed.
+ * ended, or these wait for too many fences, wait for one; -EUNATCH: a job is for a slot that no
+ * process is attached to, or no longer, @submit->failed_job says which job. Nothing was submitted
+ * then. -EIO: an earlier job of the run failed.
  */
 static inline int npumem_run_submit(struct npumem_run *run, struct npumem_submit *submit,
 				    struct npumem_error *error)
