@@ -14,7 +14,7 @@ struct byte {
 
 /*
  * struct player
- * @arena: arena_size bytes
+ * @arena: arena_size bytes; @host: host_size bytes
  * @values: per tensor the value that it has; 0: none
  * @written: per tensor, the visit of a block in which it was last written
  * @next: values by now
@@ -28,6 +28,7 @@ struct player {
 	const struct npuplan_plan *plan;
 	struct flow_run *run;
 	struct byte *arena;
+	struct byte *host;
 	uint32_t *values;
 	uint32_t *written;
 	uint32_t *scratch;
@@ -217,6 +218,40 @@ static bool run_step(struct player *p, uint32_t position)
 	return true;
 }
 
+/*
+ * Copies bytes between the placement that the transfer names and host memory, whatever is there:
+ * who reads them later finds out.
+ */
+static bool run_transfer(struct player *p, uint32_t position)
+{
+	const struct npumem_position *at = &p->plan->positions[position];
+	const struct npumem_placement *placement = &p->plan->placements[at->placement];
+
+	if (at->kind == NPUMEM_POSITION_DROP)
+		return true;
+	if (placement->tensor != at->index || placement->block != p->block)
+		return wrong(p, "position %u names another's placement", position);
+	for (uint64_t i = 0; i < at->length; i++) {
+		uint64_t address = address_of(placement, at->first + i);
+
+		if (address >= p->plan->info.arena_size ||
+		    at->host_offset + i >= p->plan->info.host_size)
+			return wrong(p, "position %u moves bytes beyond the memory", position);
+		if (at->kind == NPUMEM_POSITION_FILL)
+			p->arena[address] = p->host[at->host_offset + i];
+		else
+			p->host[at->host_offset + i] = p->arena[address];
+	}
+	return true;
+}
+
+static bool run_position(struct player *p, uint32_t position)
+{
+	if (p->plan->positions[position].kind == NPUMEM_POSITION_STEP)
+		return run_step(p, position);
+	return run_transfer(p, position);
+}
+
 static bool run_block(struct player *p)
 {
 	const struct npumem_plan_block *block = &p->plan->blocks[p->block];
@@ -233,7 +268,7 @@ static bool run_block(struct player *p)
 				return false;
 	}
 	for (uint32_t i = 0; i < block->position_count; i++)
-		if (!run_step(p, block->first_position + i))
+		if (!run_position(p, block->first_position + i))
 			return false;
 	return true;
 }
@@ -306,9 +341,11 @@ static uint32_t last_position(const struct player *p)
 	return block->first_position + (block->position_count ? block->position_count - 1 : 0);
 }
 
-/* Inputs anew; parameters and state the first time. */
+/* Inputs anew, and parameters if that is asked for; else these and state the first time. */
 static bool enter(struct player *p, bool first)
 {
+	bool anew = first || p->run->anew;
+
 	p->block = 0;
 	for (uint32_t t = 0; t < p->graph->tensor_count; t++) {
 		uint32_t kind = p->graph->tensors[t].kind;
@@ -317,7 +354,8 @@ static bool enter(struct player *p, bool first)
 			p->values[t] = 0;
 		else if (!placed(p, t, first_position(p), 0))
 			continue;
-		else if (kind == NPUMEM_TENSOR_INPUT || first)
+		else if (kind == NPUMEM_TENSOR_INPUT || first ||
+			 (anew && kind == NPUMEM_TENSOR_PARAMETER))
 			p->values[t] = ++p->next;
 		else if (!whole(p, t, first_position(p), false, "next inference"))
 			return false;
@@ -326,8 +364,8 @@ static bool enter(struct player *p, bool first)
 		uint32_t kind = p->graph->tensors[t].kind;
 
 		if (placed(p, t, first_position(p), 0) &&
-		    (kind == NPUMEM_TENSOR_INPUT ||
-		     (first && (kind == NPUMEM_TENSOR_PARAMETER || kind == NPUMEM_TENSOR_STATE))) &&
+		    (kind == NPUMEM_TENSOR_INPUT || (anew && kind == NPUMEM_TENSOR_PARAMETER) ||
+		     (first && kind == NPUMEM_TENSOR_STATE)) &&
 		    !whole(p, t, first_position(p), true, "start"))
 			return false;
 	}
@@ -427,13 +465,14 @@ bool flow_run(const struct npuplan_graph *graph, const struct npuplan_plan *plan
 		.plan = plan,
 		.run = run,
 		.arena = calloc(plan->info.arena_size + 1, sizeof(*p.arena)),
+		.host = calloc(plan->info.host_size + 1, sizeof(*p.host)),
 		.values = calloc((size_t)graph->tensor_count + 1, sizeof(*p.values)),
 		.written = calloc((size_t)graph->tensor_count + 1, sizeof(*p.written)),
 		.scratch = calloc((size_t)graph->tensor_count + 1, sizeof(*p.scratch)),
 		.away = calloc((size_t)graph->block_count + 1, sizeof(*p.away)),
 		.state = run->seed,
 	};
-	bool good = p.arena && p.values && p.written && p.scratch && p.away &&
+	bool good = p.arena && p.host && p.values && p.written && p.scratch && p.away &&
 		    index_records(&p, plan->placement_count, placement_owner, &p.placements,
 				  &p.first_placement) &&
 		    index_records(&p, plan->edge_count, edge_owner, &p.edges, &p.first_edge);
@@ -449,6 +488,7 @@ bool flow_run(const struct npuplan_graph *graph, const struct npuplan_plan *plan
 	for (uint32_t i = 0; i < run->inferences && good; i++)
 		good = infer(&p, !i);
 	free(p.arena);
+	free(p.host);
 	free(p.values);
 	free(p.written);
 	free(p.scratch);

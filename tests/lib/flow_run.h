@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "npuplan.h"
 
 /*
@@ -16,6 +18,7 @@
  * @seed: of the path
  * @edges: of one inference; from then on the shortest way to the exit
  * @inferences: one after the other: state and parameters stay in the arena
+ * @anew: parameters do not: they are put there before each, as inputs are
  * @crossed: out: edges crossed; @steps: steps run
  * @text: out: what is wrong
  */
@@ -23,6 +26,7 @@ struct flow_run {
 	uint64_t seed;
 	uint32_t edges;
 	uint32_t inferences;
+	bool anew;
 	uint32_t crossed;
 	uint32_t steps;
 	char text[200];
