@@ -444,7 +444,7 @@ static bool is_live(const struct npu_run *run, const struct npu_external *extern
 	 */
 	if (external->written && graph->features & NPUMEM_FEATURE_BLOCKS)
 		return true;
-	block = npuv_plan_block(plan, states->block)->block;
+	block = npuv_block_of(plan, states->block);
 	for (c = graph->cell_start[block]; c < graph->cell_start[block + 1]; c++) {
 		if (c % 4096 == 4095)
 			cond_resched();

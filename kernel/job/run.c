@@ -640,7 +640,7 @@ static void run_show(struct npu_run *run, struct seq_file *m)
 	guard(mutex)(&run->lock);
 	instance = run->states->block;
 	if (instance != NPUMEM_NONE) {
-		block = npuv_plan_block(run->plan->v, instance)->block;
+		block = npuv_block_of(run->plan->v, instance);
 		for (i = graph->cell_start[block]; i < graph->cell_start[block + 1]; i++) {
 			empty += run->states->cells[i] == NPUV_EMPTY;
 			retired += run->states->cells[i] == NPUV_RETIRED;

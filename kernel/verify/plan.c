@@ -122,15 +122,16 @@ static int verify(struct npuv_work *w, struct npuv_plan *p)
 		err = npuv_edges_check(w, p);
 	if (!err)
 		err = npuv_placements_check(w, p);
-	if (!err)
-		err = check_transfers(w, p);
+	/* These name tensors of the client's graph, so they come before there is another. */
 	if (!err)
 		err = npuv_entries_check(w, p, &entries);
 	if (!err)
+		err = npuv_views_check(w, p);
+	if (!err)
+		err = check_transfers(w, p);
+	if (!err)
 		err = npuv_extents_cut(w, p, entries);
 	npuv_free(entries);
-	if (!err)
-		err = npuv_views_check(w, p);
 	if (!err)
 		err = npuv_owner_check(w, p);
 	return err;

@@ -9,10 +9,21 @@ void begin_schedule(struct build *b)
 	b->positions.count = 0;
 }
 
+void begin_instance(struct build *b, uint32_t block)
+{
+	uint32_t i = build_instance(b, block);
+
+	b->positions.count = build_plan_block_at(b, i)->first_position;
+	build_plan_block_at(b, i)->position_count = 0;
+}
+
 static uint32_t add_position(struct build *b)
 {
+	struct npumem_plan_block *last;
+
 	build_add(&b->positions, 1);
-	build_plan_block_at(b, 0)->position_count = b->positions.count;
+	last = build_plan_block_at(b, b->plan_blocks.count - 1);
+	last->position_count = b->positions.count - last->first_position;
 	build_position_at(b, b->positions.count - 1)->placement = NPUMEM_NONE;
 	return b->positions.count - 1;
 }
@@ -49,8 +60,11 @@ uint32_t drop(struct build *b, uint32_t tensor, uint64_t first, uint64_t length)
 
 uint32_t stay(struct build *b, uint32_t tensor, uint32_t from, uint32_t to, uint64_t offset)
 {
-	return build_place_region(b, tensor, from, to, offset,
-				  build_region(0, build_tensor_at(b, tensor)->size));
+	uint32_t p = build_place_region(b, tensor, from, to, offset,
+					build_region(0, build_tensor_at(b, tensor)->size));
+
+	build_placement_at(b, p)->block = b->plan_blocks.count - 1;
+	return p;
 }
 
 void spilled_graph(struct build *b)

@@ -19,6 +19,8 @@ enum { MAKE_A, MAKE_B, JOIN };
 enum { X_AT_0, A_AT_8, B_AT_8, A_AT_0, Y_AT_16 };
 enum { DO_A, SPILL_A, DO_B, FILL_A, DO_Y };
 
+/* Adds an instance of a block with an empty schedule, that the calls below then fill. */
+void begin_instance(struct build *b, uint32_t block);
 /* Calls build_finish(), and leaves an empty schedule that step(), move() and drop() fill. */
 void begin_schedule(struct build *b);
 /* Adds a step of the graph to the schedule; returns its position, as move() and drop() do. */
@@ -27,7 +29,7 @@ uint32_t step(struct build *b, uint32_t index);
 uint32_t move(struct build *b, uint32_t kind, uint32_t tensor, uint32_t placement, uint64_t first,
 	      uint64_t length, uint64_t host);
 uint32_t drop(struct build *b, uint32_t tensor, uint64_t first, uint64_t length);
-/* Places all of a tensor from one position to another. */
+/* Places all of a tensor from one position to another of the last instance. */
 uint32_t stay(struct build *b, uint32_t tensor, uint32_t from, uint32_t to, uint64_t offset);
 
 /* Builds the graph of spilled(), with an empty schedule. */

@@ -65,15 +65,15 @@ const char *npuv_text_block(const struct npuv_graph *g, u32 block, struct npuv_t
 /* The text for an instance: "block 2 of the plan (block 1 'body')"; "the exit" for NPUMEM_NONE. */
 const char *npuv_text_instance(const struct npuv_plan *p, u32 instance, struct npuv_text *text);
 
-/* The cookie of a transfer's step is its kind and its position. */
 static inline u32 npuv_transfer_kind(const struct npuv_graph *g, u32 step)
 {
 	return (u32)(npuv_step(g, step)->cookie >> 32);
 }
 
-static inline u32 npuv_transfer_position(const struct npuv_graph *g, u32 step)
+/* The position that a step of a graph with transfers stands for. */
+static inline u32 npuv_planned_position(const struct npuv_graph *g, u32 step)
 {
-	return (u32)npuv_step(g, step)->cookie;
+	return step - g->source->steps.count;
 }
 
 /* array.c */

@@ -82,12 +82,21 @@ void npuv_verdict_other(struct npumem_verdict *verdict, const struct npuv_graph 
 	verdict->other_tensor = npuv_tile(g, verdict->other_tile)->tensor;
 }
 
+/* A step as the client numbers it, NPUMEM_NONE for a transfer. */
+static u32 client_step(const struct npuv_graph *g, u32 step)
+{
+	if (!npuv_is_planned(g, step))
+		return step;
+	return npuv_is_transfer(g, step) ? NPUMEM_NONE : (u32)npuv_step(g, step)->cookie;
+}
+
 static void map_step(const struct npuv_graph *g, u32 *step, u32 *tile)
 {
-	if (*step == NPUMEM_NONE || !npuv_is_transfer(g, *step))
+	if (*step == NPUMEM_NONE || !npuv_is_planned(g, *step))
 		return;
-	*step = NPUMEM_NONE;
-	*tile = NPUMEM_NONE;
+	if (npuv_is_transfer(g, *step))
+		*tile = NPUMEM_NONE;
+	*step = client_step(g, *step);
 }
 
 void npuv_verdict_map(const struct npuv_graph *g, struct npumem_verdict *verdict)
@@ -178,10 +187,10 @@ const char *npuv_text_step(const struct npuv_graph *g, u32 step, struct npuv_tex
 	if (npuv_is_transfer(g, step)) {
 		snprintf(out->s, sizeof(out->s), "%s at position %u",
 			 npuv_kind_name(npuv_transfer_kind(g, step)),
-			 npuv_transfer_position(g, step));
+			 npuv_planned_position(g, step));
 		return out->s;
 	}
-	return text(g, "step", step, npuv_step(g, step)->name, out);
+	return text(g, "step", client_step(g, step), npuv_step(g, step)->name, out);
 }
 
 const char *npuv_text_tensor(const struct npuv_graph *g, u32 tensor, struct npuv_text *out)
@@ -228,12 +237,13 @@ const char *npuv_text_block(const struct npuv_graph *g, u32 block, struct npuv_t
 
 const char *npuv_text_instance(const struct npuv_plan *p, u32 instance, struct npuv_text *out)
 {
+	const struct npuv_graph *g = p->graph->source ? p->graph->source : p->graph;
 	struct npuv_text block;
 
 	if (instance == NPUMEM_NONE)
 		snprintf(out->s, sizeof(out->s), "the exit");
 	else
 		snprintf(out->s, sizeof(out->s), "block %u of the plan (%.80s)", instance,
-			 npuv_text_block(p->graph, npuv_plan_block(p, instance)->block, &block));
+			 npuv_text_block(g, npuv_plan_block(p, instance)->block, &block));
 	return out->s;
 }

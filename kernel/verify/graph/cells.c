@@ -24,14 +24,13 @@ static void block_accesses(const struct npuv_graph *g, u32 b, u32 *first, u32 *e
 	const struct npumem_step *s;
 
 	*first = *end = 0;
-	/* Accesses of drops belong to no step. */
-	if (g->source)
-		*end = g->accesses.count;
-	if (g->source || !block->step_count)
+	if (!block->step_count)
 		return;
 	*first = npuv_step(g, block->first_step)->first_access;
 	s = npuv_step(g, block->first_step + block->step_count - 1);
 	*end = s->first_access + s->access_count;
+	/* A drop has an access, too, although its step counts none. */
+	*end += !s->access_count;
 }
 
 static int sort_accesses(struct npuv_finding *f)
@@ -54,29 +53,6 @@ static int sort_accesses(struct npuv_finding *f)
 			err = npuv_visit(f->w, 1 + end - first);
 	}
 	npuv_free(keys);
-	return err;
-}
-
-/* Sort accesses by base tensor, and those of a tensor in the order of the plan. */
-static int sort_planned(struct npuv_finding *f)
-{
-	struct npuv_vector pairs = { .size = sizeof(struct npuv_pair) };
-	const struct npuv_graph *g = f->g;
-	u32 *start = NULL, i, a;
-	int err = 0;
-
-	for (i = 0; !err && i < f->p->positions.count; i++) {
-		const struct npumem_step *s = npuv_step(g, npuv_step_at(f->p, i));
-		/* A drop has an access, too, although its step counts none. */
-		u32 end = s->first_access + (s->access_count ? s->access_count : 1);
-
-		for (a = s->first_access; !err && a < end; a++)
-			err = npuv_pair_add(&pairs, npuv_access_base(g, a), a);
-		if (!err)
-			err = npuv_visit(f->w, 1 + s->access_count);
-	}
-	err = npuv_group(f->w, err, &pairs, g->tensors.count, &start, &f->order);
-	npuv_free(start);
 	return err;
 }
 
@@ -307,7 +283,7 @@ static int read_cells(struct npuv_finding *f, u32 access)
 
 		if (f->cell[c] != NPUMEM_NONE)
 			continue;
-		if (f->p)
+		if (f->p && !npuv_residency_entered(f, c))
 			return npuv_refuse_evicted_read(f, access, c);
 		if (npuv_is_flat(f->g))
 			return refuse_unwritten(f, access, c);
@@ -448,7 +424,7 @@ static int end_touch(struct npuv_finding *f)
 	for (i = 0; i < classes->segment_count; i++) {
 		u32 c = classes->class_of[i];
 
-		if (f->cell[c] == NPUMEM_NONE) {
+		if (f->cell[c] == NPUMEM_NONE && (!f->p || f->evictor[c] == NPUMEM_NONE)) {
 			live_out = NULL;
 			continue;
 		}
@@ -523,7 +499,7 @@ static int find(struct npuv_finding *f)
 	g->touch_start = npuv_alloc_array((u64)g->blocks.count + 1, sizeof(u32));
 	if (!g->cell_start || !g->touch_start)
 		return -ENOMEM;
-	err = f->p ? sort_planned(f) : sort_accesses(f);
+	err = sort_accesses(f);
 	if (!err)
 		err = allocate(f);
 	for (b = 0; !err && b < g->blocks.count; b++) {

@@ -60,6 +60,11 @@ int npuv_cell_read(struct npuv_finding *f, u32 access, u32 cell);
 
 /* Set which bytes of the current tensor are in the arena or the host when a schedule begins. */
 int npuv_residency_begin(struct npuv_finding *f);
+/*
+ * Whether bytes of a class that have no cell may have come with the entry state: there are edges,
+ * and no transfer has moved them away.
+ */
+bool npuv_residency_entered(const struct npuv_finding *f, u32 class);
 /* Go through a transfer, by its access of the current tensor. */
 int npuv_residency_transfer(struct npuv_finding *f, u32 access);
 /* Refuse that a step reads bytes of a class that are not in the arena. */

@@ -6,6 +6,10 @@
  * Bytes are in the arena if their class has a cell, and have a valid copy if their class
  * has a cell of the host copy. A transfer reads the one cell and makes a new one of the
  * other kind. A step that writes the bytes makes the copy invalid.
+ *
+ * Where there are edges that is so within one instance. What is not moved away may have come
+ * with the entry state, whether or not the class has a cell yet, and no copy is valid when a
+ * block is entered.
  */
 #include "cells.h"
 
@@ -16,7 +20,7 @@ static int refuse(struct npuv_finding *f, u32 access, u32 class, const char *fla
 	u32 step = f->g->access_step[access], tensor = f->classes.tensor;
 	struct npuv_text transfer, text;
 
-	f->w->verdict->position = npuv_transfer_position(f->g, step);
+	f->w->verdict->position = npuv_planned_position(f->g, step);
 	f->w->verdict->tensor = tensor;
 	return npuv_refuse(f->w, -EINVAL, NPUMEM_RULE_V5_SPILL,
 			   "V5 spill: %s of %s: bytes [%llu, %llu) %s",
@@ -32,8 +36,7 @@ int npuv_refuse_evicted_read(struct npuv_finding *f, u32 access, u32 class)
 	struct npumem_verdict *v = f->w->verdict;
 	struct npuv_text text, tensor, transfer;
 
-	for (v->position = 0; npuv_step_at(f->p, v->position) != step;)
-		v->position++;
+	v->position = npuv_planned_position(f->g, step);
 	npuv_verdict_access(v, f->g, access);
 	npuv_text_step(f->g, step, &text);
 	npuv_text_tensor(f->g, v->tensor, &tensor);
@@ -50,7 +53,15 @@ int npuv_refuse_evicted_read(struct npuv_finding *f, u32 access, u32 class)
 			   npuv_text_step(f->g, evictor, &transfer));
 }
 
-/* HOST tensors have a copy and are not in the arena, others that are valid are. */
+bool npuv_residency_entered(const struct npuv_finding *f, u32 class)
+{
+	return !npuv_is_flat(f->g) && f->evictor[class] == NPUMEM_NONE;
+}
+
+/*
+ * HOST tensors have a copy and are not in the arena, others that are valid are. In a graph with
+ * edges the entry states say what is there.
+ */
 int npuv_residency_begin(struct npuv_finding *f)
 {
 	u32 tensor = f->classes.tensor, copy = f->g->host_copy[tensor];
@@ -61,7 +72,7 @@ int npuv_residency_begin(struct npuv_finding *f)
 	for (c = 0; !err && c < f->classes.class_count; c++) {
 		f->host[c] = NPUMEM_NONE;
 		f->evictor[c] = NPUMEM_NONE;
-		if (!f->classes.members[c])
+		if (!f->classes.members[c] || !npuv_is_flat(f->g))
 			continue;
 		if (!host && f->roles[c] & NPUV_ROLE_VALID)
 			err = npuv_cell_add(f, c, tensor, NPUMEM_NONE, &f->cell[c]);
@@ -75,7 +86,8 @@ int npuv_residency_begin(struct npuv_finding *f)
 static int bring(struct npuv_finding *f, u32 access, u32 class, bool load)
 {
 	u32 first = npuv_step(f->g, f->g->access_step[access])->first_access;
-	bool been = f->cell[class] != NPUMEM_NONE || f->evictor[class] != NPUMEM_NONE;
+	bool been = f->cell[class] != NPUMEM_NONE || f->evictor[class] != NPUMEM_NONE ||
+		    npuv_residency_entered(f, class);
 	int err;
 
 	if (load && been)
@@ -95,11 +107,14 @@ static int bring(struct npuv_finding *f, u32 access, u32 class, bool load)
 static int put(struct npuv_finding *f, u32 access, u32 class, bool evict)
 {
 	u32 step = f->g->access_step[access], first = npuv_step(f->g, step)->first_access;
-	int err;
+	int err = 0;
 
-	if (f->cell[class] == NPUMEM_NONE)
+	if (f->cell[class] == NPUMEM_NONE && !npuv_residency_entered(f, class))
 		return refuse(f, access, class, "are not in the arena");
-	err = npuv_cell_read(f, first, f->cell[class]);
+	if (f->cell[class] == NPUMEM_NONE)
+		err = npuv_cell_add(f, class, f->classes.tensor, NPUMEM_NONE, &f->cell[class]);
+	if (!err)
+		err = npuv_cell_read(f, first, f->cell[class]);
 	if (err)
 		return err;
 	if (evict) {
@@ -112,7 +127,7 @@ static int put(struct npuv_finding *f, u32 access, u32 class, bool evict)
 
 static int drop(struct npuv_finding *f, u32 access, u32 class)
 {
-	if (f->cell[class] == NPUMEM_NONE)
+	if (f->cell[class] == NPUMEM_NONE && !npuv_residency_entered(f, class))
 		return refuse(f, access, class, "are not in the arena");
 	if (f->host[class] == NPUMEM_NONE)
 		return refuse(f, access, class, "have no valid copy in host memory");
@@ -134,7 +149,7 @@ int npuv_residency_transfer(struct npuv_finding *f, u32 access)
 		u32 c = f->classes.touched[i];
 
 		if (f->roles[c] & NPUV_ROLE_STATE) {
-			f->w->verdict->position = npuv_transfer_position(f->g, step);
+			f->w->verdict->position = npuv_planned_position(f->g, step);
 			f->w->verdict->tensor = f->classes.tensor;
 			return npuv_refuse(f->w, -EOPNOTSUPP, NPUMEM_RULE_NONE,
 					   "not supported: state is moved, %s of %s",

@@ -111,15 +111,9 @@ static int check_position(struct npuv_work *w, struct npuv_plan *p, u32 instance
 
 	if (at->kind > NPUMEM_POSITION_STORE)
 		return refuse_position(w, p, i, "its kind is unknown");
-	if (at->kind != NPUMEM_POSITION_STEP && npuv_is_flat(p->graph)) {
+	if (at->kind != NPUMEM_POSITION_STEP) {
 		p->transfers++; /* transfer.c checks it */
 		return 0;
-	}
-	if (at->kind != NPUMEM_POSITION_STEP) {
-		w->verdict->position = i;
-		return npuv_refuse(w, -EOPNOTSUPP, NPUMEM_RULE_NONE,
-				   "not supported: %s in a graph with edges, at position %u",
-				   npuv_kind_name(at->kind), i);
 	}
 	if (at->index >= p->graph->steps.count)
 		return refuse_position(w, p, i, "its step is not there");
@@ -157,6 +151,7 @@ static int check_steps(struct npuv_work *w, struct npuv_plan *p, u32 *seen)
 
 	for (i = 0; i < p->blocks.count; i++) {
 		const struct npumem_plan_block *b = npuv_plan_block(p, i);
+		u32 before = p->transfers, steps;
 
 		for (k = 0; k < b->position_count; k++) {
 			err = check_position(w, p, i, b->first_position + k, seen);
@@ -166,7 +161,8 @@ static int check_steps(struct npuv_work *w, struct npuv_plan *p, u32 *seen)
 				return err;
 		}
 		/* None is there twice, so all are if there are as many. */
-		if (b->position_count - p->transfers < npuv_block(p->graph, b->block)->step_count)
+		steps = b->position_count - (p->transfers - before);
+		if (steps < npuv_block(p->graph, b->block)->step_count)
 			return refuse_missing(w, p, i, seen);
 	}
 	return 0;

@@ -3,10 +3,13 @@
  * Transfers of a plan: checks their records (V2) and the addresses of their copies (V5), and
  * makes the graph in which they are steps.
  *
- * That graph has the client's records first, under their numbers. A transfer's step has two
- * accesses, of a range of the tensor and of the same range of its host copy. A drop's step
- * has none; an access that belongs to no step says which bytes it drops. Host copies have
- * placements, too, which are always in force.
+ * That graph has the client's records first, under their numbers; its blocks are the plan's
+ * instances. Behind the client's steps there is one for each position, and behind the client's
+ * accesses are theirs, both in the order of the plan: what an instance does to a tensor
+ * depends on the transfers in it, so that each instance has cells of its own. A
+ * transfer's step has two accesses, of a range of the tensor and of the same range of its host
+ * copy. A drop's step has none; an access that belongs to no step says which bytes it drops.
+ * Host copies have placements, too, in force in all of an instance that moves them.
  */
 #include "plan.h"
 
@@ -17,7 +20,9 @@
  * @g: the graph with transfers
  * @planned: per tensor, it has a placement
  * @moves: number of transfers that are no drops
- * @tiles, @accesses: those of transfers, in @g
+ * @tiles: those of transfers, in @g
+ * @tile: number of the next of them
+ * @access: number of the next access of the steps in @g that stand for positions
  * @placements: those of @p, then those of host copies
  */
 struct moving {
@@ -28,6 +33,7 @@ struct moving {
 	u8 *planned;
 	u32 moves;
 	struct npumem_tile *tiles;
+	u32 tile, access;
 	struct npumem_access *accesses;
 	struct npuv_vector placements;
 };
@@ -140,7 +146,7 @@ int npuv_transfers_check(struct npuv_work *w, const struct npuv_plan *p)
 
 /* ---------------------------------------------------------------- graph */
 
-/* Copy a section with room for @more records after its own. Returns the first of these, or NULL. */
+/* Copy a section with room for @more records after its own. Returns all of it, or NULL. */
 static void *copy_section(struct npuv_graph *g, u32 own, const struct npuv_section *from, u32 size,
 			  u32 more, struct npuv_section *out)
 {
@@ -155,7 +161,7 @@ static void *copy_section(struct npuv_graph *g, u32 own, const struct npuv_secti
 	out->base = copy;
 	out->stride = size;
 	out->count = from->count + more;
-	return copy + (size_t)from->count * size;
+	return copy;
 }
 
 /* Number the host copies that the graph will have. */
@@ -194,92 +200,153 @@ static int build_tensors(struct moving *m)
 		return -ENOMEM;
 	for (i = 0; i < count; i++) {
 		const struct npumem_tensor *of = npuv_tensor(m->source, m->g->host_of[i]);
+		struct npumem_tensor *copy = &t[m->source->tensors.count + i];
 
-		t[i].size = of->size;
-		t[i].align = 1;
-		t[i].alias_of = NPUMEM_NONE;
-		t[i].name = of->name;
+		copy->size = of->size;
+		copy->align = 1;
+		copy->alias_of = NPUMEM_NONE;
+		copy->name = of->name;
 	}
-	t -= m->source->tensors.count;
 	for (i = 0; i < m->source->tensors.count; i++)
 		if (t[i].kind == NPUMEM_TENSOR_PARAMETER && !m->planned[i])
 			t[i].flags &= ~NPUMEM_TENSOR_FLAG_HOST;
 	return npuv_visit(m->w, m->g->tensors.count);
 }
 
-/* Add access number i of those of transfers, and a tile of its own. */
-static void add_access(struct moving *m, const struct npumem_position *at, u32 i, u32 tensor,
-		       u32 mode, u32 step)
+/* Add an access of a transfer, and a tile of its own. */
+static void add_access(struct moving *m, const struct npumem_position *at, u32 tensor, u32 mode,
+		       u32 step)
 {
-	struct npumem_access *access = &m->accesses[i];
-	struct npumem_tile *tile = &m->tiles[i];
+	struct npumem_access *access = &m->accesses[m->access];
+	struct npumem_tile *tile = &m->tiles[m->tile];
 
 	tile->tensor = tensor;
 	npuv_region_range(&tile->region, at->first, at->length);
-	access->tile = m->source->tiles.count + i;
+	access->tile = m->tile++;
 	access->mode = mode;
 	access->inplace = NPUMEM_NONE;
-	m->g->access_step[m->source->accesses.count + i] = step;
+	m->g->access_step[m->access++] = step;
 }
 
-/* Add a step for each transfer; the accesses of drops come after all others. */
+/* Make the step of a position that is one of the client's. */
+static void copy_step(struct moving *m, u32 index, u32 step, struct npumem_step *out)
+{
+	const struct npumem_step *of = npuv_step(m->source, index);
+	u32 i;
+
+	*out = *of;
+	out->first_access = m->access;
+	out->cookie = (u64)NPUMEM_POSITION_STEP << 32 | index;
+	for (i = 0; i < of->access_count; i++) {
+		m->accesses[m->access] = *npuv_access(m->source, of->first_access + i);
+		m->g->access_step[m->access++] = step;
+	}
+}
+
+static void make_transfer(struct moving *m, const struct npumem_position *at, u32 step,
+			  struct npumem_step *out)
+{
+	u32 tensor = at->index, copy = m->g->host_copy[tensor];
+	bool in = at->kind == NPUMEM_POSITION_LOAD || at->kind == NPUMEM_POSITION_FILL;
+
+	out->flags = NPUMEM_STEP_STAGED;
+	out->name = NPUMEM_NONE;
+	out->first_access = m->access;
+	out->cookie = (u64)at->kind << 32;
+	add_access(m, at, in ? copy : tensor, NPUMEM_ACCESS_READ, step);
+	if (!is_move(at))
+		return;
+	out->access_count = 2;
+	add_access(m, at, in ? tensor : copy, NPUMEM_ACCESS_WRITE, step);
+}
+
+/* Add a step for each position. @steps and @m->accesses begin with the client's. */
 static void add_steps(struct moving *m, struct npumem_step *steps)
 {
-	u32 i, moves = 0, drops = 2 * m->moves, count = 0;
+	u32 i;
+
+	m->tile = m->source->tiles.count;
+	m->access = m->source->accesses.count;
+	for (i = 0; i < m->p->positions.count; i++) {
+		const struct npumem_position *at = npuv_position(m->p, i);
+		u32 step = m->source->steps.count + i;
+
+		m->p->step_at[i] = step;
+		if (at->kind == NPUMEM_POSITION_STEP)
+			copy_step(m, at->index, step, &steps[step]);
+		else
+			make_transfer(m, at, step, &steps[step]);
+	}
+}
+
+/*
+ * Count the accesses of all positions, before there is memory for any. Each has a chunk, so that
+ * more than the limit of these would be refused anyway.
+ */
+static int count_accesses(struct moving *m, u32 *count)
+{
+	u64 sum = 0, limit = m->w->limits->max_chunks;
+	u32 i;
 
 	for (i = 0; i < m->p->positions.count; i++) {
 		const struct npumem_position *at = npuv_position(m->p, i);
-		u32 step = m->source->steps.count + count, tensor = at->index, copy;
-		struct npumem_step *s = &steps[count];
 
-		if (at->kind == NPUMEM_POSITION_STEP) {
-			m->p->step_at[i] = at->index;
-			continue;
-		}
-		m->p->step_at[i] = step;
-		count++;
-		s->flags = NPUMEM_STEP_STAGED;
-		s->name = NPUMEM_NONE;
-		s->cookie = (u64)at->kind << 32 | i;
-		if (!is_move(at)) {
-			s->first_access = m->source->accesses.count + drops;
-			add_access(m, at, drops++, tensor, NPUMEM_ACCESS_READ, step);
-			continue;
-		}
-		copy = m->g->host_copy[tensor];
-		s->first_access = m->source->accesses.count + moves;
-		s->access_count = 2;
-		if (at->kind == NPUMEM_POSITION_LOAD || at->kind == NPUMEM_POSITION_FILL) {
-			add_access(m, at, moves++, copy, NPUMEM_ACCESS_READ, step);
-			add_access(m, at, moves++, tensor, NPUMEM_ACCESS_WRITE, step);
-		} else {
-			add_access(m, at, moves++, tensor, NPUMEM_ACCESS_READ, step);
-			add_access(m, at, moves++, copy, NPUMEM_ACCESS_WRITE, step);
-		}
+		if (at->kind == NPUMEM_POSITION_STEP)
+			sum += npuv_step(m->source, at->index)->access_count;
+		else
+			sum += 1 + is_move(at);
 	}
+	if (sum > limit)
+		return npuv_refuse(m->w, -E2BIG, NPUMEM_RULE_NONE,
+				   "limit: more than %llu accesses of all positions", limit);
+	*count = (u32)sum;
+	return npuv_visit(m->w, sum + i);
+}
+
+/* Make a block of each instance. */
+static int build_blocks(struct moving *m)
+{
+	struct npumem_block *blocks = npuv_alloc_array(m->p->blocks.count, sizeof(*blocks));
+	u32 i;
+
+	if (!blocks)
+		return -ENOMEM;
+	m->g->own[4] = blocks;
+	m->g->blocks.base = (const u8 *)blocks;
+	m->g->blocks.stride = sizeof(*blocks);
+	m->g->blocks.count = m->p->blocks.count;
+	for (i = 0; i < m->p->blocks.count; i++) {
+		const struct npumem_plan_block *b = npuv_plan_block(m->p, i);
+
+		blocks[i] = *npuv_block(m->source, b->block);
+		blocks[i].first_step = m->source->steps.count + b->first_position;
+		blocks[i].step_count = b->position_count;
+	}
+	return npuv_visit(m->w, i);
 }
 
 static int build_steps(struct moving *m)
 {
-	u32 accesses = m->source->accesses.count, more = m->moves + m->p->transfers;
+	u32 accesses = m->source->accesses.count, tiles = m->moves + m->p->transfers, more;
 	struct npumem_step *steps;
-	struct npumem_block *block;
+	int err;
 
+	err = count_accesses(m, &more);
+	if (err)
+		return err;
 	m->p->step_at = npuv_alloc_array(m->p->positions.count, sizeof(u32));
 	m->g->access_step = npuv_alloc_array((u64)accesses + more, sizeof(u32));
-	m->tiles = copy_section(m->g, 1, &m->source->tiles, sizeof(*m->tiles), more, &m->g->tiles);
+	m->tiles = copy_section(m->g, 1, &m->source->tiles, sizeof(*m->tiles), tiles, &m->g->tiles);
 	m->accesses = copy_section(m->g, 2, &m->source->accesses, sizeof(*m->accesses), more,
 				   &m->g->accesses);
-	steps = copy_section(m->g, 3, &m->source->steps, sizeof(*steps), m->p->transfers,
+	steps = copy_section(m->g, 3, &m->source->steps, sizeof(*steps), m->p->positions.count,
 			     &m->g->steps);
-	block = copy_section(m->g, 4, &m->source->blocks, sizeof(*block), 0, &m->g->blocks);
-	if (!m->p->step_at || !m->g->access_step || !m->tiles || !m->accesses || !steps || !block)
+	if (!m->p->step_at || !m->g->access_step || !m->tiles || !m->accesses || !steps)
 		return -ENOMEM;
-	block--;
-	block->step_count += m->p->transfers;
 	memcpy(m->g->access_step, m->source->access_step, (size_t)accesses * sizeof(u32));
 	add_steps(m, steps);
-	return npuv_visit(m->w, (u64)m->g->tiles.count + m->g->accesses.count + m->g->steps.count);
+	err = npuv_visit(m->w, (u64)m->g->tiles.count + m->g->steps.count);
+	return err ? err : build_blocks(m);
 }
 
 static int build_graph(struct moving *m)
@@ -295,6 +362,8 @@ static int build_graph(struct moving *m)
 	g->blob = m->source->blob;
 	g->size = m->source->size;
 	g->strings = m->source->strings;
+	g->edges = m->source->edges;
+	g->carries = m->source->carries;
 	g->alias_start = m->source->alias_start;
 	g->aliases = m->source->aliases;
 	g->features = m->source->features | NPUMEM_FEATURE_SPILL;
@@ -303,6 +372,21 @@ static int build_graph(struct moving *m)
 }
 
 /* ---------------------------------------------------------------- host memory */
+
+/* Group moves, which are sorted otherwise, by instance. */
+static int sort_by_instance(struct moving *m, u32 **start, u32 **order)
+{
+	struct npuv_vector pairs = { .size = sizeof(struct npuv_pair) };
+	int err = 0;
+	u32 i;
+
+	for (i = 0; !err && i < m->moves; i++)
+		err = npuv_pair_add(&pairs, npuv_instance_at(m->p, (*order)[i]), (*order)[i]);
+	npuv_free_all(*start, *order);
+	*start = NULL;
+	*order = NULL;
+	return npuv_group(m->w, err, &pairs, m->p->blocks.count, start, order);
+}
 
 /* Sort moves by host copy and first byte. The caller frees both arrays. */
 static int sort_moves(struct moving *m, u32 **start, u32 **order)
@@ -356,44 +440,85 @@ static int refuse_apart(struct moving *m, u32 position, u32 other)
 			   before->host_offset + (at->first - before->first));
 }
 
-/* Make the placements of one host copy, which cover the bytes of its moves. */
-static int place_copy(struct moving *m, u32 copy, const u32 *moves, u32 count)
+/* Check that the moves of one host copy, by first byte, have each byte at one address. */
+static int check_copy(struct moving *m, const u32 *moves, u32 count)
 {
-	struct npumem_placement *last = NULL;
+	u64 end = 0, base = 0;
 	u32 i, widest = 0;
-	u64 end = 0;
 
 	for (i = 0; i < count; i++) {
 		const struct npumem_position *at = npuv_position(m->p, moves[i]);
-		u64 offset = m->p->info->arena_size + at->host_offset;
-		bool same = last && offset - at->first == last->offset - last->region.offset;
+		bool same = i && at->host_offset - at->first == base;
 
-		if (last && at->first < end && !same)
+		if (at->first < end && !same)
 			return refuse_apart(m, moves[i], widest);
-		if (!same || at->first > end) {
-			last = npuv_vector_add(&m->placements, 1);
-			if (!last)
-				return -ENOMEM;
-			last->tensor = copy;
-			last->to = m->p->positions.count - 1;
-			last->offset = offset;
-			npuv_region_range(&last->region, at->first, at->length);
+		if (!same || at->first > end)
 			end = at->first;
-		}
+		base = at->host_offset - at->first;
 		if (at->first + at->length > end) {
 			end = at->first + at->length;
-			last->region.length = end - last->region.offset;
 			widest = moves[i];
 		}
 	}
 	return npuv_visit(m->w, 1 + count);
 }
 
+/*
+ * Make the placements of one host copy in an instance, which cover the bytes of its moves. These
+ * are at one address each.
+ */
+static int place_copy(struct moving *m, u32 instance, const u32 *moves, u32 count)
+{
+	u32 copy = m->g->host_copy[npuv_position(m->p, moves[0])->index];
+	struct npumem_placement *last = NULL;
+	u64 end = 0;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		const struct npumem_position *at = npuv_position(m->p, moves[i]);
+		u64 offset = m->p->info->arena_size + at->host_offset;
+		bool same = last && offset - at->first == last->offset - last->region.offset;
+
+		if (!same || at->first > end) {
+			last = npuv_vector_add(&m->placements, 1);
+			if (!last)
+				return -ENOMEM;
+			last->tensor = copy;
+			last->block = instance;
+			last->from = npuv_plan_block(m->p, instance)->first_position;
+			last->to = npuv_instance_last(m->p, instance);
+			last->offset = offset;
+			npuv_region_range(&last->region, at->first, at->length);
+			end = at->first;
+		}
+		if (at->first + at->length > end)
+			end = at->first + at->length;
+		last->region.length = end - last->region.offset;
+	}
+	return npuv_visit(m->w, 1 + count);
+}
+
+/* Make the placements of all copies in an instance, whose moves stand together by copy. */
+static int place_in(struct moving *m, u32 instance, const u32 *moves, u32 count)
+{
+	u32 i, end;
+	int err = 0;
+
+	for (i = 0; !err && i < count; i = end) {
+		u32 tensor = npuv_position(m->p, moves[i])->index;
+
+		for (end = i; end < count && npuv_position(m->p, moves[end])->index == tensor;)
+			end++;
+		err = place_copy(m, instance, moves + i, end - i);
+	}
+	return err ? err : npuv_visit(m->w, 1);
+}
+
 static int place_copies(struct moving *m)
 {
-	u32 i, copies = m->g->tensors.count - m->source->tensors.count;
 	u32 *start = NULL, *order = NULL;
 	struct npumem_placement *all;
+	u32 i;
 	int err;
 
 	all = npuv_vector_add(&m->placements, m->p->placements.count);
@@ -402,9 +527,12 @@ static int place_copies(struct moving *m)
 	for (i = 0; i < m->p->placements.count; i++)
 		all[i] = *npuv_placement(m->p, i);
 	err = sort_moves(m, &start, &order);
-	for (i = 0; !err && i < copies; i++)
-		err = place_copy(m, m->source->tensors.count + i, order + start[i],
-				 start[i + 1] - start[i]);
+	for (i = 0; !err && i < m->g->tensors.count - m->source->tensors.count; i++)
+		err = check_copy(m, order + start[i], start[i + 1] - start[i]);
+	if (!err)
+		err = sort_by_instance(m, &start, &order);
+	for (i = 0; !err && i < m->p->blocks.count; i++)
+		err = place_in(m, i, order + start[i], start[i + 1] - start[i]);
 	npuv_free_all(start, order);
 	if (err)
 		return err;
@@ -445,20 +573,21 @@ int npuv_transfers_insert(struct npuv_work *w, struct npuv_plan *p)
 	return npuv_cells_find(w, m.g, p);
 }
 
-int npuv_transfers_placed(struct npuv_work *w, const struct npuv_plan *p)
+int npuv_transfers_placed(struct npuv_work *w, const struct npuv_plan *p, u32 instance)
 {
+	const struct npumem_plan_block *b = npuv_plan_block(p, instance);
 	struct transfer_text text;
 	u32 i;
 	int err;
 
-	for (i = 0; i < p->positions.count; i++) {
+	for (i = b->first_position; i < b->first_position + b->position_count; i++) {
 		const struct npumem_position *at = npuv_position(p, i);
 		const struct npuv_location *location;
 		u64 byte = at->first, end = at->first + at->length;
 
 		if (!is_move(at))
 			continue;
-		location = npuv_location_of(p, 0, at->index);
+		location = npuv_location_of(p, instance, at->index);
 		while (byte < end) {
 			const struct npuv_extent *e = npuv_location_find_at(p, location, byte, i);
 

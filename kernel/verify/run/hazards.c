@@ -51,7 +51,7 @@ static u32 *last_of(const struct npuv_hazards *h, u32 cell)
 int npuv_hazards_enter(struct npuv_hazards *h, u32 instance)
 {
 	const struct npuv_graph *g = h->plan->graph;
-	u32 block = npuv_plan_block(h->plan, instance)->block;
+	u32 block = npuv_block_of(h->plan, instance);
 	u32 cell, e;
 
 	for (cell = g->cell_start[block]; cell < g->cell_start[block + 1]; cell++) {

@@ -56,7 +56,7 @@ static int enter(struct npuv_states *s, u32 instance, bool all)
 {
 	const struct npuv_plan *p = s->plan;
 	const struct npuv_graph *g = p->graph;
-	u32 b = npuv_plan_block(p, instance)->block;
+	u32 b = npuv_block_of(p, instance);
 	const struct npumem_block *block = npuv_block(g, b);
 	u32 c, i;
 
@@ -147,7 +147,7 @@ u64 npuv_states_cross_work(const struct npuv_plan *p, u32 plan_edge)
 
 	if (instance == NPUMEM_NONE)
 		return 1;
-	b = npuv_plan_block(p, instance)->block;
+	b = npuv_block_of(p, instance);
 	block = npuv_block(g, b);
 	return 1 + (u64)block->step_count + g->cell_start[b + 1] - g->cell_start[b];
 }
@@ -421,11 +421,14 @@ int npuv_states_cross(struct npuv_states *s, u32 plan_edge, struct npumem_verdic
 	if (!g->edges.count || e->from != s->block)
 		return -EPERM;
 	if (s->left) {
-		block = npuv_block(g, npuv_plan_block(s->plan, s->block)->block);
+		block = npuv_block(g, npuv_block_of(s->plan, s->block));
 		for (i = 0; is_submitted(s, block->first_step + i); i++)
 			if (tick(s, 1))
 				return -EINTR;
 		v->other_step = block->first_step + i;
+		if (npuv_is_transfer(g, v->other_step))
+			v->position = npuv_planned_position(g, v->other_step);
+		npuv_verdict_map(g, v);
 		return -EPERM;
 	}
 	v->rule = NPUMEM_RULE_NONE;

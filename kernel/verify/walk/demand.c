@@ -103,6 +103,21 @@ static int refuse_absent(struct npuv_check *k, const struct requirement *n, u64 
 			   text_value(k, n->tensor, n->source, &value));
 }
 
+/* A transfer has moved the bytes away, and none has brought them back. */
+static int refuse_away(struct npuv_check *k, const struct requirement *n, u64 first, u64 end)
+{
+	bool exit = npuv_plan_edge(k->p, n->edge)->to == NPUMEM_NONE;
+	struct edge_text edge;
+	struct value_text value;
+
+	set_verdict(k, n);
+	return npuv_refuse(k->w, -EINVAL, exit ? NPUMEM_RULE_V7_EXIT : NPUMEM_RULE_V6_EDGE,
+			   "%s: %s: bytes [%llu, %llu) of %s have been moved to host memory and "
+			   "not back",
+			   exit ? "V7 exit" : "V6 edge", text_edge(k, n->edge, &edge), first, end,
+			   text_value(k, n->tensor, n->source, &value));
+}
+
 /* ---------------------------------------------------------------- what is there */
 
 /* Whether a tensor is valid all the time, in all instances. */
@@ -188,6 +203,10 @@ static int mark(struct npuv_check *k, const struct requirement *n)
 			at = gap;
 		}
 		if (at < n->end) {
+			u64 end = s->first + s->length < n->end ? s->first + s->length : n->end;
+
+			if (s->last == NPUMEM_NONE)
+				return refuse_away(k, n, at, end);
 			k->demand[s->last] = n->edge;
 			at = s->first + s->length;
 		}

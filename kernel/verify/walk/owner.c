@@ -249,7 +249,7 @@ static void begin_instance(struct npuv_check *k, u32 instance)
 	u32 i;
 
 	k->instance = instance;
-	k->block = b->block;
+	k->block = npuv_block_of(k->p, instance);
 	k->first = b->first_position;
 	k->last = npuv_instance_last(k->p, instance);
 	for (i = 0; i < b->position_count; i++)
@@ -289,7 +289,7 @@ static int check_instance(struct npuv_check *k, u32 instance)
 	if (!err)
 		err = npuv_homes_find(k);
 	if (!err && k->p->transfers)
-		err = npuv_transfers_placed(k->w, k->p);
+		err = npuv_transfers_placed(k->w, k->p, instance);
 	if (!err)
 		err = begin_map(k);
 	if (!err)
@@ -311,7 +311,7 @@ static int count_cells(struct npuv_check *k)
 	if (!p->cell_base)
 		return -ENOMEM;
 	for (i = 0; i < p->blocks.count; i++) {
-		u32 block = npuv_plan_block(p, i)->block;
+		u32 block = npuv_block_of(p, i);
 		u32 cells = k->g->cell_start[block + 1] - k->g->cell_start[block];
 
 		err = i ? npuv_visit(k->w, 1 + cells) : 0;

@@ -48,6 +48,13 @@ int npuv_refuse_homeless(struct npuv_check *k, u32 cell, u64 first, u64 end)
 				   "0, where the schedule begins",
 				   tensor.s, first, end);
 	npuv_set_access(k, use);
+	if (npuv_is_transfer(k->g, v->step))
+		return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V3_READ,
+				   "V3 read: %s bytes [%llu, %llu) are not in the entry state of "
+				   "%s, but there is a %s",
+				   tensor.s, first, end,
+				   npuv_text_instance(k->p, k->instance, &where),
+				   npuv_text_step(k->g, v->step, &step));
 	return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V3_READ,
 			   "V3 read: %s reads tile %u of %s, whose bytes [%llu, %llu) are not in "
 			   "the entry state of %s",

@@ -55,6 +55,31 @@ static int check_step(struct npuv_check *k, u32 step, u32 *versions)
 	return npuv_visit(k->w, 1 + n);
 }
 
+/* Check an instance: which version it begins with, no other one says. */
+static int check_instance(struct npuv_check *k, const struct npuv_plan *p, u32 instance,
+			  u32 *versions)
+{
+	const struct npumem_plan_block *b = npuv_plan_block(p, instance);
+	const struct npuv_graph *g = p->graph;
+	u32 i, first = g->cell_start[b->block], end = g->cell_start[b->block + 1];
+	int err;
+
+	for (i = first; i < end; i++)
+		versions[g->cells[i].first_segment] = NPUMEM_NONE;
+	for (i = first; i < end; i++)
+		if (g->cells[i].writer == NPUMEM_NONE)
+			versions[g->cells[i].first_segment] = i;
+	end = b->first_position + b->position_count;
+	for (i = b->first_position; i < end; i++)
+		if (npuv_position(p, i)->kind == NPUMEM_POSITION_STEP)
+			k->position[npuv_position(p, i)->index] = i;
+	err = npuv_visit(k->w, g->cell_start[b->block + 1] - first);
+	for (i = b->first_position; !err && i < end; i++)
+		if (npuv_position(p, i)->kind == NPUMEM_POSITION_STEP)
+			err = check_step(k, npuv_position(p, i)->index, versions);
+	return err;
+}
+
 int npuv_versions_check(struct npuv_work *w, const struct npuv_plan *p)
 {
 	struct npuv_check k = { .w = w, .g = p->graph };
@@ -65,17 +90,8 @@ int npuv_versions_check(struct npuv_work *w, const struct npuv_plan *p)
 	k.position = npuv_alloc_array(p->graph->steps.count, sizeof(u32));
 	if (!versions || !k.position)
 		err = -ENOMEM;
-	for (i = 0; !err && i < p->graph->segment_count; i++)
-		versions[i] = NPUMEM_NONE;
-	for (i = 0; !err && i < p->graph->cell_count; i++)
-		if (p->graph->cells[i].writer == NPUMEM_NONE)
-			versions[p->graph->cells[i].first_segment] = i;
-	for (i = 0; !err && i < p->positions.count; i++)
-		if (npuv_position(p, i)->kind == NPUMEM_POSITION_STEP)
-			k.position[npuv_position(p, i)->index] = i;
-	for (i = 0; !err && i < p->positions.count; i++)
-		if (npuv_position(p, i)->kind == NPUMEM_POSITION_STEP)
-			err = check_step(&k, npuv_position(p, i)->index, versions);
+	for (i = 0; !err && i < p->blocks.count; i++)
+		err = check_instance(&k, p, i, versions);
 	npuv_free_all(versions, k.position);
 	return err;
 }

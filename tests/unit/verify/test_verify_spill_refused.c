@@ -118,8 +118,6 @@ TEST(unsupported)
 	struct npumem_verdict v;
 	struct build b;
 
-	REFUSE_LOOP(build_position_at(&b, 1)->kind = SPILL, EOPNOTSUPP, NPUMEM_RULE_NONE,
-		    "not supported: spill in a graph with edges, at position 1");
 	REFUSE_LOOP(build_tensor_at(&b, LX)->flags = NPUMEM_TENSOR_FLAG_HOST, EOPNOTSUPP,
 		    NPUMEM_RULE_NONE, "not supported: HOST in a graph with edges, at tensor 0 'x'");
 	REFUSE_PLAN(build_tensor_at(&b, X)->flags = NPUMEM_TENSOR_FLAG_HOST |

@@ -51,15 +51,23 @@
  * have that value, and a write there waits for both.
  *
  * Transfers are steps that copy. A plan that has any is verified against its own
- * *graph with transfers*: the client's graph, its steps in the order of the
- * plan, with a step more for each transfer, and a tensor more, the *host copy*,
- * for each one that is moved. A load or fill reads cells of the host copy and
- * writes new cells of the tensor, a store or spill the other way round; so
- * whatever is written, moved away and brought back is a new cell each time, with
- * a home of its own, and all other rules are as they were. Host memory has
- * addresses after the arena's. What is in the arena or has a valid copy when is
+ * *graph with transfers*: the client's tensors, and one more, the *host copy*, for
+ * each one that is moved; a block for each instance of the plan, and in it a step
+ * for each position, in the order of the plan. A load or fill reads cells of the
+ * host copy and writes new cells of the tensor, a store or spill the other way
+ * round; so whatever is written, moved away and brought back is a new cell each
+ * time, with a home of its own, and all other rules are as they were. Host memory
+ * has addresses after the arena's. What is in the arena or has a valid copy when is
  * settled while the cells are found (V5). The graph's own order is checked first:
  * each access finds the version that it finds in the client's graph.
+ *
+ * Where there are edges, a block begins with its entry state in the arena and no
+ * valid copy in host memory, whichever way it is entered, and the bytes that an edge
+ * needs have to be back in the arena at its end. So nothing of a copy is known or
+ * needed across an edge, V6 is what it is without transfers, and the induction over
+ * paths holds as it stands: within a block the argument is the one for a graph of one.
+ * Bytes moved away and not brought back are no bytes that pass through untouched:
+ * npuv_live_out.last says so, and an edge that needs them is refused.
  *
  * EXTERNAL tensors are taken to lie beyond the arena, where no placement can be:
  * their versions follow each other as all others do. A write in place of a read may take
@@ -97,8 +105,9 @@
  * interrupted. On -EBADMSG, -EINVAL, -E2BIG and -EOPNOTSUPP the log says where
  * and why, on the first two the verdict does too.
  *
- * Not verified by this version: transfers and HOST tensors in graphs with edges,
- * transfers of state, aliases and EXTERNAL tensors that are HOST. Such graphs
+ * Not verified by this version: HOST tensors and copies in host memory that are
+ * valid when a block is entered, in graphs with edges; transfers of state; aliases
+ * and EXTERNAL tensors that are HOST. Such graphs
  * are accepted with their structure checked, plans for them are refused with
  * -EOPNOTSUPP.
  */
@@ -218,7 +227,8 @@ struct npuv_segment {
  * struct npuv_live_out - bytes of one tensor in one block of a graph with edges
  * @first: byte of the tensor
  * @length: bytes
- * @last: cell that holds them at its end
+ * @last: cell that holds them at its end; NPUMEM_NONE if a transfer has moved them
+ *	away, as in graphs with the transfers of a plan only
  */
 struct npuv_live_out {
 	u64 first;
@@ -314,8 +324,10 @@ static inline const void *npuv_record(const struct npuv_section *section, u32 i)
  * @segment_count: number of @segments
  * @features: NPUMEM_FEATURE_* bits that a verifier of this graph must know
  * @source: the graph that this one is with the transfers of a plan, NULL if it is
- *	a client's own. Its own records come first, under the same numbers; @blob
- *	and @strings are its
+ *	a client's own. Its records come first, under the same numbers, but blocks:
+ *	those are the instances of the plan. Step @source->steps.count + i stands for
+ *	position i of the plan, and only these steps are in blocks; @blob, @strings,
+ *	@edges and @carries are @source's
  * @host_of: tensor whose host copy tensor @source->tensors.count + i is
  * @host_copy: per tensor of @source, its host copy or NPUMEM_NONE
  * @own: records of those sections that are not @source's
@@ -436,10 +448,19 @@ static inline u32 npuv_base_tensor(const struct npuv_graph *g, u32 tensor)
 					      tensor;
 }
 
+/*
+ * Whether a step stands for a position of the plan whose transfers the graph has. Its cookie
+ * has the position's kind in the upper half, and for a step of the client that one's number.
+ */
+static inline bool npuv_is_planned(const struct npuv_graph *g, u32 step)
+{
+	return g->source && step >= g->source->steps.count;
+}
+
 /* Whether a step stands for a transfer. */
 static inline bool npuv_is_transfer(const struct npuv_graph *g, u32 step)
 {
-	return g->source && step >= g->source->steps.count;
+	return npuv_is_planned(g, step) && npuv_step(g, step)->cookie >> 32 != NPUMEM_POSITION_STEP;
 }
 
 /* A name, by its offset in the strings section; "" if there is none. */
@@ -564,11 +585,16 @@ static inline u32 npuv_view_slot(const struct npuv_plan *p, u32 i)
 	return *(const u32 *)(p->slots.base + (size_t)i * p->slots.stride);
 }
 
+/* The block of the plan's graph that an instance is of; with transfers each has its own. */
+static inline u32 npuv_block_of(const struct npuv_plan *p, u32 instance)
+{
+	return p->graph->source ? instance : npuv_plan_block(p, instance)->block;
+}
+
 /* Index into the arrays per instance and cell, of a cell of the instance's block. */
 static inline u32 npuv_plan_cell(const struct npuv_plan *p, u32 instance, u32 cell)
 {
-	return p->cell_base[instance] + cell -
-	       p->graph->cell_start[npuv_plan_block(p, instance)->block];
+	return p->cell_base[instance] + cell - p->graph->cell_start[npuv_block_of(p, instance)];
 }
 
 /**
