@@ -234,8 +234,15 @@ static void cut_written(struct ranges *r, const struct npumem_layout *l, uint32_
 	}
 }
 
-/* The copies that are valid when a position begins. Plans with transfers have one block. */
-static struct ranges valid_copies(const struct npumem_layout *l, uint32_t tensor, uint32_t before)
+/* The plan is of a graph with edges. */
+static bool has_edges(const struct npumem_layout *l)
+{
+	return l->edge_count && l->edges[0].edge != NPUMEM_NONE;
+}
+
+/* The copies that are valid when a position of a block begins, and were not when it was entered. */
+static struct ranges valid_copies(const struct npumem_layout *l, uint32_t tensor, uint32_t block,
+				  uint32_t before)
 {
 	struct ranges r = ranges_of(l, tensor);
 
@@ -243,7 +250,7 @@ static struct ranges valid_copies(const struct npumem_layout *l, uint32_t tensor
 		return r;
 	if (l->tensors[r.base].flags & NPUMEM_TENSOR_FLAG_HOST)
 		add_copies(&r, l, 1u << NPUMEM_POSITION_LOAD);
-	for (uint32_t i = 0; i < before; i++) {
+	for (uint32_t i = l->blocks[block].first_position; i < before; i++) {
 		const struct npumem_position *p = &l->positions[i];
 
 		if (p->kind == NPUMEM_POSITION_STEP)
@@ -304,7 +311,7 @@ int npumem_layout_at(const struct npumem_layout *layout, uint32_t tensor, uint32
 	if (is_external(layout, r.base)) {
 		add_binding(&r);
 	} else {
-		copies = valid_copies(layout, tensor, position);
+		copies = valid_copies(layout, tensor, block, position);
 		add_arena(&r, layout, block, position);
 		ranges_complete(&r, &copies);
 	}
@@ -388,7 +395,7 @@ int npumem_layout_exit(const struct npumem_layout *layout, uint32_t block, uint3
 		       struct npumem_range **ranges, uint32_t *count, struct npumem_error *error)
 {
 	const struct npumem_plan_block *b;
-	struct ranges r, arena;
+	struct ranges r, copies;
 	int err;
 
 	if (!layout || !ranges || !count)
@@ -403,11 +410,16 @@ int npumem_layout_exit(const struct npumem_layout *layout, uint32_t block, uint3
 		r = ranges_of(layout, tensor);
 		add_binding(&r);
 	} else {
-		r = valid_copies(layout, tensor, layout->position_count);
-		arena = ranges_of(layout, tensor);
-		add_arena(&arena, layout, block,
+		copies = valid_copies(layout, tensor, block, b->first_position + b->position_count);
+		r = ranges_of(layout, tensor);
+		add_arena(&r, layout, block,
 			  b->first_position + (b->position_count ? b->position_count - 1 : 0));
-		ranges_complete(&r, &arena);
+		/* Along edges goes what is in the arena; at the end of a schedule copies last. */
+		if (has_edges(layout))
+			ranges_complete(&r, &copies);
+		else
+			ranges_complete(&copies, &r);
+		r = has_edges(layout) ? r : copies;
 	}
 	return give(&r, ranges, count, error, "tensor %u is nowhere at the end of block %u", tensor,
 		    block);

@@ -215,8 +215,8 @@ NPUMEM_EXPORT int npumem_layout_entry(const struct npumem_layout *layout, uint32
  * @count: out: number of @ranges
  * @error: filled in if the call fails; may be NULL
  *
- * Bytes with a valid copy in host memory are there, others in the arena. Errors as of
- * npumem_layout_entry().
+ * Bytes with a valid copy in host memory are there, others in the arena; in a graph with edges
+ * only what is not in the arena is there. Errors as of npumem_layout_entry().
  */
 NPUMEM_EXPORT int npumem_layout_exit(const struct npumem_layout *layout, uint32_t block,
 				     uint32_t tensor, struct npumem_range **ranges, uint32_t *count,

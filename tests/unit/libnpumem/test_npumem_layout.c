@@ -90,6 +90,56 @@ TEST_WITH(entry_and_exit, chain_setup, layout_teardown)
 	assert_int_equal(error.code, -ENOENT);
 }
 
+/* Along edges goes what is in the arena; copies are of one block alone. */
+TEST(copies_in_blocks)
+{
+	const struct npumem_position store = {
+		.kind = NPUMEM_POSITION_STORE,
+		.length = 8,
+	};
+	struct npumem_layout *layout;
+	struct build b;
+
+	build_init(&b);
+	build_tile(&b, build_tensor(&b, NPUMEM_TENSOR_INPUT, 8, "x"), build_region(0, 8));
+	build_tile(&b, build_tensor(&b, NPUMEM_TENSOR_OUTPUT, 8, "y"), build_region(0, 8));
+	for (uint32_t i = 0; i < 2; i++) {
+		build_step(&b, 0, "s");
+		build_access(&b, 0, NPUMEM_ACCESS_READ);
+		build_access(&b, 1, i ? NPUMEM_ACCESS_UPDATE : NPUMEM_ACCESS_WRITE);
+		build_block(&b, "b");
+	}
+	build_edge(&b, 0, 1);
+	build_edge(&b, 1, NPUMEM_NONE);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct npumem_position *p;
+
+		build_instance(&b, i);
+		p = build_add(&b.positions, 1);
+		*p = store;
+		p->index = 1;
+		p->placement = 2 * i + 1;
+		build_plan_block_at(&b, i)->position_count = 2;
+		build_enter(&b, 0, 0);
+		build_place_here(&b, 1, 8);
+		build_plan_edge(&b, i, i ? NPUMEM_NONE : 1, i);
+	}
+	b.info.host_size = 8;
+	layout = layout_of(&b, 0);
+	assert_string_equal(SAID(exit, layout, 1, 1), "1:[0, 8) arena 8");
+	assert_string_equal(SAID(at, layout, 1, 2), "1:[0, 8) arena 8");
+	npumem_layout_free(layout);
+	/* What has left the arena is found as long as the block lasts. */
+	build_position_at(&b, 1)->kind = NPUMEM_POSITION_SPILL;
+	build_placement_at(&b, 1)->to = 0;
+	build_placement_at(&b, 3)->from = 3;
+	layout = layout_of(&b, 0);
+	assert_string_equal(SAID(exit, layout, 0, 1), "1:[0, 8) host 0");
+	assert_string_equal(SAID(at, layout, 1, 2), "tensor 1 is nowhere at position 2");
+	npumem_layout_free(layout);
+	build_free(&b);
+}
+
 /* In a ring the rows take turns; rows of one slot never follow one another. */
 TEST(ring)
 {
