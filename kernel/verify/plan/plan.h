@@ -46,7 +46,7 @@ int npuv_placements_check(struct npuv_work *w, struct npuv_plan *p);
 int npuv_transfers_check(struct npuv_work *w, const struct npuv_plan *p);
 /* V5: give p a graph with its transfers among the steps, and placements of host copies. */
 int npuv_transfers_insert(struct npuv_work *w, struct npuv_plan *p);
-/* V2: check that the bytes that an instance's transfers move lie in the placements that they name. */
+/* V2: check that the bytes that transfers of an instance move are in the placements named. */
 int npuv_transfers_placed(struct npuv_work *w, const struct npuv_plan *p, u32 instance);
 
 /* entry.c */

@@ -90,8 +90,8 @@ u64 npuv_states_cross_work(const struct npuv_plan *plan, u32 plan_edge);
  *
  * 0, -EINTR, or -EPERM with NPUMEM_RULE_ENFORCE_EDGE and nothing is changed: the edge is
  * not from the current instance (there is none after the exit), or a step of
- * that, other_step, or the transfer at position, has not been submitted; or the graph is one block without
- * edges, whose end is the exit. Cost: npuv_states_cross_work().
+ * that, other_step, or the transfer at position, has not been submitted; or the graph
+ * is one block without edges, whose end is the exit. Cost: npuv_states_cross_work().
  */
 int npuv_states_cross(struct npuv_states *states, u32 plan_edge, struct npumem_verdict *verdict);
 /* Undo the crossing of an edge, as npuv_states_undo() does that of a position. */
