@@ -194,6 +194,11 @@ uint32_t model_plan_edge(struct model *m, uint32_t from, uint32_t to, uint32_t e
 	return m->plan_edge_count - 1;
 }
 
+void model_position(struct model *m, struct npumem_position position)
+{
+	*APPEND(m->positions, m->position_count) = position;
+}
+
 void model_store(struct model *m, uint32_t placement, uint64_t host_offset)
 {
 	const struct npumem_placement *of = &m->placements[placement];

@@ -82,6 +82,8 @@ uint32_t model_instance(struct model *m, uint32_t block);
 uint32_t model_place_in(struct model *m, uint32_t instance, uint32_t tensor, uint64_t offset);
 void model_enter(struct model *m, uint32_t instance, uint32_t tensor, uint64_t offset);
 uint32_t model_plan_edge(struct model *m, uint32_t from, uint32_t to, uint32_t edge);
+/* Append a position to the schedule, for an instance whose position_count the caller sets. */
+void model_position(struct model *m, struct npumem_position position);
 /* Store, at the end of the schedule of a graph of one block, all that a placement has. */
 void model_store(struct model *m, uint32_t placement, uint64_t host_offset);
 
