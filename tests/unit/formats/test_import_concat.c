@@ -7,10 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "auto.h"
-#include "engine_run.h"
-#include "npuimport.h"
-#include "tflite/compose.h"
+#include "composed.h"
 #include "tflite/schema.h"
 #include "unit.h"
 
@@ -34,20 +31,10 @@ static const int32_t narrow[] = { 1, 6, 5, 3 }, wide[] = { 1, 6, 5, 6 }, widest[
 static const float scale[] = { 0.125f, 0.25f };
 static const int32_t zero[] = { -4, 5 };
 
-struct file {
-	void *data;
-	size_t size;
-};
-
-static struct tflite_numbers numbers(const int32_t *list, uint32_t count)
-{
-	return (struct tflite_numbers){ list, count };
-}
-
 #define TENSOR(SHAPE) { NULL, TYPE_INT8, false, SHAPE, 4, scale, 1, zero, 1, NULL, 0 }
 
 /* @activation: of the first concat; @other: which scale and zero point POOL has */
-static struct file make_model(uint32_t activation, uint32_t other)
+static struct composed make_model(uint32_t activation, uint32_t other)
 {
 	static const int32_t in[] = { IN }, relu[] = { RELU }, pool[] = { POOL }, both[] = { BOTH },
 			     all[] = { ALL }, out[] = { OUT }, sum[] = { SUM },
@@ -98,23 +85,13 @@ static struct file make_model(uint32_t activation, uint32_t other)
 		tensors, TENSORS, ops, sizeof(ops) / sizeof(ops[0]), numbers(in, 1), numbers(out, 1)
 	};
 	struct npuplan_error error = { 0 };
-	struct file file;
+	struct composed file;
 
 	tensors[POOL].scales = &scale[other & 1];
 	tensors[POOL].zero_points = &zero[other >> 1];
 	if (tflite_compose(&model, &file.data, &file.size, &error))
 		fail_msg("%s", error.text);
 	return file;
-}
-
-static struct npuplan_graph *read_model(const struct file *file)
-{
-	struct npuplan_graph *graph = NULL;
-	struct npuplan_error error;
-
-	if (npuimport_tflite(file->data, file->size, "m", NULL, &graph, NULL, &error))
-		fail_msg("%s", error.text);
-	return graph;
 }
 
 /* ---------------------------------------------------------------- what has other bytes */
@@ -133,8 +110,8 @@ TEST(scales)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct file file = make_model(cases[i].activation, cases[i].other);
-		AUTO_GRAPH struct npuplan_graph *graph = read_model(&file);
+		struct composed file = make_model(cases[i].activation, cases[i].other);
+		AUTO_GRAPH struct npuplan_graph *graph = composed_read(&file);
 
 		assert_string_equal(graph->ops[2].type, "cat");
 		assert_int_equal(graph->ops[2].attrs.converts, cases[i].converts);
@@ -189,55 +166,15 @@ TEST(graph_json)
 
 /* ------------------------------------------------------------------------ computed */
 
-/* The output that a way to cut gives, by the planner, or, without one, each tensor apart. */
-static void compute(const struct file *file, const struct npuplan_tiling *tiling,
-		    const char *planner, uint8_t out[6 * 5 * 15], uint32_t *steps)
-{
-	AUTO_GRAPH struct npuplan_graph *graph = read_model(file);
-	AUTO_PLAN struct npuplan_plan *plan = NULL;
-	const struct npuplan_options options = { .planner = planner };
-	struct npuplan_error error = { 0 };
-	struct engine_net net;
-	uint64_t seed = SEED;
-
-	if (npuplan_graph_tile(graph, tiling, &error) ||
-	    (planner && npuplan_plan(graph, &options, &plan, &error)))
-		fail_msg("%s", error.text);
-	if (!engine_net_init(&net, file->data, file->size, graph))
-		fail_msg("%s", net.text);
-	engine_draw_inputs(&net, &seed);
-	if (plan ? !engine_run_plan(&net, plan) : !engine_run_tensors(&net))
-		fail_msg("%s", net.text);
-	assert_int_equal(graph->tensors[OUT].size, 6 * 5 * 15);
-	memcpy(out, net.values[OUT], 6 * 5 * 15);
-	*steps = graph->step_count;
-	engine_net_fini(&net);
-}
-
+/*
+ * The first concat is gone; of the second one the model's input, and the pool, which is part of the
+ * first, are copied.
+ */
 TEST(computed)
 {
-	static const char *const planners[] = { NULL, "auto", "nnc", "taa", "tile-scheduled" };
-	struct file file = make_model(0, 0);
-	uint8_t expected[6 * 5 * 15], out[6 * 5 * 15];
-	struct npuplan_tiling tiling = { .bands = 1, .with_parameters = true };
-	uint32_t steps;
+	struct composed file = make_model(0, 0);
 
-	compute(&file, &tiling, NULL, expected, &steps);
-	assert_int_equal(steps, 6);
-	for (uint32_t concat = NPUPLAN_CONCAT_JOIN; concat <= NPUPLAN_CONCAT_FIT; concat++)
-		for (uint32_t bands = 1; bands <= 6; bands += 5)
-			for (size_t p = 0; p < sizeof(planners) / sizeof(planners[0]); p++) {
-				tiling.concat = concat;
-				tiling.bands = bands;
-				compute(&file, &tiling, planners[p], out, &steps);
-				assert_memory_equal(out, expected, sizeof(out));
-				/*
-				 * The first concat is gone; of the second one the model's input,
-				 * and the pool, which is part of the first, are copied.
-				 */
-				if (concat == NPUPLAN_CONCAT_JOIN)
-					assert_int_equal(steps, (4 + 2) * bands);
-			}
+	composed_joins(&file, SEED, OUT, 6 * 5 * 15, 6, 4 + 2);
 	free(file.data);
 }
 
@@ -245,8 +182,8 @@ TEST(computed)
 TEST(not_joined)
 {
 	const struct npuplan_tiling tiling = { .bands = 1, .concat = NPUPLAN_CONCAT_JOIN };
-	struct file file = make_model(0, 1);
-	AUTO_GRAPH struct npuplan_graph *graph = read_model(&file);
+	struct composed file = make_model(0, 1);
+	AUTO_GRAPH struct npuplan_graph *graph = composed_read(&file);
 
 	assert_int_equal(npuplan_graph_tile(graph, &tiling, NULL), 0);
 	for (uint32_t i = 0; i < graph->concat_input_count; i++)

@@ -5,10 +5,7 @@
  */
 #include <string.h>
 
-#include "auto.h"
-#include "engine_run.h"
-#include "npuimport.h"
-#include "tflite/compose.h"
+#include "composed.h"
 #include "tflite/schema.h"
 #include "unit.h"
 
@@ -39,21 +36,11 @@ static const int32_t axis[] = { 3 }, begin[] = { 0, 1, 0, 0 }, end[] = { 1, 2, 5
 static const float scale = 0.125f;
 static const int32_t zero = -4;
 
-struct file {
-	void *data;
-	size_t size;
-};
-
-static struct tflite_numbers numbers(const int32_t *list, uint32_t count)
-{
-	return (struct tflite_numbers){ list, count };
-}
-
 #define TENSOR(SHAPE) { NULL, TYPE_INT8, false, SHAPE, 4, &scale, 1, &zero, 1, NULL, 0 }
 #define NUMBERS(SHAPE, DATA) \
 	{ NULL, TYPE_INT32, false, SHAPE, 1, NULL, 0, NULL, 0, DATA, sizeof(DATA) }
 
-static struct file make_model(void)
+static struct composed make_model(void)
 {
 	static const int32_t in[] = { IN }, x[] = { X }, a[] = { A }, pool[] = { POOL },
 			     all[] = { ALL }, out[] = { OUT }, rows[] = { ROW },
@@ -115,72 +102,16 @@ static struct file make_model(void)
 	const struct tflite_new_model model = {
 		tensors, TENSORS, ops, sizeof(ops) / sizeof(ops[0]), numbers(in, 1), numbers(out, 1)
 	};
-	struct npuplan_error error = { 0 };
-	struct file file;
 
-	if (tflite_compose(&model, &file.data, &file.size, &error))
-		fail_msg("%s", error.text);
-	return file;
+	return composed_file(&model);
 }
 
-static struct npuplan_graph *read_model(const struct file *file)
-{
-	struct npuplan_graph *graph = NULL;
-	struct npuplan_error error;
-
-	if (npuimport_tflite(file->data, file->size, "m", NULL, &graph, NULL, &error))
-		fail_msg("%s", error.text);
-	return graph;
-}
-
-/* The output that a way to cut gives, by the planner, or, without one, each tensor apart. */
-static void compute(const struct file *file, const struct npuplan_tiling *tiling,
-		    const char *planner, uint8_t out[6 * 5 * 12], uint32_t *steps)
-{
-	AUTO_GRAPH struct npuplan_graph *graph = read_model(file);
-	AUTO_PLAN struct npuplan_plan *plan = NULL;
-	const struct npuplan_options options = { .planner = planner };
-	struct npuplan_error error = { 0 };
-	struct engine_net net;
-	uint64_t seed = SEED;
-
-	if (npuplan_graph_tile(graph, tiling, &error) ||
-	    (planner && npuplan_plan(graph, &options, &plan, &error)))
-		fail_msg("%s", error.text);
-	if (!engine_net_init(&net, file->data, file->size, graph))
-		fail_msg("%s", net.text);
-	engine_draw_inputs(&net, &seed);
-	if (plan ? !engine_run_plan(&net, plan) : !engine_run_tensors(&net))
-		fail_msg("%s", net.text);
-	memcpy(out, net.values[OUT], 6 * 5 * 12);
-	*steps = graph->step_count;
-	engine_net_fini(&net);
-}
-
+/* The concat and the slice are gone; B, which is part of the concat, is copied. */
 TEST(computed)
 {
-	static const char *const planners[] = { NULL, "auto", "nnc", "taa", "tile-scheduled" };
-	struct file file = make_model();
-	uint8_t expected[6 * 5 * 12], out[6 * 5 * 12];
-	struct npuplan_tiling tiling = { .bands = 1, .with_parameters = true };
-	uint32_t steps;
+	struct composed file = make_model();
 
-	compute(&file, &tiling, NULL, expected, &steps);
-	assert_int_equal(steps, 7);
-	for (uint32_t concat = NPUPLAN_CONCAT_JOIN; concat <= NPUPLAN_CONCAT_FIT; concat++)
-		for (uint32_t bands = 1; bands <= 6; bands += 5)
-			for (size_t p = 0; p < sizeof(planners) / sizeof(planners[0]); p++) {
-				tiling.concat = concat;
-				tiling.bands = bands;
-				compute(&file, &tiling, planners[p], out, &steps);
-				assert_memory_equal(out, expected, sizeof(out));
-				/*
-				 * The concat and the slice are gone; B, which is part of the
-				 * concat, is copied.
-				 */
-				if (concat == NPUPLAN_CONCAT_JOIN)
-					assert_int_equal(steps, 5 * bands);
-			}
+	composed_joins(&file, SEED, OUT, 6 * 5 * 12, 7, 5);
 	free(file.data);
 }
 
@@ -188,8 +119,8 @@ TEST(computed)
 TEST(not_joined)
 {
 	const struct npuplan_tiling tiling = { .bands = 1, .concat = NPUPLAN_CONCAT_JOIN };
-	struct file file = make_model();
-	AUTO_GRAPH struct npuplan_graph *graph = read_model(&file);
+	struct composed file = make_model();
+	AUTO_GRAPH struct npuplan_graph *graph = composed_read(&file);
 
 	assert_false(graph->ops[1].attrs.converts);
 	assert_int_equal(graph->ops[1].attrs.axis, 3);
