@@ -359,7 +359,9 @@ static void refused(const struct npuplan_graph *graph, uint64_t budget, int want
 
 TEST(fixed)
 {
+	const struct npuplan_options small = { .arena_budget = 49 };
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
+	struct npuplan_error error;
 	struct npuplan_plan *plan;
 
 	graph->tensors[1].flags = NPUMEM_TENSOR_FLAG_FIXED;
@@ -372,6 +374,10 @@ TEST(fixed)
 		"a: 10 bytes at fixed offset 40 are beyond the budget of 49 bytes");
 	refused(graph, 39, -ENOSPC,
 		"a: 10 bytes at fixed offset 40 are beyond the budget of 39 bytes");
+	assert_int_equal(npuplan_plan(graph, &small, &plan, &error), -ENOSPC);
+	assert_int_equal(error.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
+	assert_int_equal(error.needed, 50);
+	assert_int_equal(error.step, NPUMEM_NONE);
 	/* b is live with a. */
 	graph->tensors[2].flags = NPUMEM_TENSOR_FLAG_FIXED;
 	graph->tensors[2].fixed_offset = 49;

@@ -60,13 +60,18 @@ static int check_fixed(const struct npuplan_problem *problem, const struct npupl
 		return npuplan_fail(error, -EINVAL,
 				    "%s: fixed offset %llu is not a multiple of the alignment %u",
 				    label, (unsigned long long)item->fixed_offset, align);
-	if (budget && (item->fixed_offset > budget || item->size > budget - item->fixed_offset))
-		return npuplan_fail(
-			error, -ENOSPC,
-			"%s: %llu bytes at fixed offset %llu are beyond the budget of %llu bytes",
-			label, (unsigned long long)item->size,
-			(unsigned long long)item->fixed_offset, (unsigned long long)budget);
-	return 0;
+	if (!budget || (item->fixed_offset <= budget && item->size <= budget - item->fixed_offset))
+		return 0;
+	npuplan_fail(error, -ENOSPC,
+		     "%s: %llu bytes at fixed offset %llu are beyond the budget of %llu bytes",
+		     label, (unsigned long long)item->size, (unsigned long long)item->fixed_offset,
+		     (unsigned long long)budget);
+	/* Nothing that a planner does brings the tensor into the budget. */
+	if (error) {
+		error->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
+		error->needed = item->fixed_offset + item->size;
+	}
+	return -ENOSPC;
 }
 
 int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *error)
