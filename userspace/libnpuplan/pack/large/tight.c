@@ -24,7 +24,7 @@
  * The levels to begin from: items are tight where more bytes live than so many per cent of the
  * bound; at 100 none is.
  */
-static const uint8_t levels[] = { 98, 96, 100, 94, 92, 99, 90, 87, 84, 80 };
+static const uint8_t levels[] = { 98, 99, 96, 100, 94, 92, 90, 87, 84, 80 };
 #define LEVEL_COUNT (sizeof(levels) / sizeof(levels[0]))
 
 /* Numbers of roots and squares (npuplan_tight_key()) of orders that do well. */
