@@ -310,11 +310,14 @@ err:
 	return err;
 }
 
-/* Charge for all memory that the run keeps, but for that of copies, which is charged later. */
+/*
+ * Many callers may make a run at once, so what states and hazards will take, which is most of it,
+ * is charged before they are there.
+ */
 static int run_charge(struct npu_run *run, struct npu_client *client)
 {
-	u64 bytes = sizeof(*run) + npuv_states_bytes(run->states) +
-		    npumem_order_bytes(&run->order) + npumem_externals_bytes(run->externals);
+	u32 engines = run->dev->engine_count, words = engines > 1 ? engines + 2 : 1;
+	u64 bytes = sizeof(*run) + (u64)run->plan->v->graph->cell_count * words * sizeof(u32);
 	int err = npumem_client_charge(client, NPUMEM_RESOURCE_MEMORY, bytes);
 
 	if (err)
@@ -322,6 +325,18 @@ static int run_charge(struct npu_run *run, struct npu_client *client)
 	run->client = npumem_client_get(client);
 	run->charged = bytes;
 	return 0;
+}
+
+/* The rest of all that the run keeps, but for that of copies, which is charged later. */
+static int run_charge_rest(struct npu_run *run)
+{
+	u64 bytes = sizeof(*run) + npuv_states_bytes(run->states) +
+		    npumem_order_bytes(&run->order) + npumem_externals_bytes(run->externals);
+	int err = npumem_client_charge(run->client, NPUMEM_RESOURCE_MEMORY, bytes - run->charged);
+
+	if (!err)
+		run->charged = bytes;
+	return err;
 }
 
 /*
@@ -434,10 +449,13 @@ static struct npu_run *run_create(struct npu_file *file, struct npu_plan *plan,
 	run->gate_context = run->turn_context + 2 * NPUMEM_MAX_ENGINES;
 	run->end_context = run->gate_context + 1;
 
+	err = run_charge(run, file->client);
+	if (err)
+		goto err_run;
 	err = npumem_order_init(&run->order, plan->v, dev->engine_count,
 				run->turn_context + NPUMEM_MAX_ENGINES);
 	if (err)
-		goto err_run;
+		goto err_charge;
 	err = npuv_states_create(plan->v, &run->states);
 	if (err)
 		goto err_order;
@@ -450,12 +468,12 @@ static struct npu_run *run_create(struct npu_file *file, struct npu_plan *plan,
 		err = PTR_ERR(run->externals);
 		goto err_arena;
 	}
-	err = run_charge(run, file->client);
+	err = run_charge_rest(run);
 	if (err)
 		goto err_externals;
 	err = run_init_entities(run);
 	if (err)
-		goto err_charge;
+		goto err_externals;
 
 	drm_dev_get(&dev->drm);
 	mutex_lock(&dev->runs_lock);
@@ -463,9 +481,6 @@ static struct npu_run *run_create(struct npu_file *file, struct npu_plan *plan,
 	mutex_unlock(&dev->runs_lock);
 	return run;
 
-err_charge:
-	npumem_client_uncharge(run->client, NPUMEM_RESOURCE_MEMORY, run->charged);
-	npumem_client_put(run->client);
 err_externals:
 	npumem_externals_destroy(run->externals);
 err_arena:
@@ -474,6 +489,9 @@ err_states:
 	npuv_states_destroy(run->states);
 err_order:
 	npumem_order_fini(&run->order);
+err_charge:
+	npumem_client_uncharge(run->client, NPUMEM_RESOURCE_MEMORY, run->charged);
+	npumem_client_put(run->client);
 err_run:
 	mutex_destroy(&run->lock);
 	kfree(run);

@@ -357,6 +357,40 @@ TEST_F(share, memory_by_default)
 	EXPECT_EQ(total / 8 << 10, limit & ~1023ull);
 }
 
+/* A run is charged before there is memory for it: so memory is what is missed first. */
+TEST_F(share, runs_are_charged_first)
+{
+	struct drm_npumem_run_create run;
+	struct model m = model_chain();
+	uint32_t graph, plan, bo, other;
+	struct blob g, p;
+	int fd, err;
+
+	ASSERT_EQ(0, seteuid(ATTACKER));
+	fd = npu_open();
+	ASSERT_EQ(0, seteuid(0));
+	ASSERT_GE(fd, 0);
+	g = model_graph(&m);
+	p = model_plan(&m);
+	ASSERT_EQ(0, world_graph(fd, &g, &graph));
+	ASSERT_EQ(0, world_plan(fd, graph, &p, &plan));
+	while (!(err = npu_bo_create(fd, 256 << 10, NPUMEM_BO_CARVEOUT, &bo)))
+		;
+	EXPECT_EQ(-ENOSPC, err);
+	run = (struct drm_npumem_run_create){ .plan = plan };
+	EXPECT_EQ(-ENOSPC, npu_ioctl(fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &run));
+	while (!(err = world_plan(fd, graph, &p, &other)))
+		;
+	EXPECT_EQ(-EDQUOT, err);
+	run = (struct drm_npumem_run_create){ .plan = plan };
+	EXPECT_EQ(-EDQUOT, npu_ioctl(fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &run));
+	close(fd);
+	EXPECT_EQ(0, memory_of(ATTACKER));
+	blob_free(&g);
+	blob_free(&p);
+	model_free(&m);
+}
+
 /* ------------------------------------------------------------------ bindings */
 
 /* One run with more external tensors than it may have BOs bound. */
