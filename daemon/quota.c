@@ -2,13 +2,12 @@
 #include "quota.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../userspace/grow/grow.h"
@@ -42,14 +41,14 @@ struct account {
 
 /*
  * struct quotas - all accounts
- * @file: where they are kept; "": nowhere
+ * @fd: of the file that they are kept in; -1: none
  * @unkept_us: what was charged since they were written
  * @told: the log says that they cannot be
  */
 struct quotas {
 	struct account *accounts;
 	size_t count;
-	char file[PATH_MAX];
+	int fd;
 	uint64_t unkept_us;
 	bool told;
 };
@@ -70,40 +69,37 @@ static int write_accounts(const struct quotas *quotas, FILE *out)
 	return ferror(out) ? -EIO : 0;
 }
 
-/* Others see all of it or nothing. */
+/* A daemon that is killed between the two steps leaves more lines than the first one says. */
 static int write_file(const struct quotas *quotas)
 {
-	char new[PATH_MAX + 4];
-	FILE *out;
-	int fd, err;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	ssize_t written;
+	int err;
 
-	snprintf(new, sizeof(new), "%s.new", quotas->file);
-	fd = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	out = fdopen(fd, "w");
-	if (!out) {
-		close(fd);
+	if (!out)
 		return -ENOMEM;
-	}
 	err = write_accounts(quotas, out);
-	if (fclose(out) && !err)
+	if (fclose(out))
+		err = -ENOMEM;
+	written = err ? 0 : pwrite(quotas->fd, text, size, 0);
+	if (written < 0 || (!err && ftruncate(quotas->fd, written)))
 		err = -errno;
-	if (!err && rename(new, quotas->file))
-		err = -errno;
-	if (err)
-		unlink(new);
+	else if (!err && written != (ssize_t)size)
+		err = -ENOSPC;
+	free(text);
 	return err;
 }
 
 static void keep(struct quotas *quotas)
 {
-	int err = *quotas->file ? write_file(quotas) : 0;
+	int err = quotas->fd >= 0 ? write_file(quotas) : 0;
 
 	quotas->unkept_us = 0;
 	if (err && !quotas->told)
-		log_warning("who has used up planning time is forgotten at a restart: %s: %s",
-			    quotas->file, strerror(-err));
+		log_warning("who has used up planning time is forgotten at a restart: %s",
+			    strerror(-err));
 	quotas->told = err != 0;
 }
 
@@ -195,18 +191,18 @@ int quotas_read(struct quotas *quotas, const char *file, uint64_t now, char *wro
 	return err;
 }
 
-void quotas_keep(struct quotas *quotas, const char *folder, uint64_t now)
+void quotas_keep(struct quotas *quotas, int fd, uint64_t now)
 {
-	char wrong[PATH_MAX + 64];
-	int err;
+	char file[32], wrong[128];
+	struct stat status;
 
-	if (!folder || snprintf(quotas->file, sizeof(quotas->file), "%s/quotas", folder) >=
-			       (int)sizeof(quotas->file)) {
-		*quotas->file = '\0';
+	quotas->fd = fd;
+	/* A new one is empty. */
+	if (fd < 0 || (!fstat(fd, &status) && !status.st_size))
 		return;
-	}
-	err = quotas_read(quotas, quotas->file, now, wrong, sizeof(wrong));
-	if (err && err != -ENOENT)
+	/* Read from its beginning, wherever the daemon before has left off. */
+	snprintf(file, sizeof(file), "/proc/self/fd/%d", fd);
+	if (quotas_read(quotas, file, now, wrong, sizeof(wrong)))
 		log_warning("who has used up planning time is forgotten: %s", wrong);
 }
 
@@ -214,7 +210,11 @@ void quotas_keep(struct quotas *quotas, const char *folder, uint64_t now)
 
 struct quotas *quotas_new(void)
 {
-	return calloc(1, sizeof(struct quotas));
+	struct quotas *quotas = calloc(1, sizeof(*quotas));
+
+	if (quotas)
+		quotas->fd = -1;
+	return quotas;
 }
 
 void quotas_free(struct quotas *quotas)
@@ -223,6 +223,8 @@ void quotas_free(struct quotas *quotas)
 		return;
 	if (quotas->unkept_us)
 		keep(quotas);
+	if (quotas->fd >= 0)
+		close(quotas->fd);
 	free(quotas->accounts);
 	free(quotas);
 }

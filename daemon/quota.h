@@ -24,14 +24,15 @@ void quotas_free(struct quotas *quotas);
 
 /*
  * quotas_keep() - whoever owes something owes it to the next daemon, too
- * @folder: where a file "quotas" is read now, and written as time is charged; NULL: nowhere
- * @now: CLOCK_MONOTONIC microseconds, which go on from one daemon to the next: the folder is one
- *	that does not outlive the system, such as those in /run
+ * @fd: of a file that is read now, if it is not empty, and written as time is charged; taken; -1:
+ *	none
+ * @now: CLOCK_MONOTONIC microseconds, which go on from one daemon to the next: the file is one
+ *	that does not outlive the system, such as memory that the service manager keeps
  *
  * A file that cannot be read is a warning in the log, and nobody owes anything; likewise one that
  * cannot be written.
  */
-void quotas_keep(struct quotas *quotas, const char *folder, uint64_t now);
+void quotas_keep(struct quotas *quotas, int fd, uint64_t now);
 /*
  * quotas_read() - take what a file says
  * @quotas: new ones

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,6 +28,8 @@
 
 #define MAX_WORKERS  64 /* the most that config.workers may be */
 #define NO_WORK	     "none"
+/* Name of the file that the service manager keeps: who owes planning time. */
+#define STORED	     "quotas"
 /* Microseconds of accepting in one go. */
 #define ACCEPTING_US 20000
 
@@ -326,8 +329,50 @@ static int start_metrics(struct server *server)
 	return err;
 }
 
+/* What the service manager has kept for the daemon since the last one; -1: nothing. */
+static int take_stored(void)
+{
+	char **names = NULL;
+	int count = sd_listen_fds_with_names(true, &names), found = -1;
+
+	for (int i = 0; i < count; i++) {
+		int fd = SD_LISTEN_FDS_START + i;
+
+		if (found < 0 && !strcmp(names[i], STORED))
+			found = fd;
+		else
+			close(fd);
+		free(names[i]);
+	}
+	free(names);
+	return found;
+}
+
+/*
+ * A file that the next daemon has, too, if the service is started again, and nobody if it is
+ * stopped. It is none in the folder of the service: systemd would hide a folder that outlives the
+ * service's user from all others, with the socket of the metrics. -1: nobody keeps it.
+ */
+static int stored_file(void)
+{
+	int fd = take_stored(), err;
+
+	if (fd >= 0)
+		return fd;
+	fd = memfd_create("npumemd-" STORED, MFD_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	err = sd_pid_notify_with_fds(0, false, "FDSTORE=1\nFDNAME=" STORED, &fd, 1);
+	if (err > 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
 static int start(struct server *server)
 {
+	/* No worker inherits it. */
+	int stored = stored_file();
 	int err = sd_event_new(&server->event);
 
 	if (err >= 0)
@@ -352,7 +397,7 @@ static int start(struct server *server)
 	keep_open(&server->config, &server->env.cache);
 	server->env.quotas = quotas_new();
 	if (server->env.quotas)
-		quotas_keep(server->env.quotas, getenv("RUNTIME_DIRECTORY"), now_us());
+		quotas_keep(server->env.quotas, stored, now_us());
 	err = server->env.quotas ? start_metrics(server) : -ENOMEM;
 	if (!err)
 		err = improver_new(server->event, &server->config, &server->env.cache,

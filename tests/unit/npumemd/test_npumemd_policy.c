@@ -18,6 +18,7 @@
 #include "npuplan.h"
 #include "policy.h"
 #include "quota.h"
+#include "said.h"
 
 /* ------------------------------------------------- the system's users and groups */
 
@@ -553,21 +554,21 @@ TEST(quota_of_looking)
 
 /* -------------------------------------------------------------- quotas that are kept */
 
-static char kept_in[64], kept[80];
+static char kept[64];
 
 static int kept_setup(void **state)
 {
-	strcpy(kept_in, "/tmp/npumemd-quotas-XXXXXX");
-	if (!mkdtemp(kept_in))
-		return -1;
-	snprintf(kept, sizeof(kept), "%s/quotas", kept_in);
-	return 0;
+	int fd;
+
+	strcpy(kept, "/tmp/npumemd-quotas-XXXXXX");
+	fd = mkstemp(kept);
+	return fd < 0 ? -1 : close(fd);
 }
 
 static int kept_teardown(void **state)
 {
 	unlink(kept);
-	return rmdir(kept_in);
+	return 0;
 }
 
 static struct quotas *begin_again(uint64_t now)
@@ -575,7 +576,7 @@ static struct quotas *begin_again(uint64_t now)
 	struct quotas *quotas = quotas_new();
 
 	assert_non_null(quotas);
-	quotas_keep(quotas, kept_in, now);
+	quotas_keep(quotas, open(kept, O_RDWR | O_CLOEXEC), now);
 	return quotas;
 }
 
@@ -615,9 +616,51 @@ TEST_WITH(debts_outlive_the_daemon, kept_setup, kept_teardown)
 	quotas_free(quotas);
 	/* Nowhere. */
 	quotas = quotas_new();
-	quotas_keep(quotas, NULL, 0);
+	quotas_keep(quotas, -1, 0);
 	quotas_charge(quotas, "user 1", 50, 40 * second, 0);
 	quotas_free(quotas);
+}
+
+/* What is written is shorter than what was there: nothing of that is left. */
+TEST_WITH(fewer_debts, kept_setup, kept_teardown)
+{
+	const uint64_t second = 1000000;
+	struct quotas *quotas = begin_again(0);
+	char wrong[256];
+
+	quotas_charge(quotas, "user 1", 50, second, 0);
+	quotas_charge(quotas, "user 2", 50, second, 0);
+	quotas_free(quotas);
+	quotas = begin_again(10 * second);
+	quotas_charge(quotas, "user 2", 50, second, 10 * second);
+	quotas_free(quotas);
+	quotas = quotas_new();
+	assert_int_equal(quotas_read(quotas, kept, 10 * second, wrong, sizeof(wrong)), 0);
+	quotas_free(quotas);
+}
+
+/* A file that cannot be written is said once, and one that is damaged when it is taken. */
+TEST_WITH(debts_not_kept, kept_setup, kept_teardown)
+{
+	struct quotas *quotas = quotas_new();
+	struct said said;
+	char *text, *first;
+
+	log_setup(true, LOG_WARNING);
+	unit_write(kept, "npumemd-quotas 2\n");
+	said_begin(&said);
+	quotas_keep(quotas, open(kept, O_RDONLY | O_CLOEXEC), 0);
+	quotas_charge(quotas, "user 1", 50, 1000000, 0);
+	quotas_charge(quotas, "user 1", 50, 1000000, 0);
+	quotas_free(quotas);
+	text = said_end(&said);
+	first = strstr(text, "who has used up planning time is forgotten: /proc/self/fd/");
+	assert_non_null(first);
+	assert_non_null(strstr(first, ":1: the file is damaged\n"));
+	first = strstr(text, "is forgotten at a restart: Bad file descriptor\n");
+	assert_non_null(first);
+	assert_null(strstr(first + 1, "is forgotten at a restart"));
+	free(text);
 }
 
 /* @line: of the mistake. */

@@ -30,6 +30,7 @@
  * @notify: socket that it tells its state to
  * @log: its stderr and stdout
  * @no_capability: it is to run without CAP_NET_ADMIN
+ * @stored: descriptor that the service manager hands to it; 0: none
  */
 struct daemon {
 	char dir[64];
@@ -38,6 +39,7 @@ struct daemon {
 	int log;
 	pid_t pid;
 	bool no_capability;
+	int stored;
 };
 
 static struct daemon d;
@@ -85,6 +87,19 @@ static int teardown(void **state)
 	return rmdir(d.dir);
 }
 
+/* As sd_listen_fds(3) says; in the daemon's process. */
+static void hand_over(int fd)
+{
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	setenv("LISTEN_PID", pid, 1);
+	setenv("LISTEN_FDS", "1", 1);
+	setenv("LISTEN_FDNAMES", "quotas", 1);
+	if (fd == 3 ? fcntl(fd, F_SETFD, 0) : dup2(fd, 3) != 3)
+		_exit(125);
+}
+
 static void start(const char *const *arguments)
 {
 	char *argv[MAX_ARGS + 2] = { strdup("npumemd") };
@@ -104,6 +119,8 @@ static void start(const char *const *arguments)
 		/* An ordinary user has none to begin with. */
 		if (d.no_capability && !geteuid() && prctl(PR_CAPBSET_DROP, CAP_NET_ADMIN, 0, 0, 0))
 			_exit(126);
+		if (d.stored)
+			hand_over(d.stored);
 		execv(getenv("NPUMEMD"), argv);
 		_exit(127);
 	}
@@ -288,6 +305,67 @@ TEST_WITH(watchdog, setup, teardown)
 	expect_notify("WATCHDOG=1");
 	kill(d.pid, SIGTERM);
 	assert_int_equal(finish(text, sizeof(text)), 0);
+}
+
+/* The descriptor that comes with the daemon's first message that has one. */
+static int expect_stored(void)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	char text[512];
+	int fd;
+
+	for (;;) {
+		struct iovec part = { .iov_base = text, .iov_len = sizeof(text) - 1 };
+		struct msghdr message = { .msg_iov = &part,
+					  .msg_iovlen = 1,
+					  .msg_control = &control,
+					  .msg_controllen = sizeof(control) };
+		struct pollfd poll_fd = { .fd = d.notify, .events = POLLIN };
+		struct cmsghdr *head;
+		ssize_t n;
+
+		assert_int_equal(poll(&poll_fd, 1, PATIENCE_MS), 1);
+		n = recvmsg(d.notify, &message, MSG_CMSG_CLOEXEC);
+		assert_true(n >= 0);
+		text[n] = '\0';
+		for (head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head)) {
+			if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+				continue;
+			assert_string_equal(text, "FDSTORE=1\nFDNAME=quotas");
+			memcpy(&fd, CMSG_DATA(head), sizeof(fd));
+			return fd;
+		}
+	}
+}
+
+/* Who owes planning time is in a file that the service manager keeps for the next daemon. */
+TEST_WITH(stored, setup, teardown)
+{
+	const char *const arguments[] = { "-f", "-c", d.config, NULL };
+	static const char damaged[] = "no quotas\n";
+	char text[16384];
+	int fd;
+
+	start(arguments);
+	fd = expect_stored();
+	expect_notify("READY=1");
+	kill(d.pid, SIGTERM);
+	assert_int_equal(finish(text, sizeof(text)), 0);
+	assert_null(strstr(text, "is forgotten"));
+	/* The next one reads it. */
+	assert_int_equal(pwrite(fd, damaged, strlen(damaged), 0), strlen(damaged));
+	d.stored = fd;
+	start(arguments);
+	d.stored = 0;
+	expect_notify("READY=1");
+	kill(d.pid, SIGTERM);
+	assert_int_equal(finish(text, sizeof(text)), 0);
+	assert_non_null(strstr(text, "<4>npumemd: who has used up planning time is forgotten: "
+				     "/proc/self/fd/3:1: the file is damaged\n"));
+	close(fd);
 }
 
 static int count(const char *text, const char *what)
