@@ -23,6 +23,26 @@
 #include "npumem_graph.h"
 #include "npuplan.h"
 
+/* RuntimeDirectory= of npumemd.service. */
+#define SERVICE_FOLDER "/run/npumemd"
+
+/*
+ * Whether the service manager has made the folder that npumemctl status looks into. Who starts a
+ * daemon by hand has none, and no socket by default.
+ */
+static bool has_service_folder(void)
+{
+	const char *at = getenv("RUNTIME_DIRECTORY");
+	size_t length;
+
+	for (; at && *at; at += length + (at[length] == ':')) {
+		length = strcspn(at, ":");
+		if (length == strlen(SERVICE_FOLDER) && !memcmp(at, SERVICE_FOLDER, length))
+			return true;
+	}
+	return false;
+}
+
 void config_defaults(struct config *config)
 {
 	*config = (struct config){
@@ -37,10 +57,13 @@ void config_defaults(struct config *config)
 		.cache_folder = "/var/cache/npumemd",
 		.improve_time = 0,
 		.first_answer = 100,
-		.metrics_mode = 0660,
+		/* They name nobody. */
+		.metrics_mode = 0666,
 		.planner = "auto",
 		.traffic_planner = "cosma",
 	};
+	if (has_service_folder())
+		strcpy(config->metrics_socket, SERVICE_FOLDER "/metrics");
 }
 
 void config_free(struct config *config)

@@ -112,7 +112,7 @@ def refused(path):
 
 check('no socket', refused('/nowhere') ==
       "npumemctl: /nowhere: No such file or directory: npumemd does not run, or its configuration has "
-      "no socket in [metrics]\n")
+      "no socket in [metrics], as by default if it was started by hand\n")
 check('a path that is too long',
       refused('/' + 'x' * 200) == 'npumemctl: /' + 'x' * 200 + ': File name too long\n')
 with tempfile.TemporaryDirectory() as folder:

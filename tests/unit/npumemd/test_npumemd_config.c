@@ -18,6 +18,8 @@ static int setup(void **state)
 {
 	int fd;
 
+	/* The tests themselves may be a service's. */
+	unsetenv("RUNTIME_DIRECTORY");
 	strcpy(path, "/tmp/npumemd-conf-XXXXXX");
 	fd = mkstemp(path);
 	if (fd < 0)
@@ -76,8 +78,31 @@ TEST_WITH(defaults, setup, teardown)
 	assert_int_equal(config.improve_time, 0);
 	assert_int_equal(config.first_answer, 100);
 	assert_false(config.improve_on_battery);
+	assert_int_equal(config.metrics_mode, 0666);
+	assert_string_equal(config.metrics_socket, "");
+	assert_string_equal(config.metrics_textfile, "");
 	assert_string_equal(config.planner, "auto");
 	assert_string_equal(config.traffic_planner, "cosma");
+}
+
+/* The service has one without any configuration; a daemon started by hand has no folder for it. */
+TEST_WITH(service_socket, setup, teardown)
+{
+	static const char *const lists[] = { "/run/npumemd", "/run/npumemd:/run/x",
+					     "/run/x:/run/npumemd" };
+	static const char *const others[] = { "", ":", "/run/npumem", "/run/npumemd2:/run/x",
+					      "/run/user/1/run/npumemd" };
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		setenv("RUNTIME_DIRECTORY", lists[i], 1);
+		assert_string_equal(read_good("").metrics_socket, "/run/npumemd/metrics");
+		assert_string_equal(read_good("[metrics]\nsocket =\n").metrics_socket, "");
+		assert_string_equal(read_good("[metrics]\nsocket = /x\n").metrics_socket, "/x");
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		setenv("RUNTIME_DIRECTORY", others[i], 1);
+		assert_string_equal(read_good("").metrics_socket, "");
+	}
 }
 
 TEST_WITH(every_key, setup, teardown)
@@ -421,6 +446,8 @@ TEST_WITH(example, setup, teardown)
 	FILE *file;
 
 	assert_non_null(example);
+	/* It is the service's. */
+	setenv("RUNTIME_DIRECTORY", "/run/npumemd", 1);
 	config_defaults(&defaults);
 	if (config_read(example, false, &config, reason, sizeof(reason)))
 		fail_msg("%s", reason);

@@ -235,7 +235,7 @@ TEST_WITH(socket, setup, teardown)
 
 	listen_at(f);
 	assert_int_equal(stat(f->socket, &status), 0);
-	assert_int_equal(status.st_mode & 0777, 0660);
+	assert_int_equal(status.st_mode & 0777, 0666);
 	assert_string_equal(answer(f, ask(f, GET "\r\n")),
 			    "HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text; "
 			    "version=1.0.0; charset=utf-8\r\nContent-Length: 5\r\n"

@@ -64,6 +64,7 @@ static int setup(void **state)
 	snprintf(d.config, sizeof(d.config), "%s/npumemd.conf", d.dir);
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/notify", d.dir);
 	setenv("NOTIFY_SOCKET", address.sun_path, 1);
+	unsetenv("RUNTIME_DIRECTORY");
 	d.notify = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (d.notify < 0 || bind(d.notify, (struct sockaddr *)&address, sizeof(address)))
 		return -1;

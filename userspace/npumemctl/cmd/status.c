@@ -38,7 +38,8 @@ static const struct command command = {
 	.options = options,
 	.parse = no_arguments,
 	.doc = "Show what npumemd has done so far: requests by outcome, failures, searches for better "
-	       "plans. It tells where its configuration has a socket for that ([metrics]).",
+	       "plans. The service tells everybody, unless its configuration says otherwise "
+	       "([metrics]).",
 };
 
 /* ---------------------------------------------------------------------- asking */
@@ -49,7 +50,7 @@ static const char *why(int err)
 	switch (err) {
 	case ENOENT:
 		return "No such file or directory: npumemd does not run, or its configuration has "
-		       "no socket in [metrics]";
+		       "no socket in [metrics], as by default if it was started by hand";
 	case ECONNREFUSED:
 		return "Connection refused: nobody listens there any more";
 	case EACCES:
