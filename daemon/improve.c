@@ -18,12 +18,12 @@
 #include "worker.h"
 
 /* So many requests wait at most, and so many bytes of their graphs and options. */
-#define MAX_WAITING   32
-#define MAX_BYTES     (64ull << 20)
-/* How long to wait before asking again whether the device has left its battery. */
-#define POWER_WAIT_US (30ull * 1000000)
+#define MAX_WAITING 32
+#define MAX_BYTES   (64ull << 20)
 /* Seconds beside the search: for reading the graph, and for writing and checking the plan. */
-#define BESIDE	      30
+#define BESIDE	    30
+
+const struct improver_power improver_power = { .supplies = POWER_SUPPLIES, .look_us = 30000000 };
 
 /**
  * struct search - a plan that is to be improved
@@ -48,6 +48,7 @@ struct search {
  * @seconds: that the search has
  * @started_us: when it began
  * @next: event source that begins a search
+ * @look: one that looks, while a search runs, whether a battery is being emptied
  * @tries: what was searched for in vain
  */
 struct improver {
@@ -65,6 +66,8 @@ struct improver {
 	uint64_t seconds;
 	uint64_t started_us;
 	sd_event_source *next;
+	sd_event_source *look;
+	const struct improver_power *power;
 	struct tries tries;
 };
 
@@ -150,12 +153,19 @@ static void free_workers(struct improver *improver)
 	improver->made = (struct worker_result){ 0 };
 }
 
+/* The first search runs no more. */
+static void stop(struct improver *improver)
+{
+	free_workers(improver);
+	improver->look = sd_event_source_disable_unref(improver->look);
+	improver->running = false;
+}
+
 /* The first search is over. */
 static void end(struct improver *improver)
 {
-	free_workers(improver);
+	stop(improver);
 	drop(improver, 0);
-	improver->running = false;
 	begin_next(improver, 0);
 }
 
@@ -296,6 +306,42 @@ static int start(struct improver *improver)
 
 /* ---------------------------------------------------------------------- when */
 
+static bool empties_battery(const struct improver *improver)
+{
+	return !improver->config->improve_on_battery && power_is_battery(improver->power->supplies);
+}
+
+static void look_later(struct improver *improver);
+
+static int on_look(sd_event_source *source, uint64_t now, void *userdata)
+{
+	struct improver *improver = userdata;
+
+	improver->look = sd_event_source_unref(improver->look);
+	if (!empties_battery(improver)) {
+		look_later(improver);
+		return 0;
+	}
+	log_info("request %" PRIu64
+		 ": the search for a better plan is stopped while the battery is being emptied",
+		 improver->waiting[0].accepted.id);
+	stop(improver);
+	begin_next(improver, improver->power->look_us);
+	return 0;
+}
+
+/* Look after a time whether the search that runs may go on. */
+static void look_later(struct improver *improver)
+{
+	int err = sd_event_add_time_relative(improver->event, &improver->look, CLOCK_MONOTONIC,
+					     improver->power->look_us, 0, on_look, improver);
+
+	if (err < 0) {
+		improver->look = NULL;
+		log_error("a search for a better plan does not see a battery: %s", strerror(-err));
+	}
+}
+
 static int on_next(sd_event_source *source, uint64_t now, void *userdata)
 {
 	struct improver *improver = userdata;
@@ -307,8 +353,8 @@ static int on_next(sd_event_source *source, uint64_t now, void *userdata)
 		drop(improver, 0);
 	if (!improver->count)
 		return 0;
-	if (!improver->config->improve_on_battery && power_is_battery(POWER_SUPPLIES)) {
-		begin_next(improver, POWER_WAIT_US);
+	if (empties_battery(improver)) {
+		begin_next(improver, improver->power->look_us);
 		return 0;
 	}
 	err = start(improver);
@@ -317,6 +363,8 @@ static int on_next(sd_event_source *source, uint64_t now, void *userdata)
 		log_warning("request %" PRIu64 ": no process to search for a better plan in: %s",
 			    improver->waiting[0].accepted.id, strerror(-err));
 		end_in_vain(improver);
+	} else {
+		look_later(improver);
 	}
 	return 0;
 }
@@ -337,7 +385,7 @@ static void begin_next(struct improver *improver, uint64_t delay_us)
 }
 
 int improver_new(sd_event *event, const struct config *config, struct plancache *const *cache,
-		 struct metrics *metrics, struct improver **out)
+		 struct metrics *metrics, const struct improver_power *power, struct improver **out)
 {
 	struct improver *improver = calloc(1, sizeof(*improver));
 
@@ -347,6 +395,7 @@ int improver_new(sd_event *event, const struct config *config, struct plancache 
 	improver->config = config;
 	improver->cache = cache;
 	improver->metrics = metrics;
+	improver->power = power;
 	*out = improver;
 	return 0;
 }
@@ -361,7 +410,7 @@ void improver_free(struct improver *improver)
 	if (!improver)
 		return;
 	sd_event_source_disable_unref(improver->next);
-	free_workers(improver);
+	stop(improver);
 	while (improver->count)
 		drop(improver, 0);
 	free(improver);

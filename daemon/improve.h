@@ -6,6 +6,9 @@
  *
  * One search runs at a time, those that were asked for first come first. What waits is copies of
  * requests, and bounded; a request that finds no place waits until it is made again.
+ *
+ * A battery is not for searches: where one is being emptied none begins, and the one that runs is
+ * stopped, and begins anew when that is over.
  */
 #pragma once
 
@@ -18,14 +21,29 @@ struct improver;
 struct metrics;
 
 /*
+ * struct improver_power - where to look whether the device runs from a battery
+ * @supplies: as power_is_battery() takes it
+ * @look_us: so often, in microseconds
+ */
+struct improver_power {
+	const char *supplies;
+	uint64_t look_us;
+};
+
+/* Those of the system, every 30 seconds. */
+extern const struct improver_power improver_power;
+
+/*
  * improver_new() - an improver that has nothing to do
  * @config, @cache: the server's, which may change at any time
  * @metrics: counts searches; NULL = nobody does
+ * @power: improver_power, or a test's; stays
  *
  * Returns -ENOMEM if there is no memory for it.
  */
 int improver_new(sd_event *event, const struct config *config, struct plancache *const *cache,
-		 struct metrics *metrics, struct improver **out);
+		 struct metrics *metrics, const struct improver_power *power,
+		 struct improver **out);
 /* Ends the search that runs. NULL is fine. */
 void improver_free(struct improver *improver);
 

@@ -401,7 +401,7 @@ static int start(struct server *server)
 	err = server->env.quotas ? start_metrics(server) : -ENOMEM;
 	if (!err)
 		err = improver_new(server->event, &server->config, &server->env.cache,
-				   server->env.metrics, &server->env.improver);
+				   server->env.metrics, &improver_power, &server->env.improver);
 	if (err)
 		log_error("cannot start: %s", strerror(-err));
 	return err;

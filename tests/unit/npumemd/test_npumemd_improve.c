@@ -12,18 +12,23 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "improve.h"
 #include "log.h"
 #include "power.h"
+#include "said.h"
 #include "tries.h"
 
 /* What a planning process says of its plan if it has much time: "COST FINAL". */
 #define RATED "NPUMEMD_TEST_RATED"
 
 static char folder[64];
+/* A folder for supplies has nothing but what a test puts there. */
+static char supplies[80];
+static const struct improver_power power = { .supplies = supplies, .look_us = 20000 };
 
 /* The loop goes on. */
 static void on_ended(struct request *request, void *userdata)
@@ -36,13 +41,16 @@ static int improve_setup(void **state)
 	strcpy(folder, "/tmp/npumem-improve-XXXXXX");
 	if (request_setup(state) || !mkdtemp(folder))
 		return -1;
-	strcpy(f.config.cache_folder, folder);
+	snprintf(supplies, sizeof(supplies), "%s/supplies", folder);
+	if (mkdir(supplies, 0755))
+		return -1;
+	snprintf(f.config.cache_folder, sizeof(f.config.cache_folder), "%s/cache", folder);
 	f.config.improve_time = 5;
 	f.config.improve_on_battery = true;
 	keep_open(&f.config, &f.env.cache);
 	f.env.ended = on_ended;
 	setenv(REPLACED_PLAN, "plan_twice", 1);
-	if (improver_new(f.event, &f.config, &f.env.cache, NULL, &f.env.improver))
+	if (improver_new(f.event, &f.config, &f.env.cache, NULL, &power, &f.env.improver))
 		return -1;
 	return f.env.cache ? 0 : -1;
 }
@@ -417,16 +425,16 @@ static void supply(const char *name, const char *type, const char *status, const
 {
 	const char *const files[] = { "type", "status", "scope" };
 	const char *const texts[] = { type, status, scope };
-	char path[160];
+	char path[192];
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", supplies, name);
 	assert_int_equal(mkdir(path, 0755), 0);
 	for (int i = 0; i < 3; i++) {
 		FILE *file;
 
 		if (!texts[i])
 			continue;
-		snprintf(path, sizeof(path), "%s/%s/%s", folder, name, files[i]);
+		snprintf(path, sizeof(path), "%s/%s/%s", supplies, name, files[i]);
 		file = fopen(path, "w");
 		assert_non_null(file);
 		fprintf(file, "%s\n", texts[i]);
@@ -434,16 +442,74 @@ static void supply(const char *name, const char *type, const char *status, const
 	}
 }
 
-IMPROVE_TEST(power)
+IMPROVE_TEST(battery)
 {
 	assert_false(power_is_battery("/no/such/folder"));
-	assert_false(power_is_battery(folder));
+	assert_false(power_is_battery(supplies));
 	supply("AC", "Mains", NULL, NULL);
 	supply("mouse", "Battery", "Discharging", "Device");
 	supply("full", "Battery", "Full", NULL);
 	supply("loading", "Battery", "Charging", "System");
 	supply("nearly", "Battery", "Discharging soon", NULL);
-	assert_false(power_is_battery(folder));
+	assert_false(power_is_battery(supplies));
 	supply("BAT0", "Battery", "Discharging", NULL);
-	assert_true(power_is_battery(folder));
+	assert_true(power_is_battery(supplies));
+}
+
+/* Runs the loop for so many milliseconds. */
+static void run_for(uint64_t ms)
+{
+	uint64_t until = now_us() + ms * 1000;
+
+	for (uint64_t now = now_us(); now < until; now = now_us())
+		assert_true(sd_event_run(f.event, until - now) >= 0);
+}
+
+static void battery(const char *status)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/BAT0/status", supplies);
+	unit_write(path, status);
+}
+
+/* The mains goes while a search runs: it is stopped, and begins anew when the mains is back. */
+IMPROVE_TEST(mains_goes)
+{
+	struct said said;
+	char *text, *stopped;
+
+	supply("BAT0", "Battery", "Charging", NULL);
+	f.config.improve_on_battery = false;
+	setenv(REPLACED_PLAN, "plan_then_spin", 1);
+	ask();
+	run_for(100);
+	log_setup(true, LOG_INFO);
+	said_begin(&said);
+	battery("Discharging\n");
+	/* It would never end. */
+	setenv(REPLACED_PLAN, "plan_twice", 1);
+	setenv(RATED, "800 1", 1);
+	run_for(500);
+	text = said_end(&said);
+	stopped = strstr(text, ": the search for a better plan is stopped while the battery is "
+			       "being emptied\n");
+	assert_non_null(stopped);
+	assert_null(strstr(stopped + 1, ": the search"));
+	free(text);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+	assert_int_equal(improver_count(f.env.improver), 1);
+	assert_int_equal(only_entry().cost, 900);
+	battery("Charging\n");
+	wait_for_searches();
+	assert_int_equal(only_entry().cost, 800);
+}
+
+/* Who wants searches on a battery has them. */
+IMPROVE_TEST(on_battery)
+{
+	supply("BAT0", "Battery", "Discharging", NULL);
+	searched("800 1");
+	assert_int_equal(only_entry().cost, 800);
 }
