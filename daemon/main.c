@@ -12,6 +12,7 @@
 #include "../userspace/plain/plain.h"
 #include "config.h"
 #include "log.h"
+#include "policy.h"
 #include "server.h"
 #include "worker.h"
 
@@ -90,6 +91,18 @@ static int read_config(const struct command_line *line, struct server_args *args
 	return 0;
 }
 
+/* What the log would have. */
+static void print_warnings(const struct config *config)
+{
+	char text[256], *plain;
+
+	for (size_t i = 0; policies_warning(config->policies, i, text, sizeof(text)); i++) {
+		plain = plain_text(text, false);
+		fprintf(stderr, "npumemd: warning: %s\n", plain);
+		free(plain);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct command_line line = { .log_level = -1 };
@@ -102,6 +115,8 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	code = read_config(&line, &args);
 	if (code || line.check_config) {
+		if (!code)
+			print_warnings(&args.config);
 		config_free(&args.config);
 		return code;
 	}

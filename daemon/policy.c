@@ -28,6 +28,7 @@ static const char *const prefixes[KINDS] = { "unit ", "user ", "group ", "others
  * @kind: what @policy.name names
  * @id: number of the user or the group
  * @members: users that are in the group by the system's list, @member_count of them
+ * @nobody: there is no such user or group: the policy is nobody's
  * @seen: bit i: keys[i] was given in the file that is being read
  */
 struct clients {
@@ -36,6 +37,7 @@ struct clients {
 	uint32_t id;
 	uint32_t *members;
 	size_t member_count;
+	bool nobody;
 	uint32_t seen;
 };
 
@@ -110,15 +112,36 @@ static bool parse_id(const char *text, uint32_t *id)
 	return true;
 }
 
+/*
+ * A name that the system does not know. A user or group that was deleted is no reason to plan for
+ * nobody any more; where the system cannot tell, who is meant may well be there.
+ */
+static int not_found(struct clients *clients, const char *kind, const char *name, char *wrong,
+		     size_t size)
+{
+	int err = errno;
+
+	/* What is a number, or nothing, is never a name. */
+	if (!name[strspn(name, "0123456789")])
+		return fail(-EINVAL, wrong, size, "there is no %s \"%s\"", kind, name);
+	/* As getpwnam(3) says of those that are not found. */
+	if (err && err != ENOENT && err != ESRCH && err != EBADF && err != EPERM)
+		return fail(-EINVAL, wrong, size, "the %s \"%s\" cannot be looked up: %s", kind,
+			    name, strerror(err));
+	clients->nobody = true;
+	return 0;
+}
+
 static int find_user(struct clients *clients, const char *user, char *wrong, size_t size)
 {
 	const struct passwd *entry;
 
 	if (parse_id(user, &clients->id))
 		return 0;
+	errno = 0;
 	entry = getpwnam(user);
 	if (!entry)
-		return fail(-EINVAL, wrong, size, "there is no user \"%s\"", user);
+		return not_found(clients, "user", user, wrong, size);
 	clients->id = entry->pw_uid;
 	return 0;
 }
@@ -184,16 +207,17 @@ static char **copy_names(char *const *names)
 
 static int find_group(struct clients *clients, const char *group, char *wrong, size_t size)
 {
-	const struct group *entry = parse_id(group, &clients->id) ? getgrgid(clients->id) :
-								    getgrnam(group);
+	const struct group *entry;
 	char **names;
 	int err;
 
+	errno = 0;
+	entry = parse_id(group, &clients->id) ? getgrgid(clients->id) : getgrnam(group);
 	/* A number that nobody has named yet is a group, too. */
 	if (!entry && parse_id(group, &clients->id))
 		return find_members(clients, (char *const[]){ NULL }, wrong, size);
 	if (!entry)
-		return fail(-EINVAL, wrong, size, "there is no group \"%s\"", group);
+		return not_found(clients, "group", group, wrong, size);
 	clients->id = entry->gr_gid;
 	names = copy_names(entry->gr_mem);
 	if (!names)
@@ -250,6 +274,7 @@ static int add(struct policies *policies, const char *section, char *wrong, size
 	err = find_clients(clients, wrong, size);
 	for (size_t i = 0; i < policies->count && !err; i++)
 		if (clients->kind != UNIT && policies->clients[i].kind == clients->kind &&
+		    !clients->nobody && !policies->clients[i].nobody &&
 		    policies->clients[i].id == clients->id)
 			err = fail(-EINVAL, wrong, size, "[%s] is the same as [%s]", section,
 				   policies->clients[i].policy.name);
@@ -276,6 +301,22 @@ int policies_add(struct policies **policies, const char *section, char *wrong, s
 	if (!*policies)
 		return fail(-ENOMEM, wrong, size, "out of memory");
 	return find(*policies, section) ? 0 : add(*policies, section, wrong, size);
+}
+
+bool policies_warning(const struct policies *policies, size_t i, char *text, size_t size)
+{
+	for (size_t at = 0; policies && at < policies->count; at++) {
+		const struct clients *clients = &policies->clients[at];
+
+		if (!clients->nobody || i--)
+			continue;
+		snprintf(text, size,
+			 "[%s] is nobody's: there is no such %s; names are looked up again by a "
+			 "reload",
+			 clients->policy.name, clients->kind == USER ? "user" : "group");
+		return true;
+	}
+	return false;
 }
 
 /* ------------------------------------------------------------------------ keys */
@@ -417,6 +458,8 @@ static bool is_member(const struct clients *clients, const struct client *client
 
 static bool applies(const struct clients *clients, const struct client *client)
 {
+	if (clients->nobody)
+		return false;
 	switch (clients->kind) {
 	case UNIT:
 		return is_unit(clients, client->cgroup);

@@ -68,6 +68,15 @@ void policies_next_file(struct policies *policies);
 int policies_add(struct policies **policies, const char *section, char *wrong, size_t size);
 
 /*
+ * policies_warning() - what is no mistake, and worth a warning: a policy of a user or group that
+ * the system does not have
+ * @i: from 0 on
+ *
+ * False: there are no so many.
+ */
+bool policies_warning(const struct policies *policies, size_t i, char *text, size_t size);
+
+/*
  * policies_set() - what a key of a policy's section says
  * @section: of one that was added
  * @wrong: on failure what is wrong, no newline

@@ -22,6 +22,7 @@
 #include "metrics.h"
 #include "netlink.h"
 #include "planner.h"
+#include "policy.h"
 #include "quota.h"
 #include "request.h"
 #include "worker.h"
@@ -205,6 +206,14 @@ static int on_terminate(sd_event_source *source, const struct signalfd_siginfo *
 	return sd_event_exit(server->event, EXIT_SUCCESS);
 }
 
+static void warn(const struct config *config)
+{
+	char text[256];
+
+	for (size_t i = 0; policies_warning(config->policies, i, text, sizeof(text)); i++)
+		log_warning("%s", text);
+}
+
 static void reload(struct server *server)
 {
 	struct config config;
@@ -221,6 +230,7 @@ static void reload(struct server *server)
 	keep_open(&server->config, &server->env.cache);
 	exposition_set(server->exposition, &server->config);
 	log_info("configuration read again from %s", server->args->config_path);
+	warn(&server->config);
 	/* The new configuration may have more places. */
 	accept_requests(server);
 }
@@ -440,6 +450,7 @@ int server_run(const struct server_args *args)
 	log_info("npumemd " NPUMEM_PACKAGE_VERSION " starting, %u workers",
 		 (unsigned int)args->config.workers);
 	check_capability();
+	warn(&server.config);
 	code = start(&server);
 	if (!code) {
 		sd_notify(0, "STATUS=Waiting for the npumem driver.");

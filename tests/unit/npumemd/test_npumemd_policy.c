@@ -27,6 +27,8 @@ struct passwd *getpwnam(const char *name)
 {
 	static struct passwd camera = { .pw_uid = 1001 }, radio = { .pw_uid = 1002 };
 
+	if (!strcmp(name, "unreachable"))
+		errno = ETIMEDOUT;
 	return !strcmp(name, "camera") ? &camera : !strcmp(name, "radio") ? &radio : NULL;
 }
 
@@ -56,6 +58,8 @@ struct group *getgrnam(const char *name)
 	static char *members[] = { camera, gone, radio, NULL };
 	static struct group sensors = { .gr_gid = 44, .gr_mem = members };
 
+	if (!strcmp(name, "unreachable"))
+		errno = ETIMEDOUT;
 	return !strcmp(name, "sensors") ? &sensors : NULL;
 }
 
@@ -116,10 +120,13 @@ POLICY_TEST(refusals_of_the_file)
 {
 	char many[65 * 32] = "", *at = many;
 
-	refuse("[user nobody-here]\nplans = no\n", ":1: there is no user \"nobody-here\"");
 	refuse("[user 4294967295]\nplans = no\n", ":1: there is no user \"4294967295\"");
+	refuse("[group 4294967295]\nplans = no\n", ":1: there is no group \"4294967295\"");
+	refuse("[user unreachable]\n",
+	       ":1: the user \"unreachable\" cannot be looked up: Connection timed out");
+	refuse("[group unreachable]\n",
+	       ":1: the group \"unreachable\" cannot be looked up: Connection timed out");
 	refuse("[user ]\nplans = no\n", ":1: there is no user \"\"");
-	refuse("[group nobody-here]\nplans = no\n", ":1: there is no group \"nobody-here\"");
 	refuse("[unit camera]\nplans = no\n",
 	       ":1: \"camera\" is no unit that ends in .service or .scope");
 	refuse("[unit .service]\nplans = no\n",
@@ -128,7 +135,7 @@ POLICY_TEST(refusals_of_the_file)
 	       ":1: \"a/b.service\" is no unit that ends in .service or .scope");
 	refuse("[others] plans = no\n", ":1: something stands behind the section's name");
 	refuse("[user camera]]\n", ":1: something stands behind the section's name");
-	refuse("[user nobody-here]\n", ":1: there is no user \"nobody-here\"");
+	refuse("[user ]\n", ":1: there is no user \"\"");
 	refuse("[users camera]\nplans = no\n", ":1: unknown section [users camera]");
 	refuse("[others too]\nplans = no\n", ":1: unknown section [others too]");
 	refuse("[user]\nplans = no\n", ":1: section [user] does not say which: [user NAME]");
@@ -216,6 +223,32 @@ POLICY_TEST(whose_policy_it_is)
 	configure("");
 	assert_null(f.config.policies);
 	assert_string_equal(policy_name(1, 1, "/"), "");
+}
+
+/* Somebody was deleted: his section is nobody's, which is said, and all others are as they were. */
+POLICY_TEST(gone)
+{
+	char text[256] = "";
+
+	configure("[user gone]\nplans = no\n[group left]\n[user away]\n[user gone]\nnice = 1\n"
+		  "[user 0]\n[user camera]\n[group 0]\n[others]\n");
+	assert_true(policies_warning(f.config.policies, 0, text, sizeof(text)));
+	assert_string_equal(text,
+			    "[user gone] is nobody's: there is no such user; names are looked "
+			    "up again by a reload");
+	assert_true(policies_warning(f.config.policies, 1, text, sizeof(text)));
+	assert_string_equal(text, "[group left] is nobody's: there is no such group; names are "
+				  "looked up again by a reload");
+	assert_true(policies_warning(f.config.policies, 2, text, sizeof(text)));
+	assert_false(policies_warning(f.config.policies, 3, text, sizeof(text)));
+	assert_false(policies_warning(NULL, 0, text, sizeof(text)));
+	assert_string_equal(policy_name(0, 7, "/"), "user 0");
+	assert_string_equal(policy_name(1001, 7, "/"), "user camera");
+	assert_string_equal(policy_name(7, 0, "/"), "group 0");
+	assert_string_equal(policy_name(7, 7, "/"), "others");
+	/* Nor do they match anybody where there is nothing else. */
+	configure("[user gone]\nplans = no\n[group left]\nplans = no\n");
+	assert_string_equal(policy_name(0, 0, "/"), "");
 }
 
 /* Files of the folder beside the configuration add to it, and take the place of keys. */

@@ -190,6 +190,15 @@ static void run(const char *const *arguments, int code, const char *says)
 
 #define RUN(code, says, ...) run((const char *const[]){ __VA_ARGS__, NULL }, code, says)
 
+static int count(const char *text, const char *what)
+{
+	int n = 0;
+
+	for (const char *at = text; (at = strstr(at, what)); at++)
+		n++;
+	return n;
+}
+
 TEST_WITH(version, setup, teardown)
 {
 	RUN(0, "npumemd " NPUMEM_PACKAGE_VERSION "\n", "--version");
@@ -214,6 +223,29 @@ TEST_WITH(check_config, setup, teardown)
 	RUN(2, reason, "--check-config", "--config", d.config);
 	/* Nor does it start with it. */
 	RUN(2, reason, "--foreground", "--config", d.config);
+}
+
+/* A user who was deleted is said, and no reason to end. */
+TEST_WITH(user_gone, setup, teardown)
+{
+	const char *const arguments[] = { "-f", "-c", d.config, NULL };
+	static const char says[] =
+		"[user npumem-gone] is nobody's: there is no such user; names are "
+		"looked up again by a reload\n";
+	char text[16384], warning[256];
+
+	write_config("[user npumem-gone]\nplans = no\n");
+	snprintf(warning, sizeof(warning), "npumemd: warning: %s", says);
+	RUN(0, warning, "--check-config", "--config", d.config);
+	start(arguments);
+	expect_notify("READY=1");
+	kill(d.pid, SIGHUP);
+	expect_notify("RELOADING=1");
+	expect_notify("READY=1");
+	kill(d.pid, SIGTERM);
+	assert_int_equal(finish(text, sizeof(text)), 0);
+	snprintf(warning, sizeof(warning), "<4>npumemd: %s", says);
+	assert_int_equal(count(text, warning), 2);
 }
 
 TEST_WITH(config_missing, setup, teardown)
@@ -367,15 +399,6 @@ TEST_WITH(stored, setup, teardown)
 	assert_non_null(strstr(text, "<4>npumemd: who has used up planning time is forgotten: "
 				     "/proc/self/fd/3:1: the file is damaged\n"));
 	close(fd);
-}
-
-static int count(const char *text, const char *what)
-{
-	int n = 0;
-
-	for (const char *at = text; (at = strstr(at, what)); at++)
-		n++;
-	return n;
 }
 
 /* Without a driver, which the machine that tests are built on does not have. */
