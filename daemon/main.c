@@ -103,6 +103,18 @@ static void print_warnings(const struct config *config)
 	}
 }
 
+/* Help and version, which argp prints and ends with: a full disk is a failure. */
+static void at_exit(void)
+{
+	bool bad = ferror(stdout);
+
+	if (!fflush(stdout) && !bad)
+		return;
+	fprintf(stderr, "npumemd: standard output: %s\n",
+		bad ? "not all could be written" : strerror(errno));
+	_exit(EXIT_FAILURE);
+}
+
 int main(int argc, char **argv)
 {
 	struct command_line line = { .log_level = -1 };
@@ -110,6 +122,7 @@ int main(int argc, char **argv)
 	int code;
 
 	worker_main(argv, server_jobs);
+	atexit(at_exit);
 	argp_err_exit_status = EXIT_USAGE;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &line))
 		return EXIT_USAGE;

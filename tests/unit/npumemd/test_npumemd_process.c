@@ -204,6 +204,21 @@ TEST_WITH(version, setup, teardown)
 	RUN(0, "npumemd " NPUMEM_PACKAGE_VERSION "\n", "--version");
 }
 
+/* A full disk is a failure, as for npumemctl. */
+TEST_WITH(full, setup, teardown)
+{
+	static const char *const options[] = { "--version", "--help" };
+	char command[512];
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(command, sizeof(command),
+			 "err=$(\"$NPUMEMD\" %s 2>&1 >/dev/full); test $? = 1 && "
+			 "test \"$err\" = 'npumemd: standard output: No space left on device'",
+			 options[i]);
+		assert_int_equal(system(command), 0);
+	}
+}
+
 TEST_WITH(command_line, setup, teardown)
 {
 	RUN(2, "unrecognized option", "--no-such-option");
