@@ -29,9 +29,9 @@ def history(*words, text=None):
     return subprocess.run([CTL, "history", *words], input=text, capture_output=True, text=True, timeout=LIMIT)
 
 
-def drawn(*words, text=None):
+def drawn(*words, text=None, warned=""):
     done = history(*words, text=text)
-    assert done.returncode == 0 and not done.stderr, done
+    equal((done.returncode, done.stderr), (0, warned))
     return done.stdout
 
 
@@ -85,7 +85,9 @@ def order():
     once = drawn("--svg", "-", TOP, MONITOR)
     assert once == drawn("--svg", "-", MONITOR, TOP)
     lines = open(TOP).read().splitlines() + open(MONITOR).read().splitlines()
-    assert once == drawn("--svg", "-", "-", text="\n\n".join(reversed(lines)))
+    assert once == drawn("--svg", "-", "-", text="\n\n".join(lines))
+    done = history("--svg", "-", "-", text="\n\n".join(reversed(lines)))
+    equal((done.returncode, done.stdout), (0, once))
     drawn("--svg", "a.svg", "--html", "a.html", TOP, MONITOR)
     assert once == open("a.svg").read()
     xml.dom.minidom.parse("a.html")
@@ -200,7 +202,7 @@ def refused():
     done = history("--svg", "-", "-", text=spoiled(None, "device"))
     equal(done.stderr, f"npumemctl: standard input: line 1: device is no whole number from 0 to {(1 << 32) - 1}\n")
     with open("broken.txt", "w") as file:
-        file.write(first[:100])
+        file.write(first[:100] + "\n")
     done = history("--svg", "-", "broken.txt")
     assert done.returncode == 1 and done.stderr.startswith("npumemctl: broken.txt: line 1: no JSON object: "), done
     # NULs, as power loss may leave them before what is written then, hide no line.
@@ -212,6 +214,52 @@ def refused():
     equal((done.returncode, done.stderr), (1, "npumemctl: none.txt: No such file or directory\n"))
     done = history("--svg", "-", ".")
     equal((done.returncode, done.stderr), (1, "npumemctl: .: Is a directory\n"))
+
+
+def cut():
+    """A last line that was cut is left out, wherever, and that is said; what comes before is drawn."""
+    lines = open(TOP).readlines()
+    with open("cut.txt", "w", encoding="utf-8") as file:
+        file.writelines(lines[:-1])
+    whole, last = drawn("--svg", "-", "cut.txt"), lines[-1].rstrip("\n")
+    said = f"line {len(lines)}: the last line was cut, and is left out\n"
+    for end in (last[:1], last[:100], last[:-1], "\0\0\0"):
+        text = "".join(lines[:-1]) + end
+        equal(drawn("--svg", "-", "-", text=text, warned="npumemctl: standard input: warning: " + said), whole)
+    with open("cut.txt", "a", encoding="utf-8") as file:
+        file.write(last[:-1])
+    equal(drawn("--svg", "-", "cut.txt", warned="npumemctl: cut.txt: warning: " + said), whole)
+    # All of a line, without its end, is one; and what is no line of a recording is refused as ever.
+    equal(drawn("--svg", "-", "-", text="".join(lines[:-1]) + last), drawn("--svg", "-", TOP))
+    done = history("--svg", "-", "-", text="".join(lines[:-1]) + "{}")
+    equal((done.returncode, done.stderr), (1, f"npumemctl: standard input: line {len(lines)}: neither of npumemctl top -j "
+                                              "nor of npumemctl monitor -j\n"))
+    done = history("--svg", "-", "-", text=lines[0][:100])
+    equal((done.returncode, done.stderr),
+          (1, "npumemctl: standard input: warning: line 1: the last line was cut, and is left out\n"
+              "npumemctl: history: there is no line of npumemctl top -j: nothing to draw\n"))
+
+
+def clock():
+    """A clock that was set back is said, once for a file; of less than a second, or in another file, it is not."""
+    said = ("npumemctl: standard input: warning: line 3: the clock was set back by {} s; what is drawn is in the order of "
+            "times, whatever was first{}\n")
+    taken = samples()[8:10]
+
+    def at(*times):
+        return "".join(json.dumps({**taken[0], "time": time}) + "\n" for time in times)
+
+    drawn("--svg", "-", "-", text=at(1000, 1001, 1000.5, 1000.2))
+    drawn("--svg", "-", "-", text=at(1000, 1001, 1000), warned=said.format("1.000", ""))
+    drawn("--svg", "-", "-", text=at(1000, 90000, 3600.25, 3601, 9), warned=said.format("86399.750", "; so it is in lines below"))
+    event = json.loads(open(MONITOR).readline())
+    drawn("--svg", "-", "-", text=at(1000) + "".join(json.dumps({**event, "time": time}) + "\n" for time in (990, 980)),
+          warned=said.format("10.000", ""))
+    with open("later.txt", "w", encoding="utf-8") as file:
+        file.write(at(2000))
+    with open("sooner.txt", "w", encoding="utf-8") as file:
+        file.write(at(1000))
+    drawn("--svg", "-", "later.txt", "sooner.txt")
 
 
 def endless():
@@ -265,7 +313,7 @@ def page():
         [["2.000 s", "plan refused"], ["4.625 s", "job refused"], ["4.627 s", "job refused"], ["10.250 s", "job failed"]]])
 
 
-CASES = [area, order, marks, many, gap, refused, endless, usage, page]
+CASES = [area, order, marks, many, gap, refused, cut, clock, endless, usage, page]
 
 
 def main():

@@ -69,19 +69,38 @@ static const struct command command = {
 	       "or \"npumemctl monitor -j\" has printed, or both (\"-\": standard input).",
 };
 
+/* What is drawn all the same. */
+static void warn(const char *where, const struct history_notes *notes)
+{
+	if (notes->backs)
+		warning(where,
+			"line %lu: the clock was set back by %.3f s; what is drawn is in the order "
+			"of times, whatever was first%s",
+			notes->back, (double)notes->back_ms / 1000,
+			notes->backs > 1 ? "; so it is in lines below" : "");
+	if (notes->cut)
+		warning(where, "line %lu: the last line was cut, and is left out", notes->cut);
+}
+
 static int read_recording(struct history *history, const char *path)
 {
 	bool is_stdin = !strcmp(path, "-");
 	FILE *in = is_stdin ? stdin : fopen(path, "re");
 	struct npuplan_error error = { 0 };
+	struct history_notes notes;
 	int err;
 
 	if (!in)
 		return failure(path, "%s", strerror(errno));
-	err = history_read(history, in, &error);
+	err = history_read(history, in, &notes, &error);
 	if (!is_stdin)
 		fclose(in);
-	return err ? failure(is_stdin ? "standard input" : path, "%s", error.text) : EXIT_OK;
+	else
+		path = "standard input";
+	if (err)
+		return failure(path, "%s", error.text);
+	warn(path, &notes);
+	return EXIT_OK;
 }
 
 static int draw(const char *path, const struct history *history,

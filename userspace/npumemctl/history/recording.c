@@ -13,17 +13,21 @@
 #include "cli/cli.h"
 
 /* Latest time, in seconds: the year 2286. */
-#define LAST	  1e10
+#define LAST	   1e10
 /* Most bytes of all banks, and most jobs a second. */
-#define MAX_BYTES (INT64_C(1) << 53)
-#define MAX_JOBS  1e9
+#define MAX_BYTES  (INT64_C(1) << 53)
+#define MAX_JOBS   1e9
+/* Lines of several processors may come in another order, by less than so many milliseconds. */
+#define CLOCK_BACK 1000
 /* Most bytes of a line: what top -j prints of some thousand clients. */
-#define MAX_LINE  (1u << 20)
+#define MAX_LINE   (1u << 20)
 
 /*
  * struct reader - a line that is read
  * @where: what of it, for messages: "clients[2]."
  * @held: bytes of the clients so far
+ * @cut: the line has no end
+ * @sample_time, @event_time: of the last one before, in milliseconds
  * @err: negative errno of the first error; what is read after it is nothing
  */
 struct reader {
@@ -32,6 +36,10 @@ struct reader {
 	char where[48];
 	struct npuplan_error *error;
 	uint64_t held;
+	bool cut;
+	int64_t sample_time;
+	int64_t event_time;
+	struct history_notes *notes;
 	int err;
 };
 
@@ -49,6 +57,18 @@ __attribute__((format(printf, 2, 3))) static void line_wrong(struct reader *read
 	va_end(values);
 	snprintf(reader->error->text, sizeof(reader->error->text), "line %lu: %s", reader->line,
 		 text);
+}
+
+/* A line of that time; @before: of the one before of its kind. */
+static void note_time(struct reader *reader, int64_t time, int64_t *before)
+{
+	struct history_notes *notes = reader->notes;
+
+	if (*before - time >= CLOCK_BACK && !notes->backs++) {
+		notes->back = reader->line;
+		notes->back_ms = *before - time;
+	}
+	*before = time;
 }
 
 /* -------------------------------------------------------------------- values */
@@ -279,6 +299,7 @@ static void read_sample(struct reader *reader, const json_t *object)
 	}
 	history->samples = samples;
 	samples[history->sample_count++] = sample;
+	note_time(reader, sample.end, &reader->sample_time);
 }
 
 /* -------------------------------------------------------------------- events */
@@ -335,6 +356,7 @@ static void read_event(struct reader *reader, const json_t *object)
 	event.device = (uint32_t)device;
 	history->events = events;
 	events[history->event_count++] = event;
+	note_time(reader, event.time, &reader->event_time);
 }
 
 /* --------------------------------------------------------------------- lines */
@@ -344,7 +366,10 @@ static void read_line(struct reader *reader, const char *line, size_t length)
 	json_error_t error;
 	json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
 
-	if (!object)
+	/* Power that is lost while a line is written is how many recordings end. */
+	if (!object && reader->cut)
+		reader->notes->cut = reader->line;
+	else if (!object)
 		line_wrong(reader, "no JSON object: %s", error.text);
 	else if (json_object_get(object, "event"))
 		read_event(reader, object);
@@ -355,14 +380,17 @@ static void read_line(struct reader *reader, const char *line, size_t length)
 	json_decref(object);
 }
 
-int history_read(struct history *history, FILE *in, struct npuplan_error *error)
+int history_read(struct history *history, FILE *in, struct history_notes *notes,
+		 struct npuplan_error *error)
 {
-	struct reader reader = { .history = history, .error = error };
+	struct reader reader = { .history = history, .notes = notes, .error = error };
 	struct lines lines = { .in = in, .most = MAX_LINE };
 	int got = 0;
 
+	*notes = (struct history_notes){ 0 };
 	while (!reader.err && (got = lines_next(&lines)) > 0) {
 		reader.line = lines.number;
+		reader.cut = lines.text[lines.length - 1] != '\n';
 		/* NULs, which power loss may leave in a file, are not blank. */
 		if (strspn(lines.text, " \t\r\n") < lines.length)
 			read_line(&reader, lines.text, lines.length);

@@ -96,13 +96,31 @@ struct history {
 };
 
 /*
+ * struct history_notes - what is odd about a file, and no error
+ * @cut: number of the last line, which has no end and is left out: nobody wrote it to its end; 0:
+ *	there is none
+ * @back: number of the first line that is of a time before that of the line before it of its kind,
+ *	by a second at least: the clock was set back; 0: there is none
+ * @back_ms: by how much
+ * @backs: how many lines are so
+ */
+struct history_notes {
+	unsigned long cut;
+	unsigned long back;
+	int64_t back_ms;
+	unsigned long backs;
+};
+
+/*
  * history_read() - add the lines of a file
  * @history: zeros before the first file; history_fini() it, also after an error
+ * @notes: out
  * @error: out: what is wrong, beginning with the line's number
  *
  * 0, -EBADMSG, -EIO or -ENOMEM.
  */
-int history_read(struct history *history, FILE *in, struct npuplan_error *error);
+int history_read(struct history *history, FILE *in, struct history_notes *notes,
+		 struct npuplan_error *error);
 /*
  * history_end() - after the last file: bring all into its order
  * @error: out: why there is nothing to draw
