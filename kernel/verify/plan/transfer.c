@@ -327,7 +327,8 @@ static int build_blocks(struct moving *m)
 
 static int build_steps(struct moving *m)
 {
-	u32 accesses = m->source->accesses.count, tiles = m->moves + m->p->transfers, more;
+	u32 accesses = m->source->accesses.count, tiles = m->moves + m->p->transfers;
+	u32 more = 0;
 	struct npumem_step *steps;
 	int err;
 
