@@ -14,7 +14,7 @@
 #include "said.h"
 
 /* Fields of the last message that the journal got, a line each; and whether there is one. */
-static char journal[8192];
+static char journal[16384];
 static bool has_journal;
 
 int __wrap_access(const char *path, int mode);
@@ -34,6 +34,7 @@ int __wrap_sd_journal_sendv(const struct iovec *fields, int count)
 	size_t used = 0;
 
 	for (int i = 0; i < count; i++) {
+		assert_true(fields[i].iov_len + 2 <= sizeof(journal) - used);
 		memcpy(journal + used, fields[i].iov_base, fields[i].iov_len);
 		used += fields[i].iov_len;
 		journal[used++] = '\n';
