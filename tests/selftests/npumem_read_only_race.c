@@ -15,7 +15,7 @@
 #include "kselftest_harness.h"
 #include "npumem_world.h"
 
-enum { BO_SIZE = 65536, SECONDS = 20 };
+enum { BO_SIZE = 65536, SECONDS = 8 };
 
 /*
  * struct attempt - what the threads share
