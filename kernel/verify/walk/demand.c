@@ -89,7 +89,9 @@ static void set_verdict(const struct npuv_check *k, const struct requirement *n)
 		v->other_tensor = n->source;
 }
 
-static int refuse_absent(struct npuv_check *k, const struct requirement *n, u64 first, u64 end)
+/* Bytes that an edge, or the exit, needs are not in the arena; @why: what has become of them. */
+static int refuse_absent(struct npuv_check *k, const struct requirement *n, u64 first, u64 end,
+			 const char *why)
 {
 	bool exit = npuv_plan_edge(k->p, n->edge)->to == NPUMEM_NONE;
 	struct edge_text edge;
@@ -97,25 +99,9 @@ static int refuse_absent(struct npuv_check *k, const struct requirement *n, u64 
 
 	set_verdict(k, n);
 	return npuv_refuse(k->w, -EINVAL, exit ? NPUMEM_RULE_V7_EXIT : NPUMEM_RULE_V6_EDGE,
-			   "%s: %s: bytes [%llu, %llu) of %s are neither written by then nor in "
-			   "the entry state",
-			   exit ? "V7 exit" : "V6 edge", text_edge(k, n->edge, &edge), first, end,
-			   text_value(k, n->tensor, n->source, &value));
-}
-
-/* A transfer has moved the bytes away, and none has brought them back. */
-static int refuse_away(struct npuv_check *k, const struct requirement *n, u64 first, u64 end)
-{
-	bool exit = npuv_plan_edge(k->p, n->edge)->to == NPUMEM_NONE;
-	struct edge_text edge;
-	struct value_text value;
-
-	set_verdict(k, n);
-	return npuv_refuse(k->w, -EINVAL, exit ? NPUMEM_RULE_V7_EXIT : NPUMEM_RULE_V6_EDGE,
-			   "%s: %s: bytes [%llu, %llu) of %s have been moved to host memory and "
-			   "not back",
-			   exit ? "V7 exit" : "V6 edge", text_edge(k, n->edge, &edge), first, end,
-			   text_value(k, n->tensor, n->source, &value));
+			   "%s: %s: bytes [%llu, %llu) of %s %s", exit ? "V7 exit" : "V6 edge",
+			   text_edge(k, n->edge, &edge), first, end,
+			   text_value(k, n->tensor, n->source, &value), why);
 }
 
 /* ---------------------------------------------------------------- what is there */
@@ -146,7 +132,8 @@ static int mark_pass(struct npuv_check *k, const struct requirement *n, u64 firs
 		if (!e || !(e->flags & NPUV_EXTENT_ENTRY)) {
 			limit = e ? e->first + e->length :
 				    npuv_location_next(k->p, location, first);
-			return refuse_absent(k, n, first, limit < end ? limit : end);
+			return refuse_absent(k, n, first, limit < end ? limit : end,
+					     "are neither written by then nor in the entry state");
 		}
 		limit = e->first + e->length < end ? e->first + e->length : end;
 		pass = npuv_vector_add(&k->passes, 1);
@@ -206,7 +193,8 @@ static int mark(struct npuv_check *k, const struct requirement *n)
 			u64 end = s->first + s->length < n->end ? s->first + s->length : n->end;
 
 			if (s->last == NPUMEM_NONE)
-				return refuse_away(k, n, at, end);
+				return refuse_absent(k, n, at, end,
+						     "have been moved to host memory and not back");
 			k->demand[s->last] = n->edge;
 			at = s->first + s->length;
 		}
