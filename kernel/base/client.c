@@ -463,13 +463,14 @@ static void user_show(const struct npu_user *user, struct seq_file *m)
 
 	seq_printf(
 		m,
-		"uid=%u unlimited=%d memory=%lld/%llu handles=%lld bindings=%lld jobs=%lld events_suppressed=%lld",
+		"uid=%u unlimited=%d memory=%lld/%llu handles=%lld bindings=%lld jobs=%lld waits=%lld events_suppressed=%lld",
 		from_kuid(&init_user_ns, user->uid), user->unlimited,
 		atomic64_read(&user->used[NPUMEM_RESOURCE_MEMORY]),
 		user_limit(user, NPUMEM_RESOURCE_MEMORY),
 		atomic64_read(&user->used[NPUMEM_RESOURCE_HANDLES]),
 		atomic64_read(&user->used[NPUMEM_RESOURCE_BINDINGS]),
 		atomic64_read(&user->used[NPUMEM_RESOURCE_JOBS]),
+		atomic64_read(&user->used[NPUMEM_RESOURCE_WAITS]),
 		atomic64_read(&user->events_suppressed));
 	for (i = 0; i < user->dev->bank_count; i++)
 		seq_printf(m, " bank%u=%lld/%llu", i,

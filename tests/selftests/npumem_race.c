@@ -593,7 +593,7 @@ static void make_blobs(void)
 /* What "shares" says of all users together is nothing but zeroes, and of limits. */
 static bool nothing_is_held(void)
 {
-	long long memory, handles, bindings, jobs, carveout;
+	long long memory, handles, bindings, jobs, waits, carveout;
 	bool nothing = true, once = false;
 	char line[512];
 	glob_t found;
@@ -606,9 +606,9 @@ static bool nothing_is_held(void)
 	while (file && fgets(line, sizeof(line), file)) {
 		once = true;
 		if (sscanf(line,
-			   "uid=%*u unlimited=%*d memory=%lld/%*u handles=%lld bindings=%lld jobs=%lld events_suppressed=%*d bank0=%lld",
-			   &memory, &handles, &bindings, &jobs, &carveout) != 5 ||
-		    memory || handles || bindings || jobs || carveout) {
+			   "uid=%*u unlimited=%*d memory=%lld/%*u handles=%lld bindings=%lld jobs=%lld waits=%lld events_suppressed=%*d bank0=%lld",
+			   &memory, &handles, &bindings, &jobs, &waits, &carveout) != 6 ||
+		    memory || handles || bindings || jobs || waits || carveout) {
 			nothing = false;
 			printf("# held: %s", line);
 		}
