@@ -762,7 +762,8 @@ struct drm_npumem_job {
  *
  * EBUSY: the open file has max_queued_jobs jobs that have not ended (a SUBMIT of
  * edges alone counts as one), or all files of its user have twice as many; or jobs
- * of its user wait for 65536 fences of others. Wait for one to end.
+ * of its user wait for 65536 fences of others (parameter waits of the module).
+ * Wait for one to end.
  *
  * Signals do not interrupt it, but fatal ones do. If it is killed in the midst, the
  * run is lost, as if a job had failed.

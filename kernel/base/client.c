@@ -11,7 +11,7 @@
  *  - of kernel memory for graphs, plans and runs, memory_mib MiB (module parameter;
  *    the default is an eighth of the machine's memory);
  *  - NPUMEM_MAX_USER_JOBS jobs that have not ended;
- *  - MAX_WAITS fences of others that these wait for;
+ *  - as many fences of others for these to wait for as the module parameter waits says;
  *  - MAX_BINDINGS external tensors bound at a time, and four times the GEM handles that
  *    one file may have;
  *  - MAX_ATTACHED engines in a process.
@@ -66,12 +66,6 @@
 /* A binding keeps a kernel mapping and a reference on a BO. Honest clients have far fewer. */
 #define MAX_BINDINGS 16384
 
-/*
- * A fence to wait for is memory, and time under locks that others want, when it is added and when
- * a file is closed. Honest jobs wait for a few.
- */
-#define MAX_WAITS 65536
-
 /* An engine in a process keeps a little memory, and a window, which is charged. */
 #define MAX_ATTACHED 64
 
@@ -88,6 +82,16 @@ module_param(memory_mib, uint, 0644);
 MODULE_PARM_DESC(
 	memory_mib,
 	"MiB of kernel memory that graphs, plans and runs of an unprivileged user may keep (default: 0, an eighth of the memory)");
+
+/*
+ * A fence to wait for is memory, and time under locks that others want, when it is added and when
+ * a file is closed. Honest jobs wait for a few.
+ */
+static unsigned int waits = 65536;
+module_param(waits, uint, 0644);
+MODULE_PARM_DESC(
+	waits,
+	"fences of others that jobs of an unprivileged user may wait for at a time (default: 65536)");
 
 /**
  * struct npu_user - user of a device, who has a share of it
@@ -356,7 +360,7 @@ static u64 user_limit(const struct npu_user *user, unsigned int resource)
 	case NPUMEM_RESOURCE_JOBS:
 		return NPUMEM_MAX_USER_JOBS;
 	case NPUMEM_RESOURCE_WAITS:
-		return MAX_WAITS;
+		return READ_ONCE(waits);
 	case NPUMEM_RESOURCE_ENGINES:
 		return MAX_ATTACHED;
 	default:
