@@ -17,7 +17,7 @@
 #include "format.h"
 
 #define SUFFIX	    ".plan"
-#define UNFINISHED  "new-"
+#define UNFINISHED  ".npumem-" /* PID-NUMBER */
 #define BLOCK	    4096ull
 #define BILLION	    1000000000ll
 #define NAME_TRIES  100
@@ -32,6 +32,7 @@ typedef char file_name[PLANCACHE_NAME_SIZE + sizeof(SUFFIX)];
  * @limit: bytes that all files together may count
  * @newest: time of modification of the file that was used last, nanoseconds
  * @made: files that this process has begun to write
+ * @writes: whether plans are put into it: who only looks removes nothing
  */
 struct plancache {
 	char *folder;
@@ -39,6 +40,7 @@ struct plancache {
 	uint64_t limit;
 	int64_t newest;
 	unsigned int made;
+	bool writes;
 };
 
 static void name_of(const struct plancache_key *key, file_name name)
@@ -74,6 +76,22 @@ static uint64_t blocks(uint64_t bytes)
 	return (bytes + BLOCK - 1) / BLOCK * BLOCK;
 }
 
+/* Whether begin_file() gives files such names. Others in the folder are somebody's. */
+static bool is_unfinished(const char *name)
+{
+	static const char digits[] = "0123456789";
+	size_t pid, number;
+
+	if (strncmp(name, UNFINISHED, strlen(UNFINISHED)) != 0)
+		return false;
+	name += strlen(UNFINISHED);
+	pid = strspn(name, digits);
+	if (!pid || name[pid] != '-')
+		return false;
+	number = strspn(name + pid + 1, digits);
+	return number && !name[pid + 1 + number];
+}
+
 /*
  * Remove a file that its writer did not finish. One who still writes holds a lock; one who is
  * about to take it finds the file gone, and keeps no plan this time.
@@ -94,8 +112,9 @@ static bool look_at(const struct plancache *cache, const char *name, struct plan
 {
 	struct stat stat;
 
-	if (!strncmp(name, UNFINISHED, strlen(UNFINISHED))) {
-		remove_unfinished(cache, name);
+	if (is_unfinished(name)) {
+		if (cache->writes)
+			remove_unfinished(cache, name);
 		return false;
 	}
 	if (!key_of(name, &file->key) || fstatat(cache->dir, name, &stat, AT_SYMLINK_NOFOLLOW) ||
@@ -160,7 +179,7 @@ int plancache_list(struct plancache *cache, struct plancache_file **files, size_
 	return 0;
 }
 
-static int open_folder(const char *folder, uint64_t limit, struct plancache **out)
+static int open_folder(const char *folder, uint64_t limit, bool writes, struct plancache **out)
 {
 	struct plancache *cache = calloc(1, sizeof(*cache));
 	struct plancache_file *files;
@@ -175,6 +194,7 @@ static int open_folder(const char *folder, uint64_t limit, struct plancache **ou
 		return -ENOMEM;
 	}
 	cache->limit = limit;
+	cache->writes = writes;
 	cache->dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	err = cache->dir < 0 ? -errno : plancache_list(cache, &files, &count);
 	if (err) {
@@ -192,12 +212,12 @@ int plancache_open(const char *folder, uint64_t limit, struct plancache **cache)
 {
 	if (mkdir(folder, FOLDER_MODE) && errno != EEXIST)
 		return -errno;
-	return open_folder(folder, limit, cache);
+	return open_folder(folder, limit, true, cache);
 }
 
 int plancache_open_existing(const char *folder, struct plancache **cache)
 {
-	return open_folder(folder, UINT64_MAX, cache);
+	return open_folder(folder, UINT64_MAX, false, cache);
 }
 
 void plancache_close(struct plancache *cache)

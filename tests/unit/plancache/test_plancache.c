@@ -41,7 +41,7 @@ static void remove_all(void)
 	struct dirent *entry;
 
 	while ((entry = readdir(list)))
-		if (entry->d_name[0] != '.')
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			unlinkat(dirfd(list), entry->d_name, 0);
 	closedir(list);
 }
@@ -617,7 +617,7 @@ CACHE_TEST(unfinished_file)
 	char path[256];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/new-1-0", folder);
+	snprintf(path, sizeof(path), "%s/.npumem-1-0", folder);
 	write_file(path, "part", 4);
 	/* One who still writes keeps it. */
 	fd = open(path, O_WRONLY);
@@ -628,6 +628,44 @@ CACHE_TEST(unfinished_file)
 	put(&key, 100, 'a');
 	assert_int_equal(access(path, F_OK), -1);
 	has(&key, 100, 'a');
+}
+
+/* Who only looks removes nothing. */
+CACHE_TEST(unfinished_file_stays)
+{
+	struct plancache *reader;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/.npumem-1-0", folder);
+	write_file(path, "part", 4);
+	assert_int_equal(plancache_open_existing(folder, &reader), 0);
+	assert_int_equal(access(path, F_OK), 0);
+	plancache_close(reader);
+}
+
+/* A folder may have files of others, whatever they are called. */
+CACHE_TEST(files_of_others)
+{
+	static const char *const names[] = {
+		"new-chapter.txt", "new-1-0",	      ".npumem-", ".npumem-1",	 ".npumem-1-",
+		".npumem--1",	   ".npumem-1-2.txt", "1.plan",	  ".npumem-a-1",
+	};
+	struct plancache_key key = key_of(&plain);
+	struct plancache *writer;
+	char path[256];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		write_file(path, "thesis", 6);
+	}
+	put(&key, 100, 'a');
+	assert_int_equal(plancache_open(folder, PLENTY, &writer), 0);
+	plancache_close(writer);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		if (access(path, F_OK))
+			fail_msg("%s is gone", names[i]);
+	}
 }
 
 /* Processes that write and read the same few plans, and have room for less than all. */
