@@ -182,30 +182,34 @@ static void end_in_vain(struct improver *improver)
 
 /*
  * What was made takes the place of what is kept, if it is better; or that has had its time. False:
- * neither.
+ * neither, or it cannot be written.
  */
 static bool store(struct improver *improver, const struct worker_result *made)
 {
 	const struct search *search = &improver->waiting[0];
 	struct plancache *cache = *improver->cache;
 	struct kept kept = { .hashed = true, .key = search->key };
-	bool better, ended;
+	bool better, stored, ended;
 
 	/* What was dropped meanwhile, or has gone for others, is not wanted any more. */
 	if (!cache || plancache_peek(cache, &search->key, &kept.entry))
 		return true;
 	better = made->data && made->cost < kept.entry.cost;
-	metrics_search(improver->metrics, better ? METRICS_BETTER : METRICS_NO_BETTER);
-	if (better)
+	/* Where others computed all the time, nobody has searched. */
+	stored = keep_plan(&kept, cache, &search->accepted, made, made->cpu_us);
+	metrics_search(improver->metrics, !better ? METRICS_NO_BETTER :
+					  stored  ? METRICS_BETTER :
+						    METRICS_SEARCH_FAILED);
+	if (!better)
+		log_debug("request %" PRIu64 ": no better plan was found", search->accepted.id);
+	else if (stored)
 		log_info("request %" PRIu64 ": a better plan was found in %" PRIu64 " ms: %" PRIu64
 			 " bytes and no longer %" PRIu64 ": %s",
 			 search->accepted.id, (now_us() - improver->started_us) / 1000, made->cost,
 			 kept.entry.cost, made->text);
-	else
-		log_debug("request %" PRIu64 ": no better plan was found", search->accepted.id);
-	/* Where others computed all the time, nobody has searched. */
-	keep_plan(&kept, cache, &search->accepted, made, made->cpu_us);
-	ended = better || kept.entry.final || keep_had(&kept.entry, improver->seconds * 1000000);
+	/* On a full disk the next search would end as this one. */
+	ended = stored &&
+		(better || kept.entry.final || keep_had(&kept.entry, improver->seconds * 1000000));
 	if (ended)
 		tries_forget(&improver->tries, &search->key);
 	keep_free(&kept);
@@ -382,6 +386,17 @@ static void begin_next(struct improver *improver, uint64_t delay_us)
 		improver->next = NULL;
 		log_error("cannot search for better plans: %s", strerror(-err));
 	}
+}
+
+void improver_configured(struct improver *improver)
+{
+	improver->tries = (struct tries){ 0 };
+	if (improver->config->improve_time && *improver->cache)
+		return;
+	if (improver->running)
+		stop(improver);
+	while (improver->count)
+		drop(improver, 0);
 }
 
 int improver_new(sd_event *event, const struct config *config, struct plancache *const *cache,

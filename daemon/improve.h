@@ -47,6 +47,15 @@ int improver_new(sd_event *event, const struct config *config, struct plancache 
 /* Ends the search that runs. NULL is fine. */
 void improver_free(struct improver *improver);
 
+/*
+ * improver_configured() - the configuration or the cache is another one
+ *
+ * Where nobody wants better plans any more, or nothing can be kept, the search that runs is ended,
+ * and those that wait are dropped. What was tried in vain may be tried again at once: that it was
+ * may have been for the old configuration.
+ */
+void improver_configured(struct improver *improver);
+
 /* How many searches run and wait. */
 size_t improver_count(const struct improver *improver);
 

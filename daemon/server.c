@@ -228,6 +228,7 @@ static void reload(struct server *server)
 	server->config = config;
 	log_set_level(server->args->log_level >= 0 ? server->args->log_level : config.log_level);
 	keep_open(&server->config, &server->env.cache);
+	improver_configured(server->env.improver);
 	exposition_set(server->exposition, &server->config);
 	log_info("configuration read again from %s", server->args->config_path);
 	warn(&server->config);

@@ -278,6 +278,78 @@ IMPROVE_TEST(killed)
 	not_again();
 }
 
+/* A better plan that the cache has no room for is found in vain, too. */
+IMPROVE_TEST(not_kept)
+{
+	setenv(RATED, "800 1", 1);
+	ask();
+	plancache_close(f.env.cache);
+	/* Less than what a file takes. */
+	assert_int_equal(plancache_open(f.config.cache_folder, 4095, &f.env.cache), 0);
+	wait_for_searches();
+	assert_int_equal(only_entry().cost, 900);
+	not_again();
+}
+
+/* What was in vain may have been for the configuration. */
+IMPROVE_TEST(configured)
+{
+	searched("950 0");
+	not_again();
+	improver_configured(f.env.improver);
+	setenv(RATED, "800 1", 1);
+	ask();
+	assert_int_equal(improver_count(f.env.improver), 1);
+	wait_for_searches();
+	assert_int_equal(only_entry().cost, 800);
+}
+
+static bool has_child(void)
+{
+	siginfo_t info = { 0 };
+
+	return !waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
+}
+
+/* Nobody searches on, whoever runs or waits, if that is not wanted any more. */
+static void ended_at_once(void)
+{
+	improver_configured(f.env.improver);
+	assert_int_equal(improver_count(f.env.improver), 0);
+	assert_false(has_child());
+}
+
+static void search_for_ever(void)
+{
+	struct accepted accepted;
+
+	setenv(REPLACED_PLAN, "plan_then_spin", 1);
+	ask();
+	accepted = next_request();
+	accepted.arena_budget = 1000;
+	ask_for(&accepted);
+	while (!has_child())
+		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);
+	assert_int_equal(improver_count(f.env.improver), 2);
+	improver_configured(f.env.improver);
+	assert_int_equal(improver_count(f.env.improver), 2);
+}
+
+IMPROVE_TEST(improve_off)
+{
+	search_for_ever();
+	f.config.improve_time = 0;
+	ended_at_once();
+}
+
+IMPROVE_TEST(cache_off)
+{
+	search_for_ever();
+	plancache_close(f.env.cache);
+	f.env.cache = NULL;
+	ended_at_once();
+}
+
 /* A search that was ended by its limit of processor time has had none: it is tried again. */
 IMPROVE_TEST(search_again)
 {
