@@ -77,6 +77,12 @@ other_is_planned() {
 }
 check 'a model that is none does not keep the others from it' other_is_planned
 check 'there are three' is 3 of_json key
+pipe_is_not_read() {
+	mkdir pipes && mkfifo pipes/a.json && cp models/b.json pipes/ && cp models/b.json pipes/.c.json || return 1
+	! timeout 60 "$ctl" cache --folder piped warm pipes >out 2>err &&
+		[ "$(cat err)" = 'npumemctl: pipes/a.json: is no regular file' ] && [ "$(wc -l <out)" = 1 ]
+}
+check 'nor does a pipe, and what is hidden is left alone' pipe_is_not_read
 
 # ------------------------------------------------------------------------ text from outside
 named() { # NAME: a model of that name, for Python

@@ -525,11 +525,15 @@ out:
 	return status;
 }
 
-static bool is_model(const char *name)
+/* A pipe would be waited for, and a device has no end. */
+static int is_model(const struct dirent *entry)
 {
 	static const char *const ends[] = { ".tflite", ".onnx", ".json" };
+	const char *name = entry->d_name;
 	size_t length = strlen(name);
 
+	if (name[0] == '.')
+		return false;
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (length > strlen(ends[i]) && !strcmp(name + length - strlen(ends[i]), ends[i]))
 			return true;
@@ -540,18 +544,21 @@ static int warm_folder(const struct arguments *args, struct plancache *cache, co
 		       json_t *array)
 {
 	struct dirent **entries;
-	int count = scandir(folder, &entries, NULL, alphasort);
+	int count = scandir(folder, &entries, is_model, alphasort);
 	int status = EXIT_OK, found = 0;
+	struct stat file;
 
 	if (count < 0)
 		return failure(folder, "%s", strerror(errno));
 	for (int i = 0; i < count; i++) {
 		char *path = NULL;
 
-		if (is_model(entries[i]->d_name)) {
+		if (asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
+			abort();
+		if (!stat(path, &file) && !S_ISREG(file.st_mode)) {
+			status = failure(path, "is no regular file");
+		} else {
 			found++;
-			if (asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
-				abort();
 			if (warm_model(args, cache, path, array) != EXIT_OK)
 				status = EXIT_FAILED;
 		}
