@@ -226,7 +226,17 @@ static const char *set_number(const struct key *key, struct config *config, cons
 }
 
 /*
+ * struct place - where a key stands
+ * @line: 0: nowhere
+ */
+struct place {
+	char file[PATH_MAX];
+	int line;
+};
+
+/*
  * struct reading - state of the reading of one file
+ * @metrics_line: number of the line with the last path of [metrics], 0 for none
  * @bytes: of the lines so far
  * @line: number of the line given to inih last, which does not tell its handler
  * @bad_line: number of the line with the first mistake, 0 for none yet
@@ -237,6 +247,7 @@ struct reading {
 	bool seen[KEY_COUNT];
 	size_t bytes;
 	int line;
+	int metrics_line;
 	int bad_line;
 	char wrong[256];
 };
@@ -368,6 +379,8 @@ static int handle(void *user, const char *section, const char *name, const char 
 				      set_number(&keys[i], &reading->config, value);
 		if (wrong)
 			mistake(reading, "%s: \"%s\" %s", name, value, wrong);
+		if (keys[i].set == set_metrics_socket || keys[i].set == set_metrics_textfile)
+			reading->metrics_line = reading->line;
 		return !wrong;
 	}
 	if (!*section)
@@ -416,8 +429,9 @@ static int open_file(const char *path, FILE **file)
 	return err;
 }
 
-/* Reads a file over what @config says. */
-static int read_file(const char *path, struct config *config, char *reason, size_t reason_size)
+/* Reads a file over what @config says. @metrics: of the last path of [metrics] */
+static int read_file(const char *path, struct config *config, struct place *metrics, char *reason,
+		     size_t reason_size)
 {
 	struct reading reading = { .config = *config };
 	int line, err;
@@ -448,6 +462,10 @@ static int read_file(const char *path, struct config *config, char *reason, size
 		return -EINVAL;
 	}
 	*config = reading.config;
+	if (reading.metrics_line) {
+		snprintf(metrics->file, sizeof(metrics->file), "%s", path);
+		metrics->line = reading.metrics_line;
+	}
 	return 0;
 }
 
@@ -466,7 +484,8 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 }
 
 /* Reads the files of the folder beside the configuration file, if there is one. */
-static int read_drop_ins(const char *path, struct config *config, char *reason, size_t reason_size)
+static int read_drop_ins(const char *path, struct config *config, struct place *metrics,
+			 char *reason, size_t reason_size)
 {
 	struct dirent **entries;
 	char folder[PATH_MAX], file[PATH_MAX];
@@ -484,25 +503,40 @@ static int read_drop_ins(const char *path, struct config *config, char *reason, 
 	for (int i = 0; i < count; i++) {
 		if (!err && snprintf(file, sizeof(file), "%s/%s", folder, entries[i]->d_name) <
 				    (int)sizeof(file))
-			err = read_file(file, config, reason, reason_size);
+			err = read_file(file, config, metrics, reason, reason_size);
 		free(entries[i]);
 	}
 	free(entries);
 	return err;
 }
 
+/* What is to be right once all files are read, since one takes back what another says. */
+static int check_metrics(const struct config *config, const struct place *metrics, char *reason,
+			 size_t reason_size)
+{
+	if (!*config->metrics_textfile ||
+	    strcmp(config->metrics_socket, config->metrics_textfile) != 0)
+		return 0;
+	tell(reason, reason_size, "%s:%d: socket and textfile are both \"%s\"", metrics->file,
+	     metrics->line, config->metrics_textfile);
+	return -EINVAL;
+}
+
 int config_read(const char *path, bool optional, struct config *config, char *reason,
 		size_t reason_size)
 {
+	struct place metrics = { .line = 0 };
 	struct config all;
 	int err;
 
 	config_defaults(&all);
-	err = read_file(path, &all, reason, reason_size);
+	err = read_file(path, &all, &metrics, reason, reason_size);
 	if (err == -ENOENT && optional)
 		err = 0;
 	if (!err)
-		err = read_drop_ins(path, &all, reason, reason_size);
+		err = read_drop_ins(path, &all, &metrics, reason, reason_size);
+	if (!err)
+		err = check_metrics(&all, &metrics, reason, reason_size);
 	if (!err)
 		*config = all;
 	else

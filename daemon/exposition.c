@@ -21,6 +21,8 @@
 #define MAX_ASKED	 4096
 /* How often the file is written, in seconds. */
 #define TEXTFILE_SECONDS 15
+/* Bytes of a sentence on why it cannot be. */
+#define WRONG_SIZE	 (CONFIG_PATH_SIZE + 64)
 
 /*
  * struct client - who asks
@@ -45,7 +47,7 @@ struct client {
  * @socket, @textfile: paths; "": none
  * @listen: event source of the socket, which it closes
  * @timer: of the file
- * @textfile_error: of the last try to write it
+ * @textfile_wrong: why the last try to write it failed; "": it did not
  */
 struct exposition {
 	sd_event *event;
@@ -54,7 +56,7 @@ struct exposition {
 	char textfile[CONFIG_PATH_SIZE];
 	sd_event_source *listen;
 	sd_event_source *timer;
-	int textfile_error;
+	char textfile_wrong[WRONG_SIZE];
 	struct client clients[MAX_CLIENTS];
 };
 
@@ -254,50 +256,78 @@ static int socket_begin(struct exposition *exposition, const char *path, unsigne
 
 /* ------------------------------------------------------------------------- file */
 
-static int write_textfile(const struct exposition *exposition)
+/* Opens the file that takes the other one's place; -1, with a sentence. */
+static int open_textfile(const char *path, char wrong[WRONG_SIZE])
+{
+	/* What is there and no file must not make the daemon wait. */
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+		      0644);
+	struct stat status;
+
+	if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode))
+		return fd;
+	/* Such as a FIFO that somebody reads, or a device: it is not the daemon's to remove. */
+	if (fd < 0) {
+		snprintf(wrong, WRONG_SIZE, "%s", strerror(errno));
+	} else {
+		snprintf(wrong, WRONG_SIZE, "%s is no regular file", path);
+		close(fd);
+	}
+	return -1;
+}
+
+/* Writes all of it and takes the place of the file before; a negative errno. */
+static int fill_textfile(int fd, const char *path, const char *text, size_t size,
+			 const char *textfile)
+{
+	ssize_t written = write(fd, text, size);
+
+	if (written >= 0 && written != (ssize_t)size)
+		return -ENOSPC;
+	return written < 0 || fchmod(fd, 0644) || rename(path, textfile) ? -errno : 0;
+}
+
+/* @wrong: why it failed; "": it did not. */
+static void write_textfile(const struct exposition *exposition, char wrong[WRONG_SIZE])
 {
 	char path[CONFIG_PATH_SIZE + 8];
 	size_t size;
 	char *text = exposition->source.text(exposition->source.data, false, &size);
-	int fd, err = text ? 0 : -ENOMEM;
+	struct stat status;
+	int fd = -1, err = text ? 0 : -ENOMEM;
 
+	*wrong = '\0';
 	/* Readers see all of it or the one before. */
 	snprintf(path, sizeof(path), "%s.new", exposition->textfile);
-	/* What is there and no file must not make the daemon wait. */
-	fd = err ? -1 :
-		   open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-			0644);
-	if (!err && fd < 0)
-		err = -errno;
+	/* A device, or a socket, is somebody's. */
+	if (!lstat(exposition->textfile, &status) && !S_ISREG(status.st_mode))
+		strcpy(wrong, "what is there is no regular file");
+	else if (text)
+		fd = open_textfile(path, wrong);
 	if (fd >= 0) {
-		ssize_t written = write(fd, text, size);
-
-		if (written < 0 || fchmod(fd, 0644))
-			err = -errno;
-		else if (written != (ssize_t)size)
-			err = -ENOSPC;
+		err = fill_textfile(fd, path, text, size, exposition->textfile);
 		close(fd);
-		if (!err && rename(path, exposition->textfile))
-			err = -errno;
 		if (err)
 			unlink(path);
 	}
+	if (err)
+		snprintf(wrong, WRONG_SIZE, "%s", strerror(-err));
 	free(text);
-	return err;
 }
 
 static int on_write(sd_event_source *source, uint64_t usec, void *data)
 {
 	struct exposition *exposition = data;
-	int err = write_textfile(exposition);
+	char wrong[WRONG_SIZE];
 
+	write_textfile(exposition, wrong);
 	/* To say it once is enough. A disk that is full may have room again. */
-	if (err && err != exposition->textfile_error)
+	if (*wrong && strcmp(wrong, exposition->textfile_wrong) != 0)
 		log_warning("the metrics cannot be written to %s: %s; tried again every %d s",
-			    exposition->textfile, strerror(-err), TEXTFILE_SECONDS);
-	else if (!err && exposition->textfile_error)
+			    exposition->textfile, wrong, TEXTFILE_SECONDS);
+	else if (!*wrong && *exposition->textfile_wrong)
 		log_notice("the metrics are written to %s again", exposition->textfile);
-	exposition->textfile_error = err;
+	strcpy(exposition->textfile_wrong, wrong);
 	if (sd_event_source_set_time_relative(source, TEXTFILE_SECONDS * 1000000ull) >= 0)
 		sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 	return 0;
@@ -331,7 +361,7 @@ void exposition_set(struct exposition *exposition, const struct config *config)
 	if (err)
 		log_warning("no metrics at %s: %s", config->metrics_socket, strerror(-err));
 	exposition->timer = sd_event_source_disable_unref(exposition->timer);
-	exposition->textfile_error = 0;
+	*exposition->textfile_wrong = '\0';
 	snprintf(exposition->textfile, sizeof(exposition->textfile), "%s",
 		 config->metrics_textfile);
 	if (!*exposition->textfile)

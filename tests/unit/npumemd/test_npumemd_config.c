@@ -85,6 +85,21 @@ TEST_WITH(defaults, setup, teardown)
 	assert_string_equal(config.traffic_planner, "cosma");
 }
 
+/* One path cannot be both, whichever key comes last; the service's socket is one without a key. */
+TEST_WITH(one_path_of_metrics, setup, teardown)
+{
+	refuse("[metrics]\nsocket = /srv/m\ntextfile = /srv/m\nmode = 600\n",
+	       ":3: socket and textfile are both \"/srv/m\"");
+	refuse("[metrics]\ntextfile = /srv/m\n\nsocket = /srv/m\n",
+	       ":4: socket and textfile are both \"/srv/m\"");
+	read_good("[metrics]\nsocket = /srv/m\ntextfile = /srv/m.prom\n");
+	read_good("[metrics]\nsocket =\ntextfile =\n");
+	read_good("[metrics]\ntextfile = /run/npumemd/metrics\n");
+	setenv("RUNTIME_DIRECTORY", "/run/npumemd", 1);
+	refuse("[metrics]\ntextfile = /run/npumemd/metrics\n",
+	       ":2: socket and textfile are both \"/run/npumemd/metrics\"");
+}
+
 /* The service has one without any configuration; a daemon started by hand has no folder for it. */
 TEST_WITH(service_socket, setup, teardown)
 {
@@ -395,6 +410,20 @@ TEST_WITH(bad_drop_in, setup_folder, teardown_folder)
 	refuse("", ".d/20-b.conf:3: workers is given twice");
 	drop_in("20-b.conf", "[nothing]\nx = 1\n");
 	refuse("", ".d/20-b.conf:1: unknown section [nothing]");
+}
+
+/* Paths of the metrics: what one file says another one may take back, or get wrong. */
+TEST_WITH(drop_in_metrics, setup_folder, teardown_folder)
+{
+	struct config config;
+
+	drop_in("10-a.conf", "[metrics]\nsocket = /srv/a\n");
+	refuse("[metrics]\ntextfile = /srv/a\n",
+	       ".d/10-a.conf:2: socket and textfile are both \"/srv/a\"");
+	drop_in("20-b.conf", "[metrics]\n\ntextfile = /srv/b\n");
+	config = read_good("[metrics]\ntextfile = /srv/a\n");
+	assert_string_equal(config.metrics_socket, "/srv/a");
+	assert_string_equal(config.metrics_textfile, "/srv/b");
 }
 
 /* What lets whoever reads it wait, and what hides the rest of a line. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* npumemd's metrics: their text, the socket that tells them, and the file. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -443,4 +444,77 @@ TEST_WITH(textfile_pipe, setup, teardown)
 	text = said_end(&said);
 	assert_non_null(strstr(text, ": No such device or address; tried again"));
 	free(text);
+}
+
+/* What the log says of a textfile that is not written, once for two tries. */
+static void expect_refusal(struct fixture *f, const char *why)
+{
+	char expected[512];
+	struct said said;
+	char *text;
+
+	snprintf(expected, sizeof(expected),
+		 "npumemd: the metrics cannot be written to %s: %s; tried again every 15 s\n",
+		 f->config.metrics_textfile, why);
+	write_again_us = 1000;
+	log_setup(true, LOG_NOTICE);
+	said_begin(&said);
+	exposition_set(f->exposition, &f->config);
+	for (int i = 0; i < 4; i++)
+		assert_true(sd_event_run(f->event, 50000) >= 0);
+	write_again_us = 0;
+	text = said_end(&said);
+	assert_non_null(strstr(text, expected));
+	assert_string_equal(strstr(text, "npumemd: "), expected);
+	free(text);
+}
+
+/* A FIFO that somebody reads stands there: it does not become the file, and stays. */
+TEST_WITH(textfile_read_pipe, setup, teardown)
+{
+	struct fixture *f = *state;
+	char path[128], why[192], got[8];
+	struct stat status;
+	int reader;
+
+	snprintf(path, sizeof(path), "%s.new", f->textfile);
+	snprintf(why, sizeof(why), "%s is no regular file", path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	reader = open(path, O_RDONLY | O_NONBLOCK);
+	assert_true(reader >= 0);
+	strcpy(f->config.metrics_textfile, f->textfile);
+	expect_refusal(f, why);
+	assert_int_equal(read(reader, got, sizeof(got)), 0);
+	close(reader);
+	assert_int_equal(lstat(path, &status), 0);
+	assert_true(S_ISFIFO(status.st_mode));
+	assert_int_equal(status.st_mode & 0777, 0600);
+	assert_int_equal(access(f->textfile, F_OK), -1);
+}
+
+/* Nor is anything that is no file replaced: a FIFO, a link, the daemon's own socket. */
+TEST_WITH(textfile_of_another_kind, setup, teardown)
+{
+	static const char why[] = "what is there is no regular file";
+	struct fixture *f = *state;
+	struct stat status;
+
+	strcpy(f->config.metrics_textfile, f->textfile);
+	assert_int_equal(mkfifo(f->textfile, 0600), 0);
+	expect_refusal(f, why);
+	assert_int_equal(lstat(f->textfile, &status), 0);
+	assert_true(S_ISFIFO(status.st_mode));
+	assert_int_equal(unlink(f->textfile), 0);
+	assert_int_equal(symlink("/dev/null", f->textfile), 0);
+	expect_refusal(f, why);
+	assert_int_equal(lstat(f->textfile, &status), 0);
+	assert_true(S_ISLNK(status.st_mode));
+	/* By another name, which the configuration does not see through. */
+	strcpy(f->config.metrics_socket, f->socket);
+	snprintf(f->config.metrics_textfile, sizeof(f->config.metrics_textfile), "%s/./socket",
+		 f->folder);
+	expect_refusal(f, why);
+	assert_non_null(strstr(answer(f, ask(f, GET "\r\n")), "open\n"));
+	snprintf(f->textfile, sizeof(f->textfile), "%s/socket.new", f->folder);
+	assert_int_equal(access(f->textfile, F_OK), -1);
 }
