@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 CTL = os.path.abspath(sys.argv[1])
 count = failed = 0
@@ -100,8 +101,47 @@ for name, answer in (('nothing', ''), ('no HTTP', BODY), ('an error', OK.replace
     check(f'{name}: it is said', got == NONE, got)
 got = ask(OK + BODY + '# x\n' * (1 << 18))
 check('an answer without end', got == (1, '', 'npumemctl: SOCKET: the answer does not end\n'), got)
+
+
+def without_end(folder):
+    """Two who wait in vain at once: for a place in the queue, and for one byte after another."""
+    full, slow = os.path.join(folder, 'full'), os.path.join(folder, 'slow')
+    waiting = []
+    with socket.socket(socket.AF_UNIX) as queue, socket.socket(socket.AF_UNIX) as server:
+        queue.bind(full)
+        queue.listen(0)
+        while True:
+            client = socket.socket(socket.AF_UNIX)
+            waiting.append(client)
+            client.setblocking(False)
+            try:
+                client.connect(full)
+            except BlockingIOError:
+                break
+        server.bind(slow)
+        server.listen()
+        asking = [subprocess.Popen([CTL, 'status', '-s', path], stderr=subprocess.PIPE, text=True)
+                  for path in (full, slow)]
+        client = server.accept()[0]
+        try:
+            for byte in OK + BODY:
+                client.sendall(byte.encode())
+                time.sleep(3)
+        except BrokenPipeError:
+            pass
+        client.close()
+        said = [process.communicate()[1].replace(folder, 'FOLDER') for process in asking]
+        for client in waiting:
+            client.close()
+    return said
+
+
 got = ask(None)
 check('no answer', got == (1, '', 'npumemctl: SOCKET: no answer comes\n'), got)
+with tempfile.TemporaryDirectory() as folder:
+    got = without_end(folder)
+    check('no place in the queue', got[0] == 'npumemctl: FOLDER/full: no answer comes\n', got)
+    check('an answer byte by byte', got[1] == 'npumemctl: FOLDER/slow: no answer comes\n', got)
 
 
 def refused(path):
@@ -113,6 +153,8 @@ def refused(path):
 check('no socket', refused('/nowhere') ==
       "npumemctl: /nowhere: No such file or directory: npumemd does not run, or its configuration has "
       "no socket in [metrics], as by default if it was started by hand\n")
+check('a folder', refused('/tmp') == 'npumemctl: /tmp: this is no socket\n')
+check('a file', refused(CTL) == f'npumemctl: {CTL}: this is no socket\n')
 check('a path that is too long',
       refused('/' + 'x' * 200) == 'npumemctl: /' + 'x' * 200 + ': File name too long\n')
 with tempfile.TemporaryDirectory() as folder:

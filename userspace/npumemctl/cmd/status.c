@@ -5,18 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "../../monotonic/monotonic.h"
 #include "commands.h"
 #include "cli/cli.h"
 
 #define SOCKET	  "/run/npumemd/metrics"
 /* Longest answer, in bytes; npumemd's are some thousand. */
 #define MAX_TEXT  (1u << 20)
-/* Seconds that it may take. */
-#define PATIENCE  10
+/* Nanoseconds that all of it may take. */
+#define PATIENCE  INT64_C(10000000000)
 /* Up to here a double has all whole numbers, and so many digits of others. */
 #define MAX_COUNT (INT64_C(1) << 53)
 #define DIGITS	  15
@@ -58,6 +60,8 @@ static const char *why(int err)
 		       "socket";
 	case EAGAIN:
 		return "no answer comes";
+	case ENOTSOCK:
+		return "this is no socket";
 	case EPIPE:
 	case ECONNRESET:
 		return "it hangs up: others ask at this time, as many as may";
@@ -66,11 +70,20 @@ static const char *why(int err)
 	}
 }
 
+/* Have a call wait for no longer than what is left until @deadline, if anything is. */
+static bool wait_until(int fd, int which, int64_t deadline)
+{
+	int64_t left = (deadline - monotonic_ns()) / 1000;
+	const struct timeval patience = { .tv_sec = left / 1000000, .tv_usec = left % 1000000 };
+
+	errno = EAGAIN;
+	return left > 0 && !setsockopt(fd, SOL_SOCKET, which, &patience, sizeof(patience));
+}
+
 /* Sends the request and reads the answer to its end; NULL and a sentence on failure. */
-static char *converse(int fd, const char **wrong)
+static char *converse(int fd, int64_t deadline, const char **wrong)
 {
 	static const char request[] = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
-	const struct timeval patience = { .tv_sec = PATIENCE };
 	char *text = malloc(MAX_TEXT + 1);
 	size_t used = 0;
 	ssize_t got = 1;
@@ -79,11 +92,12 @@ static char *converse(int fd, const char **wrong)
 	*wrong = strerror(ENOMEM);
 	if (!text)
 		return NULL;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	if (send(fd, request, strlen(request), MSG_NOSIGNAL) != (ssize_t)strlen(request))
 		err = EPIPE;
 	while (!err && got > 0 && used < MAX_TEXT) {
-		got = recv(fd, text + used, MAX_TEXT - used, 0);
+		got = wait_until(fd, SO_RCVTIMEO, deadline) ?
+			      recv(fd, text + used, MAX_TEXT - used, 0) :
+			      -1;
 		if (got < 0)
 			err = errno;
 		else
@@ -100,6 +114,8 @@ static char *converse(int fd, const char **wrong)
 static char *ask(const char *path, const char **wrong)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int64_t deadline = monotonic_ns() + PATIENCE;
+	struct stat status;
 	char *text = NULL;
 	int fd;
 
@@ -107,11 +123,17 @@ static char *ask(const char *path, const char **wrong)
 	if (strlen(path) >= sizeof(address.sun_path))
 		return NULL;
 	memcpy(address.sun_path, path, strlen(path) + 1);
+	/* connect() says of a folder that it refuses. */
+	*wrong = why(ENOTSOCK);
+	if (!stat(path, &status) && !S_ISSOCK(status.st_mode))
+		return NULL;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)))
+	/* It waits where too many others do so already. */
+	if (fd < 0 || !wait_until(fd, SO_SNDTIMEO, deadline) ||
+	    connect(fd, (struct sockaddr *)&address, sizeof(address)))
 		*wrong = why(errno);
 	else
-		text = converse(fd, wrong);
+		text = converse(fd, deadline, wrong);
 	if (fd >= 0)
 		close(fd);
 	return text;
