@@ -112,6 +112,12 @@ static bool parse_id(const char *text, uint32_t *id)
 	return true;
 }
 
+/* Whether the system could not tell; what getpwnam(3) says of those that are not found is no such error. */
+static bool cannot_tell(int err)
+{
+	return err && err != ENOENT && err != ESRCH && err != EBADF && err != EPERM;
+}
+
 /*
  * A name that the system does not know. A user or group that was deleted is no reason to plan for
  * nobody any more; where the system cannot tell, who is meant may well be there.
@@ -121,13 +127,12 @@ static int not_found(struct clients *clients, const char *kind, const char *name
 {
 	int err = errno;
 
+	if (cannot_tell(err))
+		return fail(-EINVAL, wrong, size, "the %s \"%s\" cannot be looked up: %s", kind,
+			    name, strerror(err));
 	/* What is a number, or nothing, is never a name. */
 	if (!name[strspn(name, "0123456789")])
 		return fail(-EINVAL, wrong, size, "there is no %s \"%s\"", kind, name);
-	/* As getpwnam(3) says of those that are not found. */
-	if (err && err != ENOENT && err != ESRCH && err != EBADF && err != EPERM)
-		return fail(-EINVAL, wrong, size, "the %s \"%s\" cannot be looked up: %s", kind,
-			    name, strerror(err));
 	clients->nobody = true;
 	return 0;
 }
@@ -165,7 +170,8 @@ static int add_member(struct clients *clients, uint32_t uid, char *wrong, size_t
 /*
  * The members are looked up now, since asking the system for them may take long where a directory
  * in the network is asked: those that the group lists, and those whose first group it is, who may
- * leave it for another one (newgrp(1)). Users who have left the system's list are passed over.
+ * leave it for another one (newgrp(1)). Users who have left the system's list are passed over; one
+ * of whom the system cannot tell would have no limits, or those of others.
  */
 static int find_members(struct clients *clients, char *const *names, char *wrong, size_t size)
 {
@@ -173,14 +179,25 @@ static int find_members(struct clients *clients, char *const *names, char *wrong
 	int err = 0;
 
 	for (size_t i = 0; names[i] && !err; i++) {
+		errno = 0;
 		entry = getpwnam(names[i]);
 		if (entry)
 			err = add_member(clients, entry->pw_uid, wrong, size);
+		else if (cannot_tell(errno))
+			err = fail(-EINVAL, wrong, size,
+				   "the group's user \"%s\" cannot be looked up: %s", names[i],
+				   strerror(errno));
 	}
 	setpwent();
-	while (!err && (entry = getpwent()))
+	errno = 0;
+	while (!err && (entry = getpwent())) {
 		if (entry->pw_gid == clients->id)
 			err = add_member(clients, entry->pw_uid, wrong, size);
+		errno = 0;
+	}
+	if (!err && cannot_tell(errno))
+		err = fail(-EINVAL, wrong, size, "the users of the group cannot be listed: %s",
+			   strerror(errno));
 	endpwent();
 	return err;
 }
@@ -214,7 +231,7 @@ static int find_group(struct clients *clients, const char *group, char *wrong, s
 	errno = 0;
 	entry = parse_id(group, &clients->id) ? getgrgid(clients->id) : getgrnam(group);
 	/* A number that nobody has named yet is a group, too. */
-	if (!entry && parse_id(group, &clients->id))
+	if (!entry && !cannot_tell(errno) && parse_id(group, &clients->id))
 		return find_members(clients, (char *const[]){ NULL }, wrong, size);
 	if (!entry)
 		return not_found(clients, "group", group, wrong, size);
@@ -245,7 +262,13 @@ static int check_unit(const char *unit, char *wrong, size_t size)
 static int find_clients(struct clients *clients, char *wrong, size_t size)
 {
 	const char *who = clients->policy.name + strlen(prefixes[clients->kind]);
+	size_t length = strlen(who);
 
+	/* It would be nobody's name, where somebody is meant to be limited. */
+	if (length && clients->kind != UNIT &&
+	    (who[0] == ' ' || who[0] == '\t' || who[length - 1] == ' ' || who[length - 1] == '\t'))
+		return fail(-EINVAL, wrong, size, "the name \"%s\" begins or ends with a blank",
+			    who);
 	switch (clients->kind) {
 	case USER:
 		return find_user(clients, who, wrong, size);

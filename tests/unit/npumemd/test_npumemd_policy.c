@@ -34,6 +34,7 @@ struct passwd *getpwnam(const char *name)
 
 /* The system's list, in which somebody has the group as the first one. */
 static unsigned int listed;
+static bool list_breaks_off;
 
 void setpwent(void)
 {
@@ -45,7 +46,11 @@ struct passwd *getpwent(void)
 	static struct passwd all[] = { { .pw_uid = 1001, .pw_gid = 1001 },
 				       { .pw_uid = 1003, .pw_gid = 44 } };
 
-	return listed < 2 ? &all[listed++] : NULL;
+	if (listed == 1 && list_breaks_off)
+		errno = EIO;
+	else if (listed < 2)
+		return &all[listed++];
+	return NULL;
 }
 
 void endpwent(void)
@@ -55,16 +60,21 @@ void endpwent(void)
 struct group *getgrnam(const char *name)
 {
 	static char camera[] = "camera", gone[] = "gone", radio[] = "radio";
+	static char unreachable[] = "unreachable";
 	static char *members[] = { camera, gone, radio, NULL };
+	static char *far_members[] = { camera, unreachable, NULL };
 	static struct group sensors = { .gr_gid = 44, .gr_mem = members };
+	static struct group far = { .gr_gid = 45, .gr_mem = far_members };
 
 	if (!strcmp(name, "unreachable"))
 		errno = ETIMEDOUT;
-	return !strcmp(name, "sensors") ? &sensors : NULL;
+	return !strcmp(name, "sensors") ? &sensors : !strcmp(name, "far") ? &far : NULL;
 }
 
 struct group *getgrgid(gid_t gid)
 {
+	if (gid == 46)
+		errno = ETIMEDOUT;
 	return gid == 44 ? getgrnam("sensors") : NULL;
 }
 
@@ -126,6 +136,16 @@ POLICY_TEST(refusals_of_the_file)
 	       ":1: the user \"unreachable\" cannot be looked up: Connection timed out");
 	refuse("[group unreachable]\n",
 	       ":1: the group \"unreachable\" cannot be looked up: Connection timed out");
+	refuse("[group 46]\n", ":1: the group \"46\" cannot be looked up: Connection timed out");
+	refuse("[group far]\n",
+	       ":1: the group's user \"unreachable\" cannot be looked up: Connection timed out");
+	list_breaks_off = true;
+	refuse("[group sensors]\n",
+	       ":1: the users of the group cannot be listed: Input/output error");
+	list_breaks_off = false;
+	refuse("[user  camera]\n", ":1: the name \" camera\" begins or ends with a blank");
+	refuse("[user camera ]\n", ":1: the name \"camera \" begins or ends with a blank");
+	refuse("[group sensors\t]\n", ":1: the name \"sensors\\x09\" begins or ends with a blank");
 	refuse("[user ]\nplans = no\n", ":1: there is no user \"\"");
 	refuse("[unit camera]\nplans = no\n",
 	       ":1: \"camera\" is no unit that ends in .service or .scope");
