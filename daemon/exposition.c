@@ -45,6 +45,7 @@ struct client {
 /*
  * struct exposition - the socket and the file
  * @socket, @textfile: paths; "": none
+ * @bound, @written: which files they are, once they are there
  * @listen: event source of the socket, which it closes
  * @timer: of the file
  * @textfile_wrong: why the last try to write it failed; "": it did not
@@ -54,6 +55,7 @@ struct exposition {
 	struct exposition_source source;
 	char socket[CONFIG_PATH_SIZE];
 	char textfile[CONFIG_PATH_SIZE];
+	struct stat bound, written;
 	sd_event_source *listen;
 	sd_event_source *timer;
 	char textfile_wrong[WRONG_SIZE];
@@ -191,6 +193,15 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events, void 
 	return 0;
 }
 
+/* Somebody may have put another file in the place of our own. */
+static void remove_own(const char *path, const struct stat *own)
+{
+	struct stat status;
+
+	if (!lstat(path, &status) && status.st_dev == own->st_dev && status.st_ino == own->st_ino)
+		unlink(path);
+}
+
 /* ----------------------------------------------------------------------- socket */
 
 static void socket_end(struct exposition *exposition)
@@ -198,7 +209,7 @@ static void socket_end(struct exposition *exposition)
 	for (size_t i = 0; i < MAX_CLIENTS; i++)
 		client_end(&exposition->clients[i]);
 	if (exposition->listen)
-		unlink(exposition->socket);
+		remove_own(exposition->socket, &exposition->bound);
 	sd_event_source_disable_unref(exposition->listen);
 	exposition->listen = NULL;
 	exposition->socket[0] = '\0';
@@ -238,7 +249,7 @@ static int socket_begin(struct exposition *exposition, const char *path, unsigne
 	remove_left(&address);
 	/* Nobody connects before its mode is set, since nobody listens. */
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, mode) ||
-	    listen(fd, MAX_CLIENTS)) {
+	    lstat(path, &exposition->bound) || listen(fd, MAX_CLIENTS)) {
 		err = -errno;
 		close(fd);
 		return err;
@@ -288,7 +299,7 @@ static int fill_textfile(int fd, const char *path, const char *text, size_t size
 }
 
 /* @wrong: why it failed; "": it did not. */
-static void write_textfile(const struct exposition *exposition, char wrong[WRONG_SIZE])
+static void write_textfile(struct exposition *exposition, char wrong[WRONG_SIZE])
 {
 	char path[CONFIG_PATH_SIZE + 8];
 	size_t size;
@@ -306,6 +317,8 @@ static void write_textfile(const struct exposition *exposition, char wrong[WRONG
 		fd = open_textfile(path, wrong);
 	if (fd >= 0) {
 		err = fill_textfile(fd, path, text, size, exposition->textfile);
+		if (!err)
+			fstat(fd, &exposition->written);
 		close(fd);
 		if (err)
 			unlink(path);
@@ -349,6 +362,15 @@ int exposition_new(sd_event *event, const struct exposition_source *source, stru
 	return 0;
 }
 
+/* Who reads it would go on telling what is no longer so. */
+static void textfile_end(struct exposition *exposition)
+{
+	if (exposition->written.st_nlink)
+		remove_own(exposition->textfile, &exposition->written);
+	exposition->written = (struct stat){ 0 };
+	exposition->textfile[0] = '\0';
+}
+
 void exposition_set(struct exposition *exposition, const struct config *config)
 {
 	int err = 0;
@@ -362,6 +384,8 @@ void exposition_set(struct exposition *exposition, const struct config *config)
 		log_warning("no metrics at %s: %s", config->metrics_socket, strerror(-err));
 	exposition->timer = sd_event_source_disable_unref(exposition->timer);
 	*exposition->textfile_wrong = '\0';
+	if (strcmp(exposition->textfile, config->metrics_textfile) != 0)
+		textfile_end(exposition);
 	snprintf(exposition->textfile, sizeof(exposition->textfile), "%s",
 		 config->metrics_textfile);
 	if (!*exposition->textfile)
@@ -377,6 +401,7 @@ void exposition_free(struct exposition *exposition)
 	if (!exposition)
 		return;
 	socket_end(exposition);
+	textfile_end(exposition);
 	sd_event_source_disable_unref(exposition->timer);
 	free(exposition);
 }

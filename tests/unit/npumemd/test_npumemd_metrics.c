@@ -372,6 +372,51 @@ TEST_WITH(textfile, setup, teardown)
 	assert_int_equal(access(f->textfile, F_OK), -1);
 }
 
+/* What nobody writes any more is not left for others to tell. */
+TEST_WITH(textfile_ends, setup, teardown)
+{
+	struct fixture *f = *state;
+	char other[128];
+
+	snprintf(other, sizeof(other), "%s/other.prom", f->folder);
+	strcpy(f->config.metrics_textfile, f->textfile);
+	exposition_set(f->exposition, &f->config);
+	run(f);
+	exposition_set(f->exposition, &f->config);
+	assert_int_equal(access(f->textfile, F_OK), 0);
+	strcpy(f->config.metrics_textfile, other);
+	exposition_set(f->exposition, &f->config);
+	assert_int_equal(access(f->textfile, F_OK), -1);
+	run(f);
+	assert_int_equal(access(other, F_OK), 0);
+	/* Unless it is somebody else's. */
+	unit_write(f->textfile, "of another");
+	assert_int_equal(rename(f->textfile, other), 0);
+	f->config.metrics_textfile[0] = '\0';
+	exposition_set(f->exposition, &f->config);
+	assert_int_equal(access(other, F_OK), 0);
+	strcpy(f->config.metrics_textfile, f->textfile);
+	exposition_set(f->exposition, &f->config);
+	run(f);
+	exposition_free(f->exposition);
+	f->exposition = NULL;
+	assert_int_equal(access(f->textfile, F_OK), -1);
+}
+
+/* What has taken the socket's place stays, whoever put it there. */
+TEST_WITH(not_its_socket, setup, teardown)
+{
+	struct fixture *f = *state;
+
+	strcpy(f->config.metrics_socket, f->socket);
+	exposition_set(f->exposition, &f->config);
+	unit_write(f->textfile, "precious");
+	assert_int_equal(rename(f->textfile, f->socket), 0);
+	exposition_free(f->exposition);
+	f->exposition = NULL;
+	assert_int_equal(access(f->socket, F_OK), 0);
+}
+
 /* The file is written again so soon, in microseconds; 0: as soon as it is. */
 static uint64_t write_again_us;
 
