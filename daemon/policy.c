@@ -112,7 +112,7 @@ static bool parse_id(const char *text, uint32_t *id)
 	return true;
 }
 
-/* Whether the system could not tell; what getpwnam(3) says of those that are not found is no such error. */
+/* Whether the system could not tell; getpwnam(3) says what it says of those that are not found. */
 static bool cannot_tell(int err)
 {
 	return err && err != ENOENT && err != ESRCH && err != EBADF && err != EPERM;
