@@ -50,7 +50,7 @@ ends() {
 }
 # Whoever else answers there is not believed.
 other_answers() {
-	fails 1 'npumemctl: /dev/null: Connection refused' npumemctl status -s /dev/null
+	fails 1 'npumemctl: /dev/null: this is no socket' npumemctl status -s /dev/null
 }
 
 check "the daemon tells that nothing was asked" starts
