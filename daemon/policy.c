@@ -119,6 +119,16 @@ static bool cannot_tell(int err)
 }
 
 /*
+ * Whether the system's list broke off: the errors that getpwent(3) has, since what it leaves of the
+ * sources that it asked in vain may be anything.
+ */
+static bool breaks_off(int err)
+{
+	return err == EINTR || err == EIO || err == EMFILE || err == ENFILE || err == ENOMEM ||
+	       err == ERANGE;
+}
+
+/*
  * A name that the system does not know. A user or group that was deleted is no reason to plan for
  * nobody any more; where the system cannot tell, who is meant may well be there.
  */
@@ -195,7 +205,7 @@ static int find_members(struct clients *clients, char *const *names, char *wrong
 			err = add_member(clients, entry->pw_uid, wrong, size);
 		errno = 0;
 	}
-	if (!err && cannot_tell(errno))
+	if (!err && breaks_off(errno))
 		err = fail(-EINVAL, wrong, size, "the users of the group cannot be listed: %s",
 			   strerror(errno));
 	endpwent();
