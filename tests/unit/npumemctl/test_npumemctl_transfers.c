@@ -67,9 +67,16 @@ static struct npumem_position positions[] = {
 	MOVE(NPUMEM_POSITION_STORE, Y, 6, 2, 26),
 };
 
+static struct npumem_plan_block blocks[] = { { 0 } };
+static struct path_visit visits[] = { { .edge = NPUMEM_NONE } };
+static const struct path path = { visits, 1 };
+
 static struct npuplan_plan plan_of(uint32_t count)
 {
+	blocks[0].position_count = count;
 	return (struct npuplan_plan){
+		.blocks = blocks,
+		.block_count = 1,
 		.positions = positions,
 		.position_count = count,
 		.info = { .load_bytes = 23, .spill_bytes = 2, .fill_bytes = 6 },
@@ -81,7 +88,7 @@ static struct npuplan_plan plan_of(uint32_t count)
 TEST(traffic)
 {
 	struct npuplan_plan plan = plan_of(ALL);
-	struct traffic t = transfers_traffic(&plan);
+	struct traffic t = transfers_traffic(&plan, &path);
 
 	assert_int_equal(t.load, 12);
 	assert_int_equal(t.store, 10);
@@ -92,26 +99,56 @@ TEST(traffic)
 TEST(check)
 {
 	struct npuplan_plan plan = plan_of(ALL);
-	struct traffic moved = transfers_traffic(&plan);
+	struct traffic moved = transfers_traffic(&plan, &path);
 	struct npuplan_error error;
 
-	assert_int_equal(transfers_check(&plan, &moved, &error), 0);
+	assert_int_equal(transfers_check(&plan, &path, &moved, &error), 0);
 	moved.store -= 1;
 	moved.spill += 1;
-	assert_int_equal(transfers_check(&plan, &moved, &error), -EINVAL);
+	assert_int_equal(transfers_check(&plan, &path, &moved, &error), -EINVAL);
 	assert_string_equal(error.text,
 			    "the driver moved 12 bytes by loads, 4 by spills, 9 by stores and 6 "
 			    "by fills; the plan's schedule has 12, 3, 10 and 6");
-	moved = transfers_traffic(&plan);
+	moved = transfers_traffic(&plan, &path);
 	plan.info.fill_bytes = 5;
-	assert_int_equal(transfers_check(&plan, &moved, &error), -EINVAL);
+	assert_int_equal(transfers_check(&plan, &path, &moved, &error), -EINVAL);
 	assert_string_equal(error.text, "the driver moved 6 bytes by fills and 25 by all else; "
 					"the plan's traffic is 5 and 25");
 	plan.info.fill_bytes = 6;
 	plan.info.load_bytes = 22;
-	assert_int_equal(transfers_check(&plan, &moved, &error), -EINVAL);
+	assert_int_equal(transfers_check(&plan, &path, &moved, &error), -EINVAL);
 	assert_string_equal(error.text, "the driver moved 6 bytes by fills and 25 by all else; "
 					"the plan's traffic is 6 and 24");
+}
+
+/* A plan block counts as often as a path comes to it. */
+TEST(path_of_blocks)
+{
+	struct npumem_plan_block two[] = {
+		{ .position_count = 4 },
+		{ .first_position = 4, .position_count = 3 },
+	};
+	struct path_visit way[] = { { .instance = 0 }, { .instance = 1 }, { .instance = 1 } };
+	const struct path there = { way, 3 };
+	struct npuplan_plan plan = plan_of(ALL);
+	struct traffic moved;
+	struct npuplan_error error;
+
+	plan.blocks = two;
+	plan.block_count = 2;
+	plan.edge_count = 1;
+	moved = transfers_traffic(&plan, &there);
+	assert_int_equal(moved.load, 12);
+	assert_int_equal(moved.store, 8);
+	assert_int_equal(moved.spill, 6);
+	assert_int_equal(moved.fill, 12);
+	/* The claim is of another number of iterations. */
+	assert_int_equal(transfers_check(&plan, &there, &moved, &error), 0);
+	moved.fill += 6;
+	assert_int_equal(transfers_check(&plan, &there, &moved, &error), -EINVAL);
+	assert_string_equal(error.text,
+			    "the driver moved 12 bytes by loads, 6 by spills, 8 by stores and 18 "
+			    "by fills; the plan's schedule has 12, 6, 8 and 12");
 }
 
 TEST(put)
@@ -171,6 +208,18 @@ TEST(get)
 	/* Written again: bytes 2 to 4 of the view's, and 6 to 8. */
 	get(8, "AB--EF--KLM-");
 	get(9, "AB--EFGHKLM-");
+}
+
+/* With edges a block's copies are gone at its end, so that nothing is found there. */
+TEST(get_with_edges)
+{
+	const uint8_t host[HOST] = { 0 };
+	struct npuplan_plan plan = plan_of(ALL);
+	uint8_t bytes[SIZE + 1] = "------------";
+
+	plan.edge_count = 1;
+	assert_int_equal(transfers_get(&graph, &plan, Y, bytes, host, HOST), 0);
+	assert_string_equal((const char *)bytes, "------------");
 }
 
 TEST(get_beyond_host_memory)

@@ -528,7 +528,7 @@ static int execute(struct session *s, const struct path *path, uint64_t key)
 }
 
 /* The driver has to have moved as many bytes as the plan says. */
-static int check_traffic(struct session *s)
+static int check_traffic(struct session *s, const struct path *path)
 {
 	struct npuplan_error plan_error = { 0 };
 	struct npumem_error error = { 0 };
@@ -544,7 +544,7 @@ static int check_traffic(struct session *s)
 		.store = stats.store_bytes,
 		.fill = stats.fill_bytes,
 	};
-	if (transfers_check(s->file.plan, &s->traffic, &plan_error))
+	if (transfers_check(s->file.plan, path, &s->traffic, &plan_error))
 		return failure(s->model.path, "%s", plan_error.text);
 	return EXIT_OK;
 }
@@ -583,7 +583,7 @@ int session_infer(struct session *s, const struct path *path, uint64_t seed, boo
 	status = execute(s, path, seed);
 	s->run_seconds += monotonic_seconds() - start;
 	if (status == EXIT_OK)
-		status = check_traffic(s);
+		status = check_traffic(s, path);
 	for (uint32_t i = 0; status == EXIT_OK && i < path->count; i++) {
 		const struct path_visit *visit = &path->visits[i];
 
