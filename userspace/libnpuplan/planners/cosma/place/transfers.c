@@ -17,8 +17,8 @@
  * @placement: per placement of @found, the first placement of @plan that stands for its fragments
  * @resident: per unit, its placement in @found now
  * @host: per unit, the byte in host memory where its copy begins, fragments one after another
- * @copies: per unit, its copy, from the position that needs it first to the last one; @start is
- *	NPUMEM_NONE if there is none
+ * @copies: per unit, its copy, from the position that needs it first to the last one; its tensor is
+ *	the unit, or NPUMEM_NONE if there is none
  */
 struct transfer_writing {
 	const struct cosma_units *units;
@@ -118,9 +118,8 @@ static void find_copies(struct transfer_writing *writing)
 		writing->copies[u] = (struct npuplan_item){
 			.size = tensor->size,
 			.align = 1,
-			.start = there ? 0 : NPUMEM_NONE,
 			.end = there ? end : 0,
-			.tensor = u,
+			.tensor = there ? u : NPUMEM_NONE,
 		};
 	}
 	for (uint32_t i = 0; i < found->position_count; i++) {
@@ -131,8 +130,10 @@ static void find_copies(struct transfer_writing *writing)
 		if (position->kind == NPUMEM_POSITION_STEP)
 			continue;
 		copy = &writing->copies[position->index];
-		if (copy->start == NPUMEM_NONE)
+		if (copy->tensor == NPUMEM_NONE) {
 			copy->start = writing->first[i];
+			copy->tensor = position->index;
+		}
 		if (position->kind == NPUMEM_POSITION_STORE)
 			copy->end = end;
 		else if (copy->end < last)
@@ -140,24 +141,24 @@ static void find_copies(struct transfer_writing *writing)
 	}
 }
 
-/* Finds addresses in host memory: first fit, largest first. */
-static int place_copies(struct transfer_writing *writing, struct npuplan_error *error)
+int cosma_place_copies(const struct npuplan_item *copies, uint32_t count, uint64_t *host,
+		       uint64_t *size, struct npuplan_error *error)
 {
-	struct npuplan_item *items = writing->copies;
-	AUTO_HEAP uint64_t *offsets =
-		npuplan_calloc((size_t)writing->units->count + 1, sizeof(*offsets));
+	AUTO_POOL struct npuplan_pool pool = { 0 };
+	struct npuplan_item *items = npuplan_pool_take(&pool, count, sizeof(*items));
+	uint64_t *offsets = npuplan_pool_take(&pool, count, sizeof(*offsets));
 	struct npuplan_pack_problem problem = { .items = items, .alignment = HOST_ALIGN };
 	struct npuplan_pack_result result = { 0 };
-	int err = offsets ? 0 : -ENOMEM;
+	int err = pool.failed ? -ENOMEM : 0;
 
-	for (uint32_t u = 0; u < writing->units->count; u++)
-		if (items[u].start != NPUMEM_NONE)
-			items[problem.item_count++] = items[u];
+	for (uint32_t i = 0; i < count && !err; i++)
+		if (copies[i].tensor != NPUMEM_NONE)
+			items[problem.item_count++] = copies[i];
 	if (!err && problem.item_count)
 		err = npuplan_pack_in_order(NPUPLAN_BY_SIZE, &problem, offsets, &result, error);
 	for (uint32_t i = 0; i < problem.item_count && !err; i++)
-		writing->host[items[i].tensor] = offsets[i];
-	writing->plan->info.host_size = result.top;
+		host[items[i].tensor] = offsets[i];
+	*size = result.top;
 	return err;
 }
 
@@ -239,13 +240,17 @@ static int write_plan(struct transfer_writing *writing, struct npuplan_error *er
 {
 	const struct npuplan_cosma_plan *found = writing->found;
 	struct npuplan_plan *plan = writing->plan;
+	uint64_t host_size = 0;
 	int err = number_positions(writing);
 
 	err = err ? err : write_placements(writing);
 	err = err ? err : write_states(writing);
 	if (!err)
 		find_copies(writing);
-	err = err ? err : place_copies(writing, error);
+	err = err ? err :
+		    cosma_place_copies(writing->copies, writing->units->count, writing->host,
+				       &host_size, error);
+	plan->info.host_size = host_size;
 	plan->blocks = npuplan_calloc(1, sizeof(*plan->blocks));
 	if (!err && !plan->blocks)
 		err = -ENOMEM;

@@ -17,3 +17,15 @@
  */
 int cosma_transfers(const struct cosma_units *units, const struct npuplan_cosma_plan *found,
 		    struct npuplan_plan **out, struct npuplan_error *error);
+
+/* cosma_place_copies() - find addresses in host memory: first fit, largest first
+ * @copies: @count of them, from the first instant at which each is needed to the last one. Those
+ *	whose tensor is NPUMEM_NONE get no address; the tensors of others are different ones, and
+ *	less than @count
+ * @host: out: per tensor, the address of its copy
+ * @size: out: bytes of host memory
+ *
+ * Copies that are needed at one time share no cache line. -ENOMEM and others.
+ */
+int cosma_place_copies(const struct npuplan_item *copies, uint32_t count, uint64_t *host,
+		       uint64_t *size, struct npuplan_error *error);
