@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* Planner cosma of graphs with loops and branches: the order of each block's steps. */
+/* Planner cosma of graphs with loops and branches: each block's order, and its transfers. */
 #include "cosma.h"
 
 #include "planners/cosma/planner.h"
 #include "problem/packing.h"
 #include "reorder.h"
+#include "traffic.h"
 
 /*
  * struct blocks_call - one call
@@ -41,8 +42,8 @@ static int fail_budget(const struct blocks_call *call, const struct npuplan_plan
 	uint64_t budget = call->problem->options->arena_budget;
 
 	npuplan_fail(call->error, -ENOSPC,
-		     "with loops and branches nothing is spilled: %llu bytes are needed, the "
-		     "budget is %llu, the lower bound %llu",
+		     "without spilling %llu bytes are needed, the budget is %llu, the lower bound "
+		     "%llu",
 		     (unsigned long long)plan->info.arena_size, (unsigned long long)budget,
 		     (unsigned long long)call->reordering.bound);
 	if (call->error && call->reordering.bound > budget) {
@@ -77,17 +78,36 @@ static int find_plan(struct blocks_call *call, struct npuplan_plan **plan)
 	call->reordering.bound = (*plan)->info.lower_bound;
 	if (!is_done(call, *plan))
 		npuplan_reorder(reordering, plan);
-	(*plan)->memory_ended |= call->reordering.memory_ended;
 	return 0;
 }
 
-/* A plan within a budget is one of no traffic; any other is judged by its arena. */
+/*
+ * Put a plan with transfers in the place of one without that does not fit the budget. If the least
+ * arena is asked for, nothing moves.
+ */
+static int fit_budget(struct blocks_call *call, struct npuplan_plan **plan)
+{
+	const struct npuplan_options *options = call->problem->options;
+
+	if (!options->arena_budget || (*plan)->info.arena_size <= options->arena_budget)
+		return 0;
+	if (options->objective == NPUPLAN_OBJECTIVE_PEAK)
+		return fail_budget(call, *plan);
+	npuplan_plan_free(*plan);
+	return npuplan_plan_traffic(&call->reordering, plan, call->error);
+}
+
+/* A plan within a budget is one of least traffic; any other is judged by its arena. */
 static void judge(const struct blocks_call *call, struct npuplan_plan *plan)
 {
 	const struct npuplan_options *options = call->problem->options;
 	bool peak = options->objective == NPUPLAN_OBJECTIVE_PEAK || !options->arena_budget;
 
 	plan->info.work = call->reordering.work;
+	plan->memory_ended |= call->reordering.memory_ended;
+	/* It is judged already if something moves. */
+	if (plan->cosma)
+		return;
 	if (peak)
 		plan->info.lower_bound = call->reordering.bound;
 	plan->info.status = !peak || plan->info.arena_size <= call->reordering.bound ?
@@ -113,9 +133,8 @@ int npuplan_plan_cosma_blocks(const struct npuplan_problem *problem, int argumen
 
 	if (!err)
 		err = find_plan(&call, &plan);
-	if (!err && problem->options->arena_budget &&
-	    plan->info.arena_size > problem->options->arena_budget)
-		err = fail_budget(&call, plan);
+	if (!err)
+		err = fit_budget(&call, &plan);
 	if (!err)
 		judge(&call, plan);
 	npuplan_reordering_fini(&call.reordering);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Planner cosma of graphs with loops and branches. The verifier has no transfers in these, so that
- * no plan moves anything: least traffic is none, and what is left to choose is the order of the
- * steps in each block (order.h), and addresses.
+ * Planner cosma of graphs with loops and branches. It chooses the order of the steps in each block
+ * (order.h), and addresses. If that does not fit the budget, it chooses the transfers of each block
+ * together with the order (traffic.h).
  */
 #pragma once
 
