@@ -4,7 +4,9 @@
  * to host memory and comes back, to the same bytes or others, and now and then another tensor is
  * put where it was; then fields of some transfers are spoilt. Most of that makes no sense. What
  * the kernel's verifier takes is played byte by byte along random paths, and does what the graph
- * means.
+ * means. Then planner cosma plans the programs within budgets that are less than they need without
+ * transfers; its plans are played likewise, and what it proves of one budget must not be refuted by
+ * its plan within another one.
  *
  * usage: prop_flow_spill [SEED [PROGRAMS]]
  */
@@ -21,6 +23,7 @@
 #define WORK  20000 /* the planners that search would go on for seconds */
 #define MANY  60    /* instances */
 #define TRIES 60    /* plans with transfers, of each program */
+#define LESS  4	    /* budgets of each program that are less than it needs */
 
 /*
  * struct tally - how much was seen
@@ -31,6 +34,12 @@
 struct tally {
 	uint32_t plans, transfers, crossed, looped, reused, unrolled;
 	uint32_t refused, spill, edge, write, read;
+};
+
+/* struct planned - how many of cosma's budgets were met without transfers, with them, or not */
+struct planned {
+	struct tally moving;
+	uint32_t still, optimal, infeasible, unknown;
 };
 
 /* ------------------------------------------------------------- transfers */
@@ -304,7 +313,128 @@ static void try_transfers(const struct npuplan_graph *graph, const struct npupla
 		check_taken(graph, plan, reused, tally);
 }
 
-static void check_program(const struct npuplan_graph *graph, struct tally *tally)
+/* ------------------------------------------------------------- cosma */
+
+/*
+ * struct proofs - what cosma has said of budgets of one program
+ * @optimal: per block, largest budget within which a plan was proved the best; @moved: the bytes
+ *	that it moves whenever the block runs
+ * @infeasible: largest budget that was said to be too small
+ * @least: least arena of a plan
+ */
+struct proofs {
+	uint64_t optimal[MANY], moved[MANY], infeasible, least;
+};
+
+static void count_failure(const struct npuplan_error *error, int err, uint64_t budget,
+			  struct proofs *proofs, struct planned *planned)
+{
+	if (err != -ENOSPC)
+		fail("cosma within %" PRIu64 ": %d: %s", budget, err, error->text);
+	if (error->status != NPUMEM_PLAN_STATUS_INFEASIBLE) {
+		planned->unknown++;
+		return;
+	}
+	planned->infeasible++;
+	if (proofs->infeasible < budget)
+		proofs->infeasible = budget;
+}
+
+/* Bytes that an instance spills, stores and fills. */
+static uint64_t moved_in(const struct npuplan_plan *plan, uint32_t instance)
+{
+	const struct npumem_plan_block *block = &plan->blocks[instance];
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < block->position_count; i++) {
+		const struct npumem_position *p = &plan->positions[block->first_position + i];
+
+		if (p->kind != NPUMEM_POSITION_STEP && p->kind != NPUMEM_POSITION_DROP)
+			bytes += p->length;
+	}
+	return bytes;
+}
+
+/* Compares a plan with what has been said of other budgets. */
+static void check_proofs(const struct npuplan_plan *plan, uint64_t budget, struct proofs *proofs)
+{
+	if (plan->info.arena_size > budget)
+		fail("an arena of %" PRIu64 " within %" PRIu64, (uint64_t)plan->info.arena_size,
+		     budget);
+	for (uint32_t i = 0; i < plan->block_count; i++) {
+		uint32_t b = plan->blocks[i].block;
+		uint64_t bytes = moved_in(plan, i);
+
+		if (b >= MANY)
+			continue;
+		if (budget <= proofs->optimal[b] && bytes < proofs->moved[b])
+			fail("block %u moves %" PRIu64 " bytes within %" PRIu64 ", and %" PRIu64
+			     " are the least within %" PRIu64,
+			     b, bytes, budget, proofs->moved[b], proofs->optimal[b]);
+		if (plan->info.status != NPUMEM_PLAN_STATUS_OPTIMAL || budget <= proofs->optimal[b])
+			continue;
+		proofs->optimal[b] = budget;
+		proofs->moved[b] = bytes;
+	}
+	if (plan->info.arena_size < proofs->least)
+		proofs->least = plan->info.arena_size;
+}
+
+static void plan_within(const struct npuplan_graph *graph, uint64_t budget, struct proofs *proofs,
+			struct planned *planned)
+{
+	struct npuplan_options options = { .planner = "cosma",
+					   .work_limit = WORK,
+					   .arena_budget = budget,
+					   .schedule = draw(0, 3) ? NPUPLAN_SCHEDULE_FREE :
+								    draw(1, 2) };
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
+	struct npuplan_error error;
+	uint64_t moved;
+	int err = npuplan_plan(graph, &options, &plan, &error);
+
+	if (err) {
+		/* In a given order less is possible. */
+		if (options.schedule == NPUPLAN_SCHEDULE_FREE)
+			count_failure(&error, err, budget, proofs, planned);
+		return;
+	}
+	if (npuplan_verify_plan(graph, plan, NULL, &error))
+		fail("cosma within %" PRIu64 ": %s", budget, error.text);
+	if (options.schedule == NPUPLAN_SCHEDULE_FREE)
+		check_proofs(plan, budget, proofs);
+	moved = plan->info.spill_bytes + plan->info.fill_bytes;
+	planned->still += !moved;
+	if (!moved)
+		return;
+	planned->optimal += plan->info.status == NPUMEM_PLAN_STATUS_OPTIMAL;
+	check_taken(graph, plan, false, &planned->moving);
+}
+
+static void check_cosma(const struct npuplan_graph *graph, struct planned *planned)
+{
+	struct npuplan_options options = { .planner = "cosma", .work_limit = WORK };
+	struct proofs proofs = { .least = UINT64_MAX };
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
+	struct npuplan_error error;
+
+	if (npuplan_plan(graph, &options, &plan, &error))
+		fail("cosma: %s", error.text);
+	for (uint32_t i = 0; i < LESS; i++) {
+		uint64_t needed = plan->info.arena_size;
+
+		plan_within(graph, draw((uint32_t)needed / 2, (uint32_t)needed - 1), &proofs,
+			    planned);
+	}
+	if (proofs.infeasible >= proofs.least)
+		fail("%" PRIu64 " bytes are too few, but a plan needs %" PRIu64, proofs.infeasible,
+		     proofs.least);
+}
+
+/* ------------------------------------------------------------- programs */
+
+static void check_program(const struct npuplan_graph *graph, struct tally *tally,
+			  struct planned *planned)
 {
 	struct npuplan_options options = { .planner = "greedy", .work_limit = WORK };
 	AUTO_PLAN struct npuplan_plan *plan = NULL;
@@ -320,10 +450,19 @@ static void check_program(const struct npuplan_graph *graph, struct tally *tally
 		return;
 	for (uint32_t i = 0; i < TRIES; i++)
 		try_transfers(graph, &options, tally);
+	check_cosma(graph, planned);
+}
+
+static void print_tally(const char *who, const struct tally *tally)
+{
+	printf("%s: %u plans taken and played, %u transfers in them, %u edges crossed; %u have "
+	       "transfers in loops, %u more instances than blocks\n",
+	       who, tally->plans, tally->transfers, tally->crossed, tally->looped, tally->unrolled);
 }
 
 int main(int argc, char **argv)
 {
+	struct planned planned = { 0 };
 	struct tally tally = { 0 };
 
 	property_begin(argc, argv, 20261128, 150);
@@ -332,15 +471,22 @@ int main(int argc, char **argv)
 
 		property_case(i);
 		graph = random_program();
-		check_program(graph, &tally);
+		check_program(graph, &tally, &planned);
 	}
-	printf("%u plans taken and played, %u transfers in them, %u edges crossed; %u have transfers in loops, %u more instances than blocks, %u reuse bytes; %u refused: %u by V3, %u by V4, %u by V5, %u by V6\n",
-	       tally.plans, tally.transfers, tally.crossed, tally.looped, tally.unrolled,
+	print_tally("at random", &tally);
+	printf("  %u reuse bytes; %u refused: %u by V3, %u by V4, %u by V5, %u by V6\n",
 	       tally.reused, tally.refused, tally.read, tally.write, tally.spill, tally.edge);
+	print_tally("cosma", &planned.moving);
+	printf("  %u of them optimal; %u plans move nothing, %u budgets infeasible, %u unknown\n",
+	       planned.optimal, planned.still, planned.infeasible, planned.unknown);
 	/* A draw that reaches nothing proves nothing. */
 	if (property.cases >= 100 &&
 	    (tally.plans < property.cases || !tally.looped || !tally.reused || !tally.unrolled ||
 	     !tally.read || !tally.write || !tally.spill || !tally.edge))
 		fail("too few of some kind");
+	if (property.cases >= 100 &&
+	    (!planned.moving.plans || !planned.moving.looped || !planned.moving.unrolled ||
+	     !planned.optimal || !planned.infeasible))
+		fail("too few of some kind of cosma's plans");
 	return 0;
 }
