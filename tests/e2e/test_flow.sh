@@ -71,6 +71,26 @@ external() {
 check "external tensors in system memory" external system
 check "external tensors in the carveout" external carveout
 
+# less GRAPH BUDGET: too little without transfers; random paths.
+less() {
+	planned "$1" --planner cosma --budget "$2" && random_paths "$1" || return 1
+	[ "$(field planner run.json)" = cosma ] && [ "$(field arena run.json)" -le "$2" ] &&
+		[ "$(counted fill run.json)" -gt 0 ]
+}
+check "nested loops that move tensors to host memory: outputs and traffic equal" \
+	less "$FLOW/nested.json" 1919
+check "branches in a loop, likewise" less "$FLOW/branch_in_loop.json" 2015
+
+# Each iteration moves one tensor away and back.
+each_iteration() {
+	planned "$GRAPHS/loop_body.json" --planner cosma --budget 61440 &&
+		runs "$GRAPHS/loop_body.json" --path '0*9,1' || return 1
+	[ "$(counted spill run.json)" = 81920 ] && [ "$(counted fill run.json)" = 81920 ] &&
+		fails 3 'infeasible: reduce needs 61440 bytes, the budget is 61439' \
+			npumemctl plan --planner cosma --budget 61439 "$GRAPHS/loop_body.json"
+}
+check "loop: ten iterations move ten times as much" each_iteration
+
 # A plan made by hand: parts of a tensor read under other names.
 aliases() {
 	cp "$PLANS/alias.plan.json" plan.json &&
