@@ -244,6 +244,27 @@ TEST(bound_of_both_in_place)
 	play(graph, plan);
 }
 
+/* A parameter that is carried to where nobody reads it needs no bytes. */
+TEST(parameter_that_nobody_reads)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("unread");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
+	uint32_t w = build_tensor(graph, "w", NPUMEM_TENSOR_PARAMETER, 100);
+	uint32_t unread = build_tensor(graph, "unread", NPUMEM_TENSOR_INTERMEDIATE, 100);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 8);
+	const struct npumem_carry carry = { w, unread };
+
+	build_step(graph, 0, in, NPUMEM_NONE, out);
+	assert_int_equal(npuplan_graph_add_block(graph), 1);
+	assert_true(npuplan_graph_add_edge(graph, 0, 1, &carry, 1) >= 0);
+	assert_true(npuplan_graph_add_edge(graph, 1, NPUMEM_NONE, NULL, 0) >= 0);
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph, NULL, 1);
+
+	assert_int_equal(plan->info.lower_bound, 16);
+	assert_int_equal(plan->info.arena_size, 16);
+	play(graph, plan);
+}
+
 /* ------------------------------------------------------------ what is unrolled */
 
 /* Instances of the block that operator @op is in. */

@@ -256,8 +256,6 @@ static int note_uses(struct names_builder *b)
 
 		if (!b->in_arena[i])
 			continue;
-		if (kind == NPUMEM_TENSOR_PARAMETER)
-			npuplan_set_add(b->always, i);
 		/* The runtime puts these into the arena, whether a step reads them or not. */
 		if (kind == NPUMEM_TENSOR_INPUT || kind == NPUMEM_TENSOR_STATE)
 			npuplan_set_add(b->use, i);
@@ -369,6 +367,15 @@ static int check_entry(struct names_builder *b)
 			return fail_undefined(b, i);
 	}
 	return 0;
+}
+
+/* A parameter stays in the arena, unless it goes only where nobody reads it. */
+static void keep_parameters(struct names_builder *b)
+{
+	for (uint32_t i = 0; i < b->graph->tensor_count; i++)
+		if (b->graph->tensors[i].kind == NPUMEM_TENSOR_PARAMETER &&
+		    npuplan_set_has(b->live, i))
+			npuplan_set_add(b->always, i);
 }
 
 /* ------------------------------------------------------------------- names */
@@ -586,6 +593,7 @@ static int build(struct names_builder *b)
 	solve(b, b->use, b->live);
 	solve(b, b->whole, b->whole_live);
 	err = check_entry(b);
+	keep_parameters(b);
 	for (uint32_t i = 0; i < graph->block_count && !err; i++)
 		err = name_block(b, i);
 	return err;
