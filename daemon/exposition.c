@@ -312,7 +312,7 @@ static void write_textfile(struct exposition *exposition, char wrong[WRONG_SIZE]
 	snprintf(path, sizeof(path), "%s.new", exposition->textfile);
 	/* A device, or a socket, is somebody's. */
 	if (!lstat(exposition->textfile, &status) && !S_ISREG(status.st_mode))
-		strcpy(wrong, "what is there is no regular file");
+		snprintf(wrong, WRONG_SIZE, "what is there is no regular file");
 	else if (text)
 		fd = open_textfile(path, wrong);
 	if (fd >= 0) {
@@ -340,7 +340,7 @@ static int on_write(sd_event_source *source, uint64_t usec, void *data)
 			    exposition->textfile, wrong, TEXTFILE_SECONDS);
 	else if (!*wrong && *exposition->textfile_wrong)
 		log_notice("the metrics are written to %s again", exposition->textfile);
-	strcpy(exposition->textfile_wrong, wrong);
+	memcpy(exposition->textfile_wrong, wrong, sizeof(wrong));
 	if (sd_event_source_set_time_relative(source, TEXTFILE_SECONDS * 1000000ull) >= 0)
 		sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 	return 0;
