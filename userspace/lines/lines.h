@@ -52,7 +52,7 @@ static inline int lines_grow(struct lines *lines)
  *
  * Returns 1, or 0 at the end of the file. -E2BIG: the line is longer than @lines->most, and
  * @lines->number is its own; -ENOMEM, or what reading has failed with. After an error @lines->text
- * is no line, and nothing more can be read.
+ * is no line, and nothing more can be read, but after -E2BIG and lines_skip().
  */
 static inline int lines_next(struct lines *lines)
 {
@@ -80,6 +80,30 @@ static inline int lines_next(struct lines *lines)
 		return err;
 	lines->text[lines->length] = '\0';
 	return 1;
+}
+
+/**
+ * lines_skip() - after -E2BIG: leave out what is left of that line
+ * @lines: see struct lines
+ * @most: bytes that may be left of it, with the one that ends it
+ *
+ * Returns 0, also if the file ends before the line does; -E2BIG if more is left, or what reading
+ * has failed with.
+ */
+static inline int lines_skip(struct lines *lines, size_t most)
+{
+	int c = 0;
+
+	flockfile(lines->in);
+	errno = 0;
+	while (most && c != '\n' && c != EOF) {
+		c = getc_unlocked(lines->in);
+		most--;
+	}
+	funlockfile(lines->in);
+	if (c == EOF && ferror(lines->in))
+		return errno ? -errno : -EIO;
+	return c == '\n' || c == EOF ? 0 : -E2BIG;
 }
 
 /** lines_free() - free the line; the file stays open */

@@ -134,12 +134,45 @@ def many():
 def gap():
     """While nobody recorded nothing is drawn; a single sample is a picture, too."""
     taken = samples()[8:10]
-    taken[1]["time"] += 60
+    taken[1]["time"] += 10
     found = bands(xml.dom.minidom.parseString(drawn("--svg", "-", "-", text="\n".join(map(json.dumps, taken)))))
     equal(len(found[0][1]), 2)
     (_, right, _, _), (left, _, _, _) = found[0][1]
     assert left - right > 800, found[0]
     equal(len(bands(xml.dom.minidom.parseString(drawn("--svg", "-", "-", text=json.dumps(taken[0]))))[0][1]), 1)
+
+
+def jump():
+    """A time beside which nothing else could be seen is drawn shortened, and said; ticks begin anew behind it."""
+    said = ("npumemctl: history: warning: nothing was recorded for {:.3f} s, or the clock was set forward by so much; "
+            "this is drawn shortened\n")
+    taken = samples()[8:12]
+    for i, sample in enumerate(taken):
+        sample["time"] = 100 + i * sample["seconds"]
+    length = taken[0]["seconds"]
+    rest = length * len(taken)
+    # As long as ten times the rest, and a millisecond more.
+    for pause, cut in ((10 * rest, 0), (10 * rest + .01, 1), (1.7e9, 1)):
+        late = [{**sample, "time": sample["time"] + (pause if i > 1 else 0)} for i, sample in enumerate(taken)]
+        text = "\n".join(map(json.dumps, late))
+        svg = drawn("--svg", "-", "-", text=text, warned=said.format(pause) if cut else "")
+        picture = xml.dom.minidom.parseString(svg)
+        boxes = bands(picture)[0][1]
+        (begin, _, _, _), (_, end, _, _) = boxes[0], boxes[-1]
+        seen = sum(right - left for left, right, _, _ in boxes)
+        assert (seen > 890 * .9) if cut else (seen < 890 / 10), (pause, boxes)
+        equal((round(begin), round(end)), (90, 980))
+        breaks = [p for p in picture.getElementsByTagName("path") if p.getAttribute("class") == "break"]
+        equal(len(breaks), cut)
+        axes = next(g for g in picture.getElementsByTagName("g") if g.getAttribute("class") == "axes")
+        ticks = [t.firstChild.data for t in axes.getElementsByTagName("text")]
+        equal((pause, ticks.count("0.0") + ticks.count("0")), (pause, 1 + cut))
+    # Two of them, of which the longer one would hide the other; and a refusal in the midst is no pause.
+    late = [{**sample, "time": sample["time"] + (0, 1000, 1e9, 1e9)[i]} for i, sample in enumerate(taken)]
+    text = "\n".join(map(json.dumps, late))
+    drawn("--svg", "-", "-", text=text, warned=said.format(1000) + said.format(1e9 - 1000))
+    event = {**json.loads(open(MONITOR).readline()), "time": 500}
+    drawn("--svg", "-", "-", text=text + "\n" + json.dumps(event), warned=said.format(1e9 - 1000))
 
 
 def spoiled(what, *path):
@@ -205,9 +238,6 @@ def refused():
         file.write(first[:100] + "\n")
     done = history("--svg", "-", "broken.txt")
     assert done.returncode == 1 and done.stderr.startswith("npumemctl: broken.txt: line 1: no JSON object: "), done
-    # NULs, as power loss may leave them before what is written then, hide no line.
-    done = history("--svg", "-", "-", text=first + "\0\0" + first)
-    assert done.returncode == 1 and done.stderr.startswith("npumemctl: standard input: line 2: no JSON object: "), done
     done = history("--svg", "-", MONITOR)
     equal((done.returncode, done.stderr), (1, "npumemctl: history: there is no line of npumemctl top -j: nothing to draw\n"))
     done = history("--svg", "-", "none.txt")
@@ -240,6 +270,33 @@ def cut():
               "npumemctl: history: there is no line of npumemctl top -j: nothing to draw\n"))
 
 
+def damaged():
+    """A line in the midst that is no JSON is left out, and said; NULs before a line hide none."""
+    lines = open(TOP).readlines()
+    whole = drawn("--svg", "-", TOP)
+    without = drawn("--svg", "-", "-", text="".join(lines[:4] + lines[5:]))
+
+    def left_out(text, picture, number, why, more=""):
+        done = history("--svg", "-", "-", text=text)
+        equal((done.returncode, done.stdout), (0, picture))
+        said = rf"npumemctl: standard input: warning: line {number}: {why}; it is left out{more}\n"
+        assert re.fullmatch(said, done.stderr), (said, done.stderr)
+
+    cut_line, wrong = lines[4][:100], "no JSON object: .*"
+    # A recording that ends in the midst of a line, and another one that was added.
+    left_out("".join(lines[:4]) + cut_line + "\n" + "".join(lines[5:]), without, 5, wrong)
+    left_out("".join(lines[:4]) + cut_line + lines[4] + "".join(lines[5:]), without, 5, wrong)
+    left_out("".join(lines[:4]) + "x\ny\n" + "".join(lines[4:]), whole, 5, wrong, ", as are lines below")
+    equal(drawn("--svg", "-", "-", text="".join(lines[:4]) + "\0" * 4096 + "".join(lines[4:])), whole)
+    long = "\0" * (2 << 20)
+    left_out("".join(lines[:4]) + long + "".join(lines[4:]), without, 5, f"the line is longer than {LINE} bytes")
+    left_out("".join(lines) + long, whole, len(lines) + 1, f"the line is longer than {LINE} bytes")
+    # So is nothing of what is JSON, but no line of a recording.
+    done = history("--svg", "-", "-", text="".join(lines[:4]) + "x\n{}\n")
+    equal((done.returncode, done.stderr), (1, "npumemctl: standard input: line 6: neither of npumemctl top -j nor of "
+                                              "npumemctl monitor -j\n"))
+
+
 def clock():
     """A clock that was set back is said, once for a file; of less than a second, or in another file, it is not."""
     said = ("npumemctl: standard input: warning: line 3: the clock was set back by {} s; what is drawn is in the order of "
@@ -251,7 +308,10 @@ def clock():
 
     drawn("--svg", "-", "-", text=at(1000, 1001, 1000.5, 1000.2))
     drawn("--svg", "-", "-", text=at(1000, 1001, 1000), warned=said.format("1.000", ""))
-    drawn("--svg", "-", "-", text=at(1000, 90000, 3600.25, 3601, 9), warned=said.format("86399.750", "; so it is in lines below"))
+    pause = ("npumemctl: history: warning: nothing was recorded for {:.3f} s, or the clock was set forward by so much; "
+             "this is drawn shortened\n")
+    drawn("--svg", "-", "-", text=at(1000, 90000, 3600.25, 3601, 9),
+          warned=said.format("86399.750", "; so it is in lines below") + pause.format(90000 - 3601 - taken[0]["seconds"]))
     event = json.loads(open(MONITOR).readline())
     drawn("--svg", "-", "-", text=at(1000) + "".join(json.dumps({**event, "time": time}) + "\n" for time in (990, 980)),
           warned=said.format("10.000", ""))
@@ -259,7 +319,7 @@ def clock():
         file.write(at(2000))
     with open("sooner.txt", "w", encoding="utf-8") as file:
         file.write(at(1000))
-    drawn("--svg", "-", "later.txt", "sooner.txt")
+    drawn("--svg", "-", "later.txt", "sooner.txt", warned=pause.format(1000 - taken[0]["seconds"]))
 
 
 def endless():
@@ -313,7 +373,7 @@ def page():
         [["2.000 s", "plan refused"], ["4.625 s", "job refused"], ["4.627 s", "job refused"], ["10.250 s", "job failed"]]])
 
 
-CASES = [area, order, marks, many, gap, refused, cut, clock, endless, usage, page]
+CASES = [area, order, marks, many, gap, jump, refused, cut, damaged, clock, endless, usage, page]
 
 
 def main():

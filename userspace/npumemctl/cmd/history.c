@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* npumemctl history: what top and monitor have recorded, drawn. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,9 @@ static void warn(const char *where, const struct history_notes *notes)
 			"of times, whatever was first%s",
 			notes->back, (double)notes->back_ms / 1000,
 			notes->backs > 1 ? "; so it is in lines below" : "");
+	if (notes->damages)
+		warning(where, "line %lu: %s; it is left out%s", notes->damaged, notes->damage,
+			notes->damages > 1 ? ", as are lines below" : "");
 	if (notes->cut)
 		warning(where, "line %lu: the last line was cut, and is left out", notes->cut);
 }
@@ -117,6 +121,16 @@ static int draw(const char *path, const struct history *history,
 	return failure(path, "%s", strerror(-err));
 }
 
+static void warn_break(const struct history_break *pause)
+{
+	int64_t ms = pause->end - pause->begin;
+
+	warning("history",
+		"nothing was recorded for %" PRId64 ".%03" PRId64 " s, or the clock was set "
+		"forward by so much; this is drawn shortened",
+		ms / 1000, ms % 1000);
+}
+
 static int draw_all(const struct arguments *args, struct history *history)
 {
 	struct npuplan_error error = { 0 };
@@ -124,6 +138,8 @@ static int draw_all(const struct arguments *args, struct history *history)
 
 	if (history_end(history, &error))
 		return failure("history", "%s", error.text);
+	for (unsigned int i = 0; i < history->break_count; i++)
+		warn_break(&history->breaks[i]);
 	if (args->html)
 		status = draw(args->html, history, history_write_html);
 	if (status == EXIT_OK && args->svg)

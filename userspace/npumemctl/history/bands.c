@@ -55,6 +55,36 @@ static void find_range(struct bands *bands, const struct history *history)
 		bands->end = bands->begin + 1;
 }
 
+/* After find_range(). */
+static void take_breaks(struct bands *bands, const struct history *history)
+{
+	uint64_t rest = (uint64_t)(bands->end - bands->begin);
+
+	bands->breaks = history->breaks;
+	bands->break_count = history->break_count;
+	for (unsigned int i = 0; i < bands->break_count; i++)
+		rest -= (uint64_t)(bands->breaks[i].end - bands->breaks[i].begin);
+	bands->shown = rest / 20 + 1;
+	bands->range = rest + bands->break_count * bands->shown;
+}
+
+uint64_t bands_place(const struct bands *bands, int64_t time)
+{
+	uint64_t place = (uint64_t)(time - bands->begin);
+
+	for (unsigned int i = 0; i < bands->break_count && bands->breaks[i].begin < time; i++) {
+		const struct history_break *pause = &bands->breaks[i];
+		uint64_t length = (uint64_t)(pause->end - pause->begin);
+		uint64_t within = (uint64_t)(time - pause->begin);
+
+		place -= within < length ? within : length;
+		place += within < length ?
+				 (uint64_t)((unsigned __int128)bands->shown * within / length) :
+				 bands->shown;
+	}
+	return place;
+}
+
 static unsigned int band_of(const struct bands *bands, uint64_t client)
 {
 	unsigned int band = 0;
@@ -94,8 +124,7 @@ static void fill(struct bands *bands, struct bands_column *column, const struct 
 /* Which of @most columns a time is in. */
 static uint64_t column_at(const struct bands *bands, int64_t time, unsigned int most)
 {
-	return (uint64_t)((unsigned __int128)(uint64_t)(time - bands->begin) * most /
-			  (uint64_t)(bands->end - bands->begin));
+	return (uint64_t)((unsigned __int128)bands_place(bands, time) * most / bands->range);
 }
 
 /*
@@ -135,6 +164,7 @@ int bands_init(struct bands *bands, const struct history *history, unsigned int 
 
 	*bands = (struct bands){ 0 };
 	find_range(bands, history);
+	take_breaks(bands, history);
 	err = choose_clients(bands, history);
 	return err ? err : find_columns(bands, history, most);
 }

@@ -25,6 +25,9 @@ struct bands_column {
 /*
  * struct bands - what is drawn
  * @begin, @end: of all samples and events; @end is later
+ * @breaks: @break_count of the history's, not owned
+ * @shown: milliseconds as which each of them is drawn
+ * @range: milliseconds that are drawn, from @begin to @end
  * @clients: @client_count of them, who held most first; they have the lowest bands
  * @others: clients that share the band above theirs
  * @columns: @column_count of them, ascending; owned
@@ -34,6 +37,10 @@ struct bands_column {
 struct bands {
 	int64_t begin;
 	int64_t end;
+	const struct history_break *breaks;
+	unsigned int break_count;
+	uint64_t shown;
+	uint64_t range;
 	const struct history_client *clients[BANDS_CLIENTS];
 	unsigned int client_count;
 	size_t others;
@@ -51,6 +58,9 @@ struct bands {
  */
 int bands_init(struct bands *bands, const struct history *history, unsigned int most);
 void bands_fini(struct bands *bands);
+
+/* Where a time is drawn: of @bands->range. Within a break time runs faster. */
+uint64_t bands_place(const struct bands *bands, int64_t time);
 
 /* Bands that there are: of clients, of the others if there are any, of the unseen. */
 unsigned int bands_count(const struct bands *bands);

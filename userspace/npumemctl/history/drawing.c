@@ -41,9 +41,8 @@ struct plot {
 
 static uint64_t x_of(const struct bands *bands, int64_t time)
 {
-	return (uint64_t)LEFT * 100 +
-	       (uint64_t)((unsigned __int128)(uint64_t)(time - bands->begin) * PLOT_W * 100 /
-			  (uint64_t)(bands->end - bands->begin));
+	return (uint64_t)LEFT * 100 + (uint64_t)((unsigned __int128)bands_place(bands, time) *
+						 PLOT_W * 100 / bands->range);
 }
 
 static uint64_t y_of(const struct plot *plot, uint64_t value)
@@ -53,12 +52,15 @@ static uint64_t y_of(const struct plot *plot, uint64_t value)
 			  plot->range);
 }
 
+static void write_milliseconds(FILE *out, int64_t ms)
+{
+	fprintf(out, "%" PRId64 ".%03" PRId64 " s", ms / 1000, ms % 1000);
+}
+
 /* Seconds since the beginning, to the millisecond. */
 static void write_seconds(FILE *out, const struct bands *bands, int64_t time)
 {
-	int64_t ms = time - bands->begin;
-
-	fprintf(out, "%" PRId64 ".%03" PRId64 " s", ms / 1000, ms % 1000);
+	write_milliseconds(out, time - bands->begin);
 }
 
 static void write_date(FILE *out, int64_t ms)
@@ -196,23 +198,59 @@ static void write_jobs(FILE *out, const struct bands *bands)
 	write_bands(out, bands, &plot, BANDS_JOBS);
 }
 
-/* Ticks of time, in whole seconds, or in tenths where there are few. */
-static void write_time(FILE *out, const struct bands *bands)
+/* Of a time without a break in it; @from: where the last tick is, and the next one is not near. */
+static uint64_t write_ticks(FILE *out, const struct bands *bands, int64_t begin, int64_t end,
+			    uint64_t from)
 {
-	uint64_t range = (uint64_t)(bands->end - bands->begin);
-	uint64_t unit = range < 5000 ? 100 : 1000;
-	uint64_t step = unit * picture_step_tick(range / unit, 12);
+	uint64_t unit = bands->range < 5000 ? 100 : 1000;
+	uint64_t step = unit * picture_step_tick(bands->range / unit, 12);
 
-	fputs("<g class=\"axes\">\n", out);
-	for (uint64_t ms = 0; ms <= range; ms += step) {
-		uint64_t x = x_of(bands, bands->begin + (int64_t)ms);
+	for (uint64_t ms = 0; ms <= (uint64_t)(end - begin); ms += step) {
+		uint64_t x = x_of(bands, begin + (int64_t)ms);
 
+		if (from && x < from + 3000)
+			continue;
 		fprintf(out, "<text class=\"x\" x=\"%s\" y=\"%d\">%" PRIu64,
 			picture_hundredths(x).s, MARKS_BOTTOM + 16, ms / 1000);
 		if (unit < 1000)
 			fprintf(out, ".%" PRIu64, ms % 1000 / 100);
 		fputs("</text>\n", out);
+		from = x;
 	}
+	return from;
+}
+
+static void write_break(FILE *out, const struct bands *bands, const struct history_break *pause)
+{
+	uint64_t left = x_of(bands, pause->begin), right = x_of(bands, pause->end);
+
+	fprintf(out,
+		"<path class=\"break\" d=\"M%s %dH%sV%dH%sZ\"><title>nothing was recorded for ",
+		picture_hundredths(left).s, TOP, picture_hundredths(right).s, MARKS_BOTTOM,
+		picture_hundredths(left).s);
+	write_milliseconds(out, pause->end - pause->begin);
+	fputs(", or the clock was set forward; then it is ", out);
+	write_date(out, pause->end);
+	fputs("</title></path>\n", out);
+}
+
+/*
+ * Ticks of time, in whole seconds, or in tenths where there are few; they begin anew after each
+ * break.
+ */
+static void write_time(FILE *out, const struct bands *bands)
+{
+	int64_t begin = bands->begin;
+	uint64_t last = 0;
+
+	for (unsigned int i = 0; i < bands->break_count; i++)
+		write_break(out, bands, &bands->breaks[i]);
+	fputs("<g class=\"axes\">\n", out);
+	for (unsigned int i = 0; i < bands->break_count; i++) {
+		last = write_ticks(out, bands, begin, bands->breaks[i].begin, last);
+		begin = bands->breaks[i].end;
+	}
+	write_ticks(out, bands, begin, bands->end, last);
 	fputs("</g>\n", out);
 	fprintf(out, "<text class=\"x\" x=\"%d\" y=\"%d\">seconds</text>\n", LEFT + PLOT_W / 2,
 		MARKS_BOTTOM + 32);

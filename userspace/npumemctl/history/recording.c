@@ -21,12 +21,17 @@
 #define CLOCK_BACK 1000
 /* Most bytes of a line: what top -j prints of some thousand clients. */
 #define MAX_LINE   (1u << 20)
+/* Most bytes of one that is left out. */
+#define MAX_SKIP   (64u << 20)
+/* A time in which nobody recorded is a break if it is so many times as long as all the rest. */
+#define BREAK	   10
 
 /*
  * struct reader - a line that is read
  * @where: what of it, for messages: "clients[2]."
  * @held: bytes of the clients so far
  * @cut: the line has no end
+ * @read: lines that were understood
  * @sample_time, @event_time: of the last one before, in milliseconds
  * @err: negative errno of the first error; what is read after it is nothing
  */
@@ -37,6 +42,7 @@ struct reader {
 	struct npuplan_error *error;
 	uint64_t held;
 	bool cut;
+	unsigned long read;
 	int64_t sample_time;
 	int64_t event_time;
 	struct history_notes *notes;
@@ -361,23 +367,57 @@ static void read_event(struct reader *reader, const json_t *object)
 
 /* --------------------------------------------------------------------- lines */
 
+__attribute__((format(printf, 2, 3))) static void damaged(struct reader *reader, const char *format,
+							  ...)
+{
+	struct history_notes *notes = reader->notes;
+	va_list values;
+
+	if (notes->damages++)
+		return;
+	notes->damaged = reader->line;
+	va_start(values, format);
+	vsnprintf(notes->damage, sizeof(notes->damage), format, values);
+	va_end(values);
+}
+
 static void read_line(struct reader *reader, const char *line, size_t length)
 {
 	json_error_t error;
-	json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
+	json_t *object;
 
+	/* NULs are what power loss may leave before what is written then. */
+	while (length && !*line) {
+		line++;
+		length--;
+	}
+	object = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
 	/* Power that is lost while a line is written is how many recordings end. */
 	if (!object && reader->cut)
 		reader->notes->cut = reader->line;
 	else if (!object)
-		line_wrong(reader, "no JSON object: %s", error.text);
+		damaged(reader, "no JSON object: %s", error.text);
 	else if (json_object_get(object, "event"))
 		read_event(reader, object);
 	else if (json_object_get(object, "banks"))
 		read_sample(reader, object);
 	else
 		line_wrong(reader, "neither of npumemctl top -j nor of npumemctl monitor -j");
+	reader->read += object != NULL;
 	json_decref(object);
+}
+
+static void skip_line(struct reader *reader, struct lines *lines)
+{
+	int err = lines_skip(lines, MAX_SKIP);
+
+	reader->line = lines->number;
+	if (err == -E2BIG)
+		line_wrong(reader, "the line is longer than %u bytes", MAX_LINE);
+	else if (err)
+		reader->err = err;
+	else
+		damaged(reader, "the line is longer than %u bytes", MAX_LINE);
 }
 
 int history_read(struct history *history, FILE *in, struct history_notes *notes,
@@ -388,7 +428,15 @@ int history_read(struct history *history, FILE *in, struct history_notes *notes,
 	int got = 0;
 
 	*notes = (struct history_notes){ 0 };
-	while (!reader.err && (got = lines_next(&lines)) > 0) {
+	while (!reader.err && (got = lines_next(&lines)) != 0) {
+		if (got == -E2BIG) {
+			skip_line(&reader, &lines);
+			continue;
+		}
+		if (got < 0) {
+			reader.err = got;
+			break;
+		}
 		reader.line = lines.number;
 		reader.cut = lines.text[lines.length - 1] != '\n';
 		/* NULs, which power loss may leave in a file, are not blank. */
@@ -396,11 +444,9 @@ int history_read(struct history *history, FILE *in, struct history_notes *notes,
 			read_line(&reader, lines.text, lines.length);
 	}
 	lines_free(&lines);
-	if (got == -E2BIG) {
-		reader.line = lines.number;
-		line_wrong(&reader, "the line is longer than %u bytes", MAX_LINE);
-	} else if (got < 0) {
-		reader.err = got;
+	if (notes->damages && !reader.read) {
+		reader.line = notes->damaged;
+		line_wrong(&reader, "%s", notes->damage);
 	}
 	if (reader.err && reader.err != -EBADMSG)
 		snprintf(error->text, sizeof(error->text), "%s", strerror(-reader.err));
@@ -439,6 +485,80 @@ static void drop_foreign(struct history *history)
 	history->event_count = kept;
 }
 
+/* -------------------------------------------------------------------- breaks */
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct history_break *a = left, *b = right;
+
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+static int by_length(const void *left, const void *right)
+{
+	const struct history_break *a = left, *b = right;
+	int64_t first = a->end - a->begin, second = b->end - b->begin;
+
+	if (first != second)
+		return first > second ? -1 : 1;
+	return by_begin(left, right);
+}
+
+/* In the place of @times of samples and events the times between them; returns how many. */
+static size_t find_pauses(struct history_break *times, size_t count)
+{
+	int64_t end = times[0].end;
+	size_t pauses = 0;
+
+	for (size_t i = 1; i < count; i++) {
+		struct history_break time = times[i];
+
+		if (time.begin > end)
+			times[pauses++] = (struct history_break){ end, time.begin };
+		if (time.end > end)
+			end = time.end;
+	}
+	return pauses;
+}
+
+/* The longest pause is a break if there is little beside it; so is then the next one of the rest. */
+static int find_breaks(struct history *history)
+{
+	size_t count = history->sample_count + history->event_count, pauses;
+	struct history_break *times = calloc(count, sizeof(*times));
+	int64_t first, rest;
+
+	if (!times)
+		return -ENOMEM;
+	for (size_t i = 0; i < history->sample_count; i++)
+		times[i] = (struct history_break){ history->samples[i].begin,
+						   history->samples[i].end };
+	for (size_t i = history->sample_count; i < count; i++) {
+		int64_t time = history->events[i - history->sample_count].time;
+
+		times[i] = (struct history_break){ time, time };
+	}
+	qsort(times, count, sizeof(*times), by_begin);
+	first = rest = times[0].begin;
+	for (size_t i = 0; i < count; i++)
+		rest = times[i].end > rest ? times[i].end : rest;
+	rest -= first;
+	pauses = find_pauses(times, count);
+	if (pauses)
+		qsort(times, pauses, sizeof(*times), by_length);
+	for (size_t i = 0; i < pauses && history->break_count < HISTORY_BREAKS; i++) {
+		int64_t length = times[i].end - times[i].begin;
+
+		if (length / BREAK <= rest - length)
+			break;
+		rest -= length;
+		history->breaks[history->break_count++] = times[i];
+	}
+	free(times);
+	qsort(history->breaks, history->break_count, sizeof(*history->breaks), by_begin);
+	return 0;
+}
+
 int history_end(struct history *history, struct npuplan_error *error)
 {
 	if (!history->sample_count) {
@@ -451,7 +571,10 @@ int history_end(struct history *history, struct npuplan_error *error)
 	if (history->event_count)
 		qsort(history->events, history->event_count, sizeof(*history->events),
 		      events_by_time);
-	return 0;
+	if (!find_breaks(history))
+		return 0;
+	snprintf(error->text, sizeof(error->text), "%s", strerror(ENOMEM));
+	return -ENOMEM;
 }
 
 void history_fini(struct history *history)

@@ -74,12 +74,26 @@ struct history_event {
 };
 
 /*
+ * struct history_break - a time in which nobody recorded and nothing happened, and beside which
+ *	all the rest could not be seen: the clock was set forward, or recording paused
+ * @begin, @end: milliseconds since 1970
+ */
+struct history_break {
+	int64_t begin;
+	int64_t end;
+};
+
+/* There are no more: each is many times as long as all that is shorter, and times have a last. */
+#define HISTORY_BREAKS 16
+
+/*
  * struct history - all that was recorded
  * @path: of the device's node; owned
  * @device: its minor number
  * @clients: @client_count of them, ascending by their numbers
  * @samples, @events: ascending by time
  * @foreign: events of other devices, which are left out
+ * @breaks: @break_count of them, ascending
  */
 struct history {
 	char *path;
@@ -93,6 +107,8 @@ struct history {
 	struct history_event *events;
 	size_t event_count;
 	size_t foreign;
+	struct history_break breaks[HISTORY_BREAKS];
+	unsigned int break_count;
 };
 
 /*
@@ -103,12 +119,19 @@ struct history {
  *	by a second at least: the clock was set back; 0: there is none
  * @back_ms: by how much
  * @backs: how many lines are so
+ * @damaged: number of the first line that is no JSON object, as power loss leaves them where another
+ *	recording was added after it; it is left out; 0: there is none
+ * @damage: what is wrong with it
+ * @damages: how many lines are so
  */
 struct history_notes {
 	unsigned long cut;
 	unsigned long back;
 	int64_t back_ms;
 	unsigned long backs;
+	unsigned long damaged;
+	char damage[200];
+	unsigned long damages;
 };
 
 /*
@@ -117,7 +140,7 @@ struct history_notes {
  * @notes: out
  * @error: out: what is wrong, beginning with the line's number
  *
- * 0, -EBADMSG, -EIO or -ENOMEM.
+ * 0, -EBADMSG, -EIO or -ENOMEM. A file of which no line can be read is an error.
  */
 int history_read(struct history *history, FILE *in, struct history_notes *notes,
 		 struct npuplan_error *error);
@@ -125,7 +148,7 @@ int history_read(struct history *history, FILE *in, struct history_notes *notes,
  * history_end() - after the last file: bring all into its order
  * @error: out: why there is nothing to draw
  *
- * 0 or -EBADMSG.
+ * 0, -EBADMSG or -ENOMEM.
  */
 int history_end(struct history *history, struct npuplan_error *error);
 void history_fini(struct history *history);
