@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../userspace/plain/plain.h"
+#include "../userspace/plain/plain_options.h"
 #include "config.h"
 #include "log.h"
 #include "policy.h"
@@ -124,6 +125,7 @@ int main(int argc, char **argv)
 	worker_main(argv, server_jobs);
 	atexit(at_exit);
 	argp_err_exit_status = EXIT_USAGE;
+	plain_options(&argp, argc, argv);
 	if (argp_parse(&argp, argc, argv, 0, NULL, &line))
 		return EXIT_USAGE;
 	code = read_config(&line, &args);

@@ -225,6 +225,11 @@ TEST_WITH(command_line, setup, teardown)
 	RUN(2, "log level \"loud\" is not one of error, warning, notice, info, debug",
 	    "--log-level", "loud");
 	RUN(2, "Too many arguments", "surplus");
+	/* Nothing of it moves the cursor of whoever looks. */
+	RUN(2, "unrecognized option '--\\x1b[2J'\n", "--\033[2J=x");
+	RUN(2, "unrecognized option '-\\x1b'\n", "-\033");
+	RUN(2, "log level \"\\x1b[2J\" is not one of", "--log-level", "\033[2J");
+	RUN(2, "npumemd: \\x1b[2J: ", "--check-config", "--config", "\033[2J");
 }
 
 TEST_WITH(check_config, setup, teardown)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "plain_options.h"
 
 /* -------------------------------------------------------------------------- parsing */
 
@@ -34,28 +35,6 @@ static error_t parse_help(int key, char *arg, struct argp_state *state)
 static bool completing;
 
 static void complete_words(int argc, char **argv);
-
-/* No option has control characters in its name, and getopt would print them as they are. */
-static void check_options(const struct argp *argp, int argc, char **argv)
-{
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		char *name = strndup(argv[i], strcspn(argv[i], "="));
-		char *plain = name ? plain_text(name, false) : NULL;
-		bool wrong;
-
-		if (!plain)
-			abort();
-		wrong = *name == '-' && strcmp(name, plain) != 0;
-		if (wrong)
-			fprintf(stderr, "%s: unrecognized option '%s'\n", argv[0], plain);
-		free(plain);
-		free(name);
-		if (wrong) {
-			argp_help(argp, stderr, ARGP_HELP_SEE, argv[0]);
-			exit(EXIT_USAGE);
-		}
-	}
-}
 
 /*
  * struct line - options of the command, or some that it shares with others
@@ -179,7 +158,7 @@ void command_parse(const struct command *command, int argc, char **argv, void *i
 		complete_words(argc, argv);
 		exit(fflush(stdout) ? EXIT_FAILED : EXIT_OK);
 	}
-	check_options(&all, argc, argv);
+	plain_options(&all, argc, argv);
 	argp_parse(&all, argc, argv, 0, NULL, lines);
 	lines[0].argp.children = NULL;
 }
