@@ -116,6 +116,11 @@ static int copy_shown(const struct accepted *accepted, uint64_t bytes)
 
 static void begin_next(struct improver *improver, uint64_t delay_us);
 
+void improver_forget(struct improver *improver, const struct kept *kept)
+{
+	tries_forget(&improver->tries, &kept->key);
+}
+
 void improver_add(struct improver *improver, const struct accepted *accepted,
 		  const struct kept *kept)
 {

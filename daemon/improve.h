@@ -60,6 +60,13 @@ void improver_configured(struct improver *improver);
 size_t improver_count(const struct improver *improver);
 
 /*
+ * improver_forget() - what a search for the plan of a request came to counts no more
+ *
+ * For who keeps a plan where none was: the one that was searched for in vain was dropped.
+ */
+void improver_forget(struct improver *improver, const struct kept *kept);
+
+/*
  * improver_add() - have the plan of a request improved
  * @accepted: the request, of which copies are made
  *

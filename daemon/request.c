@@ -209,6 +209,8 @@ static void log_settled(const struct request *request, const struct outcome *out
 static void remember(struct request *request, uint32_t status)
 {
 	struct plancache *cache = request->env->cache;
+	struct improver *improver = request->env->improver;
+	bool was_kept = request->kept.entry.data;
 
 	if (status && request->from_cache)
 		keep_not(&request->kept, cache);
@@ -217,8 +219,11 @@ static void remember(struct request *request, uint32_t status)
 	if (request->plan.data && !keep_plan(&request->kept, cache, &request->accepted,
 					     &request->plan, request->given_us))
 		return;
-	if (cache && request->env->improver && request->policy.improve)
-		improver_add(request->env->improver, &request->accepted, &request->kept);
+	if (!cache || !improver || !request->policy.improve)
+		return;
+	if (!was_kept)
+		improver_forget(improver, &request->kept);
+	improver_add(improver, &request->accepted, &request->kept);
 }
 
 /* The driver has settled the request: as the daemon answered, or before it answered. */

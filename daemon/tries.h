@@ -37,5 +37,5 @@ uint64_t tries_wait_us(const struct tries *tries, const struct plancache_key *ke
 /* A search led to nothing; returns for how many microseconds there is to be no other. */
 uint64_t tries_in_vain(struct tries *tries, const struct plancache_key *key, uint64_t now_us);
 
-/* A search led to something: what was in vain before counts no more. */
+/* A search led to something, or its plan was dropped: what was in vain before counts no more. */
 void tries_forget(struct tries *tries, const struct plancache_key *key);
