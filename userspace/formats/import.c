@@ -88,6 +88,17 @@ void npuimport_warning_text(const struct npuimport_warning *warning, char *text,
 			 warning->count - NPUIMPORT_PLACES);
 }
 
+/*
+ * No format begins so, but files that power loss has left, and /dev/zero, which would be read until
+ * there is no memory.
+ */
+static bool is_void(const char *bytes, size_t used)
+{
+	static const char nothing[8];
+
+	return used >= sizeof(nothing) && !memcmp(bytes, nothing, sizeof(nothing));
+}
+
 int npuimport_read_file(const char *path, void **data, size_t *size, struct npuplan_error *error)
 {
 	bool is_stdin = !strcmp(path, "-");
@@ -116,6 +127,10 @@ int npuimport_read_file(const char *path, void **data, size_t *size, struct npup
 			used += (size_t)got;
 		else if (got < 0 && errno != EINTR)
 			err = import_fail(error, -errno, "%s", strerror(errno));
+		if (!err && is_void(bytes, used))
+			err = import_fail(
+				error, -EOPNOTSUPP,
+				"the file begins with NULs, as no model and no plan does");
 		if (used > (size_t)NPUIMPORT_MAX_FILE)
 			err = import_fail(error, -E2BIG, "the file has more than %lld bytes",
 					  NPUIMPORT_MAX_FILE);

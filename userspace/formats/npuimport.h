@@ -225,7 +225,8 @@ NPUIMPORT_EXPORT void npuimport_warning_text(const struct npuimport_warning *war
  * @size: out: bytes at @data, without the NUL
  * @error: filled in if the call fails; may be NULL
  *
- * -E2BIG: more than NPUIMPORT_MAX_FILE bytes; -ENOMEM; otherwise what open() and read() give,
+ * -E2BIG: more than NPUIMPORT_MAX_FILE bytes; -EOPNOTSUPP: it begins with eight NULs, as nothing
+ * that can be read here does; -ENOMEM; otherwise what open() and read() give,
  * as -ENOENT.
  */
 NPUIMPORT_EXPORT int npuimport_read_file(const char *path, void **data, size_t *size,

@@ -175,6 +175,12 @@ check 'no such file' says 1 'npumemctl: missing.json: No such file or directory'
 echo hello >text
 check 'not a model' says 1 \
 	'npumemctl: text: neither graph JSON nor a TFLite model nor an ONNX model nor a graph blob' "$ctl" import text
+# As power loss leaves files, and as /dev/zero never ends.
+nothing='the file begins with NULs, as no model and no plan does'
+head -c 8 /dev/zero >void
+check 'a model of NULs' says 1 "npumemctl: void: $nothing" "$ctl" import void
+check 'a model without an end' says 1 "npumemctl: /dev/zero: $nothing" "$ctl" plan /dev/zero
+check 'a plan without an end' says 1 "npumemctl: /dev/zero: $nothing" "$ctl" verify "$net" /dev/zero
 check 'a full disk' says 1 'npumemctl: /dev/full: No space left on device' \
 	"$ctl" plan "$net" -o /dev/full
 list_to_full() { "$ctl" plan --list-planners >/dev/full; }
