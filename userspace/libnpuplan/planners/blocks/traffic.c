@@ -202,6 +202,17 @@ static int find_moves(struct traffic_call *call, uint64_t budget)
 	return err;
 }
 
+/* @plan: out: NULL if @graph has none, as one of more instances than may be has none. -ENOMEM. */
+static int try_order(struct traffic_call *call, const struct npuplan_graph *graph,
+		     struct npuplan_plan **plan)
+{
+	int err = npuplan_plan_order(call->r, graph, plan, NULL);
+
+	if (err)
+		*plan = NULL;
+	return err == -ENOMEM ? err : 0;
+}
+
 /* Place the graph with the transfers that were found. @plan: out: NULL if that does not fit */
 static int place(struct traffic_call *call, struct npuplan_plan **plan)
 {
@@ -209,8 +220,8 @@ static int place(struct traffic_call *call, struct npuplan_plan **plan)
 	struct npuplan_spilling spilling;
 	int err = npuplan_spilling_init(&spilling, &call->flow, call->moves);
 
-	if (!err && npuplan_plan_order(call->r, spilling.graph, plan, NULL))
-		*plan = NULL;
+	if (!err)
+		err = try_order(call, spilling.graph, plan);
 	if (!err && *plan) {
 		if (call->arena > (*plan)->info.arena_size)
 			call->arena = (*plan)->info.arena_size;
