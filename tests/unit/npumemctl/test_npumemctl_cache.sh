@@ -106,6 +106,14 @@ check 'a long name' is "named.json: x$long: $figures" cache --folder long warm n
 check 'is cut between characters' is "x$long: $figures" listed_text
 odd=$(printf 'odd\xff.json')
 cp models/b.json "$odd"
+odd_folder() { # COMMAND MEMBER
+	"$ctl" cache --folder "$odd.d" "$1" -j ${3:+"$3"} | python3 -c 'import json, sys
+said = json.load(sys.stdin)
+print(said["folder"], len(said[sys.argv[1]]))' "$2"
+}
+check 'a folder whose name is no UTF-8 is said' is 'odd\xff.json.d 1' odd_folder warm models models/b.json
+check 'and listed' is 'odd\xff.json.d 1' odd_folder list plans
+check 'and shown' is 'odd\xff.json.d 1' odd_folder show plans "$("$ctl" cache --folder "$odd.d" list | cut -c 1-8)"
 odd_path() { cache --folder odd warm -j "$odd" | python3 -c 'import json, sys
 print(json.load(sys.stdin)["models"][0]["model"])'; }
 check 'a path that is no UTF-8 is in JSON, too' is 'odd\xff.json' odd_path

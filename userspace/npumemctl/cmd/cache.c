@@ -322,8 +322,8 @@ static int list(const struct arguments *args, struct plancache *cache)
 	json_t *array = args->json ? json_array() : NULL;
 	int status = for_each(args, cache, 0, list_one, array);
 
-	if (array &&
-	    print_json(json_pack("{ss so}", "folder", args->folder, "plans", array)) != EXIT_OK)
+	if (array && print_json(json_pack("{so so}", "folder", text_json(args->folder), "plans",
+					  array)) != EXIT_OK)
 		status = EXIT_FAILED;
 	return status;
 }
@@ -401,8 +401,8 @@ static int show(const struct arguments *args, struct plancache *cache)
 	json_t *array = args->json ? json_array() : NULL;
 	int status = for_each(args, cache, 0, show_one, array);
 
-	if (array &&
-	    print_json(json_pack("{ss so}", "folder", args->folder, "plans", array)) != EXIT_OK)
+	if (array && print_json(json_pack("{so so}", "folder", text_json(args->folder), "plans",
+					  array)) != EXIT_OK)
 		status = EXIT_FAILED;
 	return status;
 }
@@ -590,8 +590,8 @@ static int warm(const struct arguments *args, struct plancache *cache)
 		if (one != EXIT_OK)
 			status = EXIT_FAILED;
 	}
-	if (array &&
-	    print_json(json_pack("{ss so}", "folder", args->folder, "models", array)) != EXIT_OK)
+	if (array && print_json(json_pack("{so so}", "folder", text_json(args->folder), "models",
+					  array)) != EXIT_OK)
 		status = EXIT_FAILED;
 	return status;
 }
