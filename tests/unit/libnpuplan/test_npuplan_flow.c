@@ -3,11 +3,9 @@
  * Loops and branches (tests/graphs): the arenas of NNC's programs, the shapes of
  * what is unrolled, multi-view tensors, and that plans do what graphs mean.
  */
-#include "npuplan_build.h"
-
 #include <errno.h>
 
-#include "flow_run.h"
+#include "flow_build.h"
 #include "models.h"
 
 #define ALIGN 64
@@ -55,17 +53,6 @@ static struct npuplan_plan *planned(const struct npuplan_graph *graph, const cha
 	struct npuplan_options options = { .planner = planner, .alignment = alignment };
 
 	return build_plan_of(graph, &options);
-}
-
-static void play(const struct npuplan_graph *graph, const struct npuplan_plan *plan)
-{
-	for (uint32_t edges = 0; edges < 40; edges += 3) {
-		struct flow_run run = { .seed = edges, .edges = edges, .inferences = 3 };
-
-		if (!flow_run(graph, plan, &run))
-			fail_msg("%s, %s: %s", graph->name, plan->info.planner, run.text);
-		assert_true(run.crossed && run.steps);
-	}
 }
 
 /* ---------------------------------------------------------------- the facts */
@@ -118,7 +105,7 @@ TEST(every_planner)
 			if (!flow_planner(name))
 				continue;
 			plan = planned(graph, name, 16);
-			play(graph, plan);
+			play_paths(graph, plan);
 		}
 	}
 }
@@ -138,7 +125,7 @@ TEST(bands)
 
 		assert_int_equal(plan->info.arena_size, 8192 + 49152);
 		assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_OPTIMAL);
-		play(graph, plan);
+		play_paths(graph, plan);
 	}
 	AUTO_PLAN struct npuplan_plan *whole = planned(graph, "exact", 1);
 
@@ -193,7 +180,7 @@ TEST(bound_of_parts_in_place)
 
 		assert_true(npuplan_graph_add_step(graph, &step, accesses, 2) >= 0);
 	}
-	assert_int_equal(npuplan_graph_add_block(graph), 1);
+	build_block(graph);
 	assert_true(npuplan_graph_add_edge(graph, 0, 1, NULL, 0) >= 0);
 	assert_true(npuplan_graph_add_edge(graph, 1, NPUMEM_NONE, NULL, 0) >= 0);
 	for (size_t i = 0; i < 3; i++) {
@@ -201,7 +188,7 @@ TEST(bound_of_parts_in_place)
 
 		assert_int_equal(plan->info.lower_bound, 20);
 		assert_int_equal(plan->info.arena_size, i ? 20 : 40);
-		play(graph, plan);
+		play_paths(graph, plan);
 	}
 }
 
@@ -224,7 +211,7 @@ TEST(bound_of_both_in_place)
 	graph->tensors[in].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	build_step(graph, 0, in, NPUMEM_NONE, x);
 	build_step(graph, 0, in, NPUMEM_NONE, a);
-	assert_int_equal(npuplan_graph_add_block(graph), 1);
+	build_block(graph);
 	assert_true(npuplan_graph_add_step(graph, &step, &update, 1) >= 0);
 	for (uint32_t i = 0; i < 2; i++) {
 		struct npumem_access accesses[4] = {
@@ -241,7 +228,7 @@ TEST(bound_of_both_in_place)
 	AUTO_PLAN struct npuplan_plan *plan = planned(graph, "taa", 1);
 
 	assert_int_equal(plan->info.lower_bound, 24);
-	play(graph, plan);
+	play_paths(graph, plan);
 }
 
 /* A parameter that is carried to where nobody reads it needs no bytes. */
@@ -255,14 +242,14 @@ TEST(parameter_that_nobody_reads)
 	const struct npumem_carry carry = { w, unread };
 
 	build_step(graph, 0, in, NPUMEM_NONE, out);
-	assert_int_equal(npuplan_graph_add_block(graph), 1);
+	build_block(graph);
 	assert_true(npuplan_graph_add_edge(graph, 0, 1, &carry, 1) >= 0);
 	assert_true(npuplan_graph_add_edge(graph, 1, NPUMEM_NONE, NULL, 0) >= 0);
 	AUTO_PLAN struct npuplan_plan *plan = planned(graph, NULL, 1);
 
 	assert_int_equal(plan->info.lower_bound, 16);
 	assert_int_equal(plan->info.arena_size, 16);
-	play(graph, plan);
+	play_paths(graph, plan);
 }
 
 /* ------------------------------------------------------------ what is unrolled */

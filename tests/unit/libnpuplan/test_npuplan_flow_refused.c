@@ -2,9 +2,7 @@
 /* Graphs with edges that are refused, each for one reason, and its neighbour that is not. */
 #include <errno.h>
 
-#include "npuplan_build.h"
-
-#include "flow_run.h"
+#include "flow_build.h"
 
 /*
  * Block 0: a = f(in). Block 1, a loop: y = f(x), x <- a on the way in, x <- y
@@ -16,16 +14,6 @@ struct program {
 };
 
 enum { ENTER, AGAIN, LEAVE, EXIT };
-
-static uint32_t add_edge(struct npuplan_graph *graph, uint32_t from, uint32_t to,
-			 uint32_t carry_from, uint32_t carry_to)
-{
-	struct npumem_carry carry = { carry_from, carry_to };
-	int64_t edge = npuplan_graph_add_edge(graph, from, to, &carry, carry_from != NPUMEM_NONE);
-
-	assert_true(edge >= 0);
-	return edge;
-}
 
 static struct program program(void)
 {
@@ -40,14 +28,14 @@ static struct program program(void)
 	};
 
 	build_step(graph, 0, p.in, NPUMEM_NONE, p.a);
-	assert_int_equal(npuplan_graph_add_block(graph), 1);
+	build_block(graph);
 	build_step(graph, 0, p.x, NPUMEM_NONE, p.y);
-	assert_int_equal(npuplan_graph_add_block(graph), 2);
+	build_block(graph);
 	build_step(graph, 0, p.y, NPUMEM_NONE, p.out);
-	add_edge(graph, 0, 1, p.a, p.x);
-	add_edge(graph, 1, 1, p.y, p.x);
-	add_edge(graph, 1, 2, NPUMEM_NONE, NPUMEM_NONE);
-	add_edge(graph, 2, NPUMEM_NONE, NPUMEM_NONE, NPUMEM_NONE);
+	build_edge(graph, 0, 1, p.a, p.x);
+	build_edge(graph, 1, 1, p.y, p.x);
+	build_edge(graph, 1, 2, NPUMEM_NONE, NPUMEM_NONE);
+	build_edge(graph, 2, NPUMEM_NONE, NPUMEM_NONE, NPUMEM_NONE);
 	return p;
 }
 
@@ -120,7 +108,7 @@ TEST(undefined)
 	struct program p = program();
 
 	/* Past the loop: y is then not there. */
-	add_edge(p.graph, 0, 2, NPUMEM_NONE, NPUMEM_NONE);
+	build_edge(p.graph, 0, 2, NPUMEM_NONE, NPUMEM_NONE);
 	refused(&p, -EINVAL,
 		"y is read in block 2 (from step 2), but not defined on every path "
 		"there");
@@ -145,7 +133,7 @@ TEST(undefined)
 
 	/* An output that one arm leaves out. */
 	p = program();
-	add_edge(p.graph, 1, NPUMEM_NONE, NPUMEM_NONE, NPUMEM_NONE);
+	build_edge(p.graph, 1, NPUMEM_NONE, NPUMEM_NONE, NPUMEM_NONE);
 	refused(&p, -EINVAL, "output out is not defined on every path to the exit");
 }
 
@@ -189,12 +177,12 @@ TEST(updated)
 			.inplace = NPUMEM_NONE,
 		};
 
-		assert_int_equal(npuplan_graph_add_block(graph), 1);
+		build_block(graph);
 		update.tile = npuplan_graph_add_tile(graph, p.x, &region);
 		assert_true(npuplan_graph_add_step(graph, &step, &update, 1) >= 0);
 		build_step(graph, 0, p.x, needed ? p.in : NPUMEM_NONE, p.out);
-		add_edge(graph, 0, 1, p.in, p.x);
-		add_edge(graph, 1, NPUMEM_NONE, NPUMEM_NONE, NPUMEM_NONE);
+		build_edge(graph, 0, 1, p.in, p.x);
+		build_edge(graph, 1, NPUMEM_NONE, NPUMEM_NONE, NPUMEM_NONE);
 		if (needed) {
 			refused(&p, -EOPNOTSUPP,
 				"x is updated in place in block 1 (from step 0) while in, which has the same value there, is still needed: that takes a copy");
@@ -215,9 +203,9 @@ TEST(state)
 		uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_INTERMEDIATE, 16);
 
 		build_step(graph, staged ? NPUMEM_STEP_STAGED : 0, kept, NPUMEM_NONE, y);
-		assert_int_equal(npuplan_graph_add_block(graph), 1);
-		add_edge(graph, 0, 1, y, kept);
-		add_edge(graph, 1, NPUMEM_NONE, NPUMEM_NONE, NPUMEM_NONE);
+		build_block(graph);
+		build_edge(graph, 0, 1, y, kept);
+		build_edge(graph, 1, NPUMEM_NONE, NPUMEM_NONE, NPUMEM_NONE);
 		if (staged) {
 			/* What is read before it stores may lie in one place. */
 			accepted(&p);
@@ -284,7 +272,7 @@ static struct program rings_program(void)
 	}
 	p.in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
 	p.y = build_tensor(graph, "y", NPUMEM_TENSOR_INTERMEDIATE, 4);
-	assert_int_equal(npuplan_graph_add_block(graph), 1);
+	build_block(graph);
 	build_step(graph, 0, p.in, NPUMEM_NONE, p.y);
 	assert_true(npuplan_graph_add_edge(graph, 0, 1, enter, count) >= 0);
 	assert_true(npuplan_graph_add_edge(graph, 1, 1, again, count) >= 0);
@@ -365,10 +353,10 @@ TEST(irreducible)
 	p.graph->carry_count = 1;
 	p.graph->edges[LEAVE].first_carry = 1;
 	p.graph->edges[EXIT].first_carry = 1;
-	add_edge(p.graph, 2, 1, p.out, p.out);
+	build_edge(p.graph, 2, 1, p.out, p.out);
 	/* Block 2 reads y, which is defined in block 1 alone; so let it read a. */
 	p.graph->accesses[4].tile = p.graph->accesses[1].tile;
-	add_edge(p.graph, 0, 2, NPUMEM_NONE, NPUMEM_NONE);
+	build_edge(p.graph, 0, 2, NPUMEM_NONE, NPUMEM_NONE);
 	p.graph->accesses[2].tile = p.graph->accesses[1].tile;
 	accepted(&p);
 	npuplan_graph_free(p.graph);

@@ -2,20 +2,10 @@
 /* Tile scheduling of graphs with loops and branches. */
 #include <errno.h>
 
-#include "npuplan_build.h"
-
-#include "flow_run.h"
+#include "flow_build.h"
 #include "models.h"
 
 #define NONE NPUMEM_NONE
-
-static void add_edge(struct npuplan_graph *graph, uint32_t from, uint32_t to, uint32_t carry_from,
-		     uint32_t carry_to)
-{
-	struct npumem_carry carry = { carry_from, carry_to };
-
-	assert_true(npuplan_graph_add_edge(graph, from, to, &carry, carry_from != NONE) >= 0);
-}
 
 /* A tile of @size bytes of a tensor, the @k-th. */
 static struct npumem_access access_to(struct npuplan_graph *graph, uint32_t tensor, uint32_t mode,
@@ -73,24 +63,13 @@ static struct rows build_rows(uint32_t flags)
 		.y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 40),
 	};
 
-	assert_int_equal(npuplan_graph_add_block(graph), 1);
+	build_block(graph);
 	add_row_steps(graph, r.x, r.wide, 4, flags, NONE);
 	add_row_steps(graph, r.wide, r.y, 4, flags, NONE);
-	add_edge(graph, 0, 1, r.in, r.x);
-	add_edge(graph, 1, 1, r.y, r.x);
-	add_edge(graph, 1, NONE, NONE, NONE);
+	build_edge(graph, 0, 1, r.in, r.x);
+	build_edge(graph, 1, 1, r.y, r.x);
+	build_edge(graph, 1, NONE, NONE, NONE);
 	return r;
-}
-
-static void play(const struct npuplan_graph *graph, const struct npuplan_plan *plan)
-{
-	for (uint32_t edges = 1; edges < 20; edges += 3) {
-		struct flow_run run = { .seed = edges, .edges = edges, .inferences = 3 };
-
-		if (!flow_run(graph, plan, &run))
-			fail_msg("%s: %s", graph->name, run.text);
-		assert_true(run.steps);
-	}
 }
 
 /* Plans by both planners, and holds arena and bound against what is expected. */
@@ -109,7 +88,7 @@ static void expect(const struct npuplan_graph *graph, const struct npuplan_optio
 		assert_int_equal(plan->info.lower_bound, bound);
 		assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_FEASIBLE);
 		assert_string_equal(plan->info.planner, planners[i]);
-		play(graph, plan);
+		play_paths(graph, plan);
 	}
 }
 
@@ -136,13 +115,13 @@ TEST(in_place)
 	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 400);
 	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 40);
 
-	assert_int_equal(npuplan_graph_add_block(graph), 1);
+	build_block(graph);
 	add_row_steps(graph, x, a, 4, 0, NONE);
 	add_row_steps(graph, a, b, 4, 0, 0);
 	add_row_steps(graph, b, y, 4, 0, NONE);
-	add_edge(graph, 0, 1, in, x);
-	add_edge(graph, 1, 1, y, x);
-	add_edge(graph, 1, NONE, NONE, NONE);
+	build_edge(graph, 0, 1, in, x);
+	build_edge(graph, 1, 1, y, x);
+	build_edge(graph, 1, NONE, NONE, NONE);
 	expect(graph, &none, 140, 140);
 	npuplan_graph_free(graph);
 }
@@ -192,12 +171,12 @@ TEST(branch)
 		add_row_steps(graph, wide[i], y[i], 4, 0, NONE);
 	}
 	out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 40);
-	assert_int_equal(npuplan_graph_add_block(graph), 3);
-	add_edge(graph, 0, 1, NONE, NONE);
-	add_edge(graph, 0, 2, NONE, NONE);
-	add_edge(graph, 1, 3, y[0], out);
-	add_edge(graph, 2, 3, y[1], out);
-	add_edge(graph, 3, NONE, NONE, NONE);
+	build_block(graph);
+	build_edge(graph, 0, 1, NONE, NONE);
+	build_edge(graph, 0, 2, NONE, NONE);
+	build_edge(graph, 1, 3, y[0], out);
+	build_edge(graph, 2, 3, y[1], out);
+	build_edge(graph, 3, NONE, NONE, NONE);
 	/* The larger row, and the input, in whose place the output is. */
 	expect(graph, &none, 150, 150);
 	npuplan_graph_free(graph);
@@ -232,14 +211,14 @@ TEST(no_bound)
 	uint32_t wide = build_tensor(graph, "wide", NPUMEM_TENSOR_INTERMEDIATE, 400);
 	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 40);
 
-	assert_int_equal(npuplan_graph_add_block(graph), 1);
+	build_block(graph);
 	/* a is written in 4 pieces, and b is made of it in 2, in place. */
 	add_row_steps(graph, in, a, 4, 0, NONE);
 	add_row_steps(graph, a, b, 2, 0, 0);
 	add_row_steps(graph, b, wide, 4, 0, NONE);
 	add_row_steps(graph, wide, y, 4, 0, NONE);
-	add_edge(graph, 0, 1, NONE, NONE);
-	add_edge(graph, 1, NONE, NONE, NONE);
+	build_edge(graph, 0, 1, NONE, NONE);
+	build_edge(graph, 1, NONE, NONE, NONE);
 	expect(graph, &none, 160, 0);
 	npuplan_graph_free(graph);
 }
