@@ -9,28 +9,29 @@
 #include "pack/search/searches.h"
 #include "exact.h"
 
-/* The most items that are all searched from scratch. */
-#define LARGE	       4096
+/*
+ * The most items that are all searched from scratch: of more, large.h finds lower packings in the
+ * same time.
+ */
+#define LARGE	       1024
 /* Rounds of squeaky wheel optimisation before the search, if conflicts are listed. */
 #define SQUEAKY_ROUNDS 16
 
-int npuplan_pack_exact(struct npuplan_pack *call, int unused)
+/* A quick packing first. */
+static int begin(struct npuplan_pack *call, int valleys)
 {
-	bool large = call->problem->item_count > LARGE;
-	int err = 0;
-
-	/*
-	 * With many items, one quick packing of each kind comes first, and then what improves
-	 * these.
-	 */
 	if (call->problem->conflicts)
-		err = npuplan_pack_clique_bound(call);
-	else if (!npuplan_any_fixed(call->problem->items, call->problem->item_count))
-		err = npuplan_pack_valley(call, large ? NPUPLAN_VALLEY_AREA : NPUPLAN_VALLEY_MODES);
-	if (large && !err && !npuplan_pack_over(call))
-		err = npuplan_pack_first_fit(call, NPUPLAN_BY_SIZE_DURATION);
-	if (large && !call->problem->conflicts && !err && !npuplan_pack_over(call))
-		return npuplan_pack_large(call, npuplan_pack_exact);
+		return npuplan_pack_clique_bound(call);
+	if (npuplan_any_fixed(call->problem->items, call->problem->item_count))
+		return 0;
+	return npuplan_pack_valley(call, valleys);
+}
+
+/* Search all items, however many. */
+static int search(struct npuplan_pack *call, int unused)
+{
+	int err = begin(call, NPUPLAN_VALLEY_MODES);
+
 	if (!err && !npuplan_pack_over(call))
 		err = npuplan_pack_best_greedy(call, 0);
 	if (err || npuplan_pack_over(call))
@@ -39,6 +40,19 @@ int npuplan_pack_exact(struct npuplan_pack *call, int unused)
 		return npuplan_pack_portfolio(call);
 	err = npuplan_pack_squeaky(call, SQUEAKY_ROUNDS);
 	return err || npuplan_pack_over(call) ? err : npuplan_pack_disjunctive(call);
+}
+
+int npuplan_pack_exact(struct npuplan_pack *call, int unused)
+{
+	int err;
+
+	if (call->problem->item_count <= LARGE || call->problem->conflicts)
+		return search(call, 0);
+	/* One quick packing of each kind comes first, and then what improves these. */
+	err = begin(call, NPUPLAN_VALLEY_AREA);
+	if (!err && !npuplan_pack_over(call))
+		err = npuplan_pack_first_fit(call, NPUPLAN_BY_SIZE_DURATION);
+	return err || npuplan_pack_over(call) ? err : npuplan_pack_large(call, search);
 }
 
 int npuplan_pack_exactly(const struct npuplan_pack_problem *problem,

@@ -70,7 +70,7 @@ void npuplan_granules_fini(struct npuplan_granules *granules)
 	npuplan_pool_free(&granules->pool);
 }
 
-int npuplan_granules_bound(const struct npuplan_granules *granules, uint64_t *top)
+static int find_bound(const struct npuplan_granules *granules, uint64_t *top)
 {
 	uint32_t n = granules->problem->item_count;
 	uint64_t *live = granules->offsets;
@@ -84,6 +84,19 @@ int npuplan_granules_bound(const struct npuplan_granules *granules, uint64_t *to
 	*top *= granules->granule;
 	*top -= *top > granules->padding ? granules->padding : *top;
 	*top = npuplan_granules_top_from(granules, *top);
+	return 0;
+}
+
+int npuplan_granules_prove(const struct npuplan_granules *granules, struct npuplan_pack *call)
+{
+	uint64_t bound;
+	int err = find_bound(granules, &bound);
+
+	if (err)
+		return err;
+	npuplan_pack_prove(call, bound);
+	/* Only some tops are possible, so the bound is raised to the next one. */
+	npuplan_pack_prove(call, npuplan_granules_top_from(granules, call->lower_bound));
 	return 0;
 }
 

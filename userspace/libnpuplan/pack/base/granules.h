@@ -44,8 +44,11 @@ struct npuplan_granules {
 int npuplan_granules_init(struct npuplan_granules *granules, const struct npuplan_pack *call);
 void npuplan_granules_fini(struct npuplan_granules *granules);
 
-/** npuplan_granules_bound() - find the most granules that live in one section, as a top in bytes */
-int npuplan_granules_bound(const struct npuplan_granules *granules, uint64_t *top);
+/**
+ * npuplan_granules_prove() - raise the call's bound to the most granules that live in one section,
+ * and then to the least top that is possible. -ENOMEM.
+ */
+int npuplan_granules_prove(const struct npuplan_granules *granules, struct npuplan_pack *call);
 
 /*
  * The least possible top that is not below @top, and the greatest one that is not above it, all in

@@ -128,6 +128,8 @@ int npuplan_pack_large(struct npuplan_pack *call, npuplan_pack_fn *exact)
 	if (!err && large.pool.failed)
 		err = -ENOMEM;
 	if (!err)
+		err = npuplan_granules_prove(&large.granules, call);
+	if (!err)
 		err = npuplan_breadths(call->problem->items, n, large.breadths, &large.most);
 	if (!err)
 		err = npuplan_alive_init(&large.alive, &large.granules.sections, n, &large.pool);

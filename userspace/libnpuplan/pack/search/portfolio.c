@@ -203,18 +203,11 @@ static int rounds(struct search_portfolio *portfolio)
 int npuplan_pack_portfolio(struct npuplan_pack *call)
 {
 	struct search_portfolio portfolio = { .call = call, .random = NPUPLAN_RANDOM_SEED };
-	uint64_t bound;
 	int err = npuplan_granules_init(&portfolio.granules, call);
 
 	if (err)
 		return err;
-	err = npuplan_granules_bound(&portfolio.granules, &bound);
-	if (!err) {
-		npuplan_pack_prove(call, bound);
-		/* Only some tops are possible, so the bound is raised to the next one. */
-		npuplan_pack_prove(call, npuplan_granules_top_from(&portfolio.granules,
-								   call->lower_bound));
-	}
+	err = npuplan_granules_prove(&portfolio.granules, call);
 	portfolio.at = npuplan_pool_take(&portfolio.granules.pool, call->problem->item_count,
 					 sizeof(*portfolio.at));
 	if (!err && !portfolio.at)
