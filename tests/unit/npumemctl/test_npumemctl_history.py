@@ -167,12 +167,32 @@ def jump():
         axes = next(g for g in picture.getElementsByTagName("g") if g.getAttribute("class") == "axes")
         ticks = [t.firstChild.data for t in axes.getElementsByTagName("text")]
         equal((pause, ticks.count("0.0") + ticks.count("0")), (pause, 1 + cut))
+        notes = [t.firstChild.data for t in picture.getElementsByTagName("text") if t.getAttribute("class") == "note"]
+        equal([note for note in notes if note.startswith("from ")],
+              ["from 2023-11-14 22:15:00 UTC" if pause > 1e9 else "from 1970-01-01 00:02:00 UTC"] * cut)
     # Two of them, of which the longer one would hide the other; and a refusal in the midst is no pause.
     late = [{**sample, "time": sample["time"] + (0, 1000, 1e9, 1e9)[i]} for i, sample in enumerate(taken)]
     text = "\n".join(map(json.dumps, late))
     drawn("--svg", "-", "-", text=text, warned=said.format(1000) + said.format(1e9 - 1000))
     event = {**json.loads(open(MONITOR).readline()), "time": 500}
     drawn("--svg", "-", "-", text=text + "\n" + json.dumps(event), warned=said.format(1e9 - 1000))
+
+
+def boots():
+    """A number that another client has after a boot is another client; a process that goes on is one."""
+    def at(time, **client):
+        client = {"client": 4, "uid": 0, "carveout": 1 << 20, "jobs_per_second": 1.0, **client}
+        return json.dumps({**samples()[0], "time": time, "seconds": 1, "clients": [client]})
+
+    lines = [at(100, pid=810, command="camera"), at(101, pid=810, command="camera"), at(102, pid=0, command=""),
+             at(150, pid=388, command="transcriber", carveout=2 << 20), at(151, pid=388, command="renamed"),
+             at(152, pid=389, command="renamed"), at(153, pid=400, command="camera")]
+    once = drawn("--html", "-", "-", text="\n".join(lines))
+    found = [name for name, _ in bands(xml.dom.minidom.parseString(once))]
+    equal(found[:3], ["renamed (pid 389)", "camera (pid 810)", "camera (pid 400)"])
+    equal(re.findall(r'<td class="number">4</td><td class="number">(\d+)</td>', once), ["389", "810", "400"])
+    done = history("--html", "-", "-", text="\n".join(reversed(lines)))
+    equal((done.returncode, done.stdout), (0, once))
 
 
 def spoiled(what, *path):
@@ -291,6 +311,16 @@ def damaged():
     long = "\0" * (2 << 20)
     left_out("".join(lines[:4]) + long + "".join(lines[4:]), without, 5, f"the line is longer than {LINE} bytes")
     left_out("".join(lines) + long, whole, len(lines) + 1, f"the line is longer than {LINE} bytes")
+    # After so many in a row it is no recording.
+    def rows(count):
+        return "".join(lines[:4]) + "x\n" * count + "".join(lines[4:])
+
+    left_out(rows(999), whole, 5, wrong, ", as are lines below")
+    done = history("--svg", "-", "-", text=rows(1000))
+    said = "npumemctl: standard input: line 1004: this and 999 lines before it are no lines of a recording\n"
+    equal((done.returncode, done.stderr), (1, said))
+    done = history("--svg", "-", "/dev/urandom")
+    assert done.returncode == 1 and "are no lines of a recording" in done.stderr, done
     # So is nothing of what is JSON, but no line of a recording.
     done = history("--svg", "-", "-", text="".join(lines[:4]) + "x\n{}\n")
     equal((done.returncode, done.stderr), (1, "npumemctl: standard input: line 6: neither of npumemctl top -j nor of "
@@ -373,7 +403,7 @@ def page():
         [["2.000 s", "plan refused"], ["4.625 s", "job refused"], ["4.627 s", "job refused"], ["10.250 s", "job failed"]]])
 
 
-CASES = [area, order, marks, many, gap, jump, refused, cut, damaged, clock, endless, usage, page]
+CASES = [area, order, marks, many, gap, jump, boots, refused, cut, damaged, clock, endless, usage, page]
 
 
 def main():

@@ -14,7 +14,10 @@ static int by_peak(const void *left, const void *right)
 		return a->peak > b->peak ? -1 : 1;
 	if (a->jobs != b->jobs)
 		return a->jobs > b->jobs ? -1 : 1;
-	return a->number < b->number ? -1 : a->number > b->number;
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	/* Of one number the earlier one. */
+	return a < b ? -1 : a > b;
 }
 
 static int choose_clients(struct bands *bands, const struct history *history)
@@ -85,11 +88,11 @@ uint64_t bands_place(const struct bands *bands, int64_t time)
 	return place;
 }
 
-static unsigned int band_of(const struct bands *bands, uint64_t client)
+static unsigned int band_of(const struct bands *bands, const struct history_client *client)
 {
 	unsigned int band = 0;
 
-	while (band < bands->client_count && bands->clients[band]->number != client)
+	while (band < bands->client_count && bands->clients[band] != client)
 		band++;
 	return band;
 }
@@ -103,7 +106,7 @@ static void fill(struct bands *bands, struct bands_column *column, const struct 
 
 	for (uint32_t i = 0; i < sample->count; i++) {
 		const struct history_share *share = &history->shares[sample->first + i];
-		unsigned int band = band_of(bands, share->client);
+		unsigned int band = band_of(bands, &history->clients[share->client]);
 
 		tops[BANDS_BYTES][band] += share->bytes;
 		tops[BANDS_JOBS][band] += share->jobs;

@@ -57,21 +57,28 @@ static void write_milliseconds(FILE *out, int64_t ms)
 	fprintf(out, "%" PRId64 ".%03" PRId64 " s", ms / 1000, ms % 1000);
 }
 
-/* Seconds since the beginning, to the millisecond. */
-static void write_seconds(FILE *out, const struct bands *bands, int64_t time)
-{
-	write_milliseconds(out, time - bands->begin);
-}
-
-static void write_date(FILE *out, int64_t ms)
+/* @exact: with milliseconds */
+static void write_date(FILE *out, int64_t ms, bool exact)
 {
 	const time_t seconds = (time_t)(ms / 1000);
 	char text[32] = "";
 	struct tm tm;
 
 	if (gmtime_r(&seconds, &tm))
-		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm);
+		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
 	fputs(text, out);
+	if (exact)
+		fprintf(out, ".%03" PRId64, ms % 1000);
+	fputs(" UTC", out);
+}
+
+/* Seconds since the beginning; where the axis has breaks, at which it begins anew, the date. */
+static void write_instant(FILE *out, const struct bands *bands, int64_t time)
+{
+	if (bands->break_count)
+		write_date(out, time, true);
+	else
+		write_milliseconds(out, time - bands->begin);
 }
 
 /* --------------------------------------------------------------------- bands */
@@ -230,8 +237,30 @@ static void write_break(FILE *out, const struct bands *bands, const struct histo
 		picture_hundredths(left).s);
 	write_milliseconds(out, pause->end - pause->begin);
 	fputs(", or the clock was set forward; then it is ", out);
-	write_date(out, pause->end);
+	write_date(out, pause->end, false);
 	fputs("</title></path>\n", out);
+}
+
+/* When it goes on behind breaks, so that what is there can be found in a journal. */
+static void write_resumptions(FILE *out, const struct bands *bands)
+{
+	const uint64_t width = 20000, right = (uint64_t)(LEFT + PLOT_W) * 100;
+	uint64_t free = 0;
+
+	for (unsigned int i = 0; i < bands->break_count; i++) {
+		uint64_t x = x_of(bands, bands->breaks[i].end);
+
+		if (x + width > right)
+			x = right - width;
+		/* Two dates in one place could not be read; the break has it, too. */
+		if (x < free)
+			continue;
+		fprintf(out, "<text class=\"note\" x=\"%s\" y=\"%d\">from ",
+			picture_hundredths(x).s, MARKS_BOTTOM + 46);
+		write_date(out, bands->breaks[i].end, false);
+		fputs("</text>\n", out);
+		free = x + width;
+	}
 }
 
 /*
@@ -252,6 +281,7 @@ static void write_time(FILE *out, const struct bands *bands)
 	}
 	write_ticks(out, bands, begin, bands->end, last);
 	fputs("</g>\n", out);
+	write_resumptions(out, bands);
 	fprintf(out, "<text class=\"x\" x=\"%d\" y=\"%d\">seconds</text>\n", LEFT + PLOT_W / 2,
 		MARKS_BOTTOM + 32);
 }
@@ -281,7 +311,7 @@ static void write_marks_of(FILE *out, const struct bands *bands, const struct hi
 			fprintf(out, "<path d=\"M%s %dV%d\"/>", picture_hundredths(x).s, TOP, y);
 			fprintf(out, "<rect x=\"%s\" y=\"%d\" width=\"3\" height=\"%d\"><title>",
 				picture_hundredths(x - 150).s, y + 2, MARK_H - 4);
-			write_seconds(out, bands, first->time);
+			write_instant(out, bands, first->time);
 			fprintf(out, ", %s: ", kinds[kind]);
 			picture_write_text(out, first->text);
 			if (more)
@@ -326,10 +356,12 @@ static void write_heading(FILE *out, const struct bands *bands, const struct his
 	fprintf(out, "<text class=\"heading\" x=\"%d\" y=\"14\">", LEFT);
 	picture_write_text(out, history->path);
 	fputs(", from ", out);
-	write_date(out, bands->begin);
+	write_date(out, bands->begin, false);
 	fputs("</text>\n", out);
 	fprintf(out, "<text class=\"note\" x=\"%d\" y=\"30\">", LEFT);
-	write_seconds(out, bands, bands->end);
+	if (bands->break_count)
+		fputs("until ", out);
+	write_instant(out, bands, bands->end);
 	fprintf(out, ", %zu samples, %zu clients, %zu refusals and failures", history->sample_count,
 		history->client_count, history->event_count);
 	if (history->foreign)
@@ -415,7 +447,7 @@ static void write_events(FILE *out, const struct bands *bands, const struct hist
 		const struct history_event *event = &history->events[i];
 
 		fputs("<tr><td class=\"number\">", out);
-		write_seconds(out, bands, event->time);
+		write_instant(out, bands, event->time);
 		fprintf(out, "</td><td>%s</td><td>", kinds[event->kind]);
 		picture_write_text(out, event->text);
 		fputs("</td></tr>\n", out);

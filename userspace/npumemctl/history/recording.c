@@ -23,6 +23,8 @@
 #define MAX_LINE   (1u << 20)
 /* Most bytes of one that is left out. */
 #define MAX_SKIP   (64u << 20)
+/* Most lines in a row that are left out. */
+#define MAX_ROW	   1000
 /* A time in which nobody recorded is a break if it is so many times as long as all the rest. */
 #define BREAK	   10
 
@@ -32,6 +34,7 @@
  * @held: bytes of the clients so far
  * @cut: the line has no end
  * @read: lines that were understood
+ * @row: lines since the last one that was
  * @sample_time, @event_time: of the last one before, in milliseconds
  * @err: negative errno of the first error; what is read after it is nothing
  */
@@ -43,6 +46,7 @@ struct reader {
 	uint64_t held;
 	bool cut;
 	unsigned long read;
+	unsigned long row;
 	int64_t sample_time;
 	int64_t event_time;
 	struct history_notes *notes;
@@ -127,102 +131,45 @@ static const json_t *get_list(struct reader *reader, const json_t *object, const
 
 /* ------------------------------------------------------------------- samples */
 
-/* Where a client of that number is, or belongs. */
-static size_t place_of(const struct history *history, uint64_t number)
-{
-	size_t low = 0, high = history->client_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (history->clients[middle].number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/*
- * What is known of a client at another time, too; takes its name. A file that is closed has no
- * process any more: the one that it had stays. It does not matter which is read first.
- */
-static void join_client(struct history_client *into, struct history_client *client)
-{
-	if (client->peak > into->peak)
-		into->peak = client->peak;
-	if (client->jobs > into->jobs)
-		into->jobs = client->jobs;
-	if (client->pid > into->pid ||
-	    (client->pid == into->pid && strcmp(client->command, into->command) > 0)) {
-		char *command = into->command;
-
-		into->pid = client->pid;
-		into->uid = client->uid;
-		into->command = client->command;
-		client->command = command;
-	}
-	free(client->command);
-}
-
-/* Takes @client's name. */
-static void add_client(struct reader *reader, struct history_client client)
-{
-	struct history *history = reader->history;
-	size_t at = place_of(history, client.number);
-	struct history_client *clients = history->clients;
-
-	if (at < history->client_count && clients[at].number == client.number) {
-		join_client(&clients[at], &client);
-		return;
-	}
-	clients = grow_by_one(clients, history->client_count, sizeof(*clients));
-	if (!clients) {
-		reader->err = -ENOMEM;
-		free(client.command);
-		return;
-	}
-	history->clients = clients;
-	memmove(clients + at + 1, clients + at, (history->client_count - at) * sizeof(*clients));
-	clients[at] = client;
-	history->client_count++;
-}
-
 static void read_client(struct reader *reader, const json_t *object)
 {
 	struct history *history = reader->history;
 	struct history_share *shares;
-	struct history_client client = {
+	struct history_look look = {
 		.number = get_number(reader, object, "client", 0, INT64_MAX),
 		.pid = (int64_t)get_number(reader, object, "pid", 0, INT32_MAX),
 		.uid = (int64_t)get_number(reader, object, "uid", -1, UINT32_MAX),
 		.command = get_text(reader, object, "command"),
-		.peak = get_number(reader, object, "carveout", 0,
-				   MAX_BYTES - (int64_t)reader->held),
+	};
+	struct history_share share = {
+		.bytes = get_number(reader, object, "carveout", 0,
+				    MAX_BYTES - (int64_t)reader->held),
 	};
 
-	reader->held += client.peak;
+	reader->held += share.bytes;
 	if (!json_is_null(json_object_get(object, "jobs_per_second")))
-		client.jobs =
+		share.jobs =
 			(uint64_t)get_real(reader, object, "jobs_per_second", 0, MAX_JOBS, 100);
-	shares = reader->err ? NULL :
-			       grow_by_one(history->shares, history->share_count, sizeof(*shares));
+	if (reader->err) {
+		free(look.command);
+		return;
+	}
+	share.look = history_look(history, look);
+	shares = share.look ? grow_by_one(history->shares, history->share_count, sizeof(*shares)) :
+			      NULL;
 	if (!shares) {
-		reader->err = reader->err ? reader->err : -ENOMEM;
-		free(client.command);
+		reader->err = -ENOMEM;
 		return;
 	}
 	history->shares = shares;
-	shares[history->share_count++] =
-		(struct history_share){ client.number, client.peak, client.jobs };
-	add_client(reader, client);
+	shares[history->share_count++] = share;
 }
 
 static int by_client(const void *left, const void *right)
 {
 	const struct history_share *a = left, *b = right;
 
-	return a->client < b->client ? -1 : a->client > b->client;
+	return a->look->number < b->look->number ? -1 : a->look->number > b->look->number;
 }
 
 static void read_clients(struct reader *reader, const json_t *object, struct history_sample *sample)
@@ -245,9 +192,9 @@ static void read_clients(struct reader *reader, const json_t *object, struct his
 		qsort(history->shares + sample->first, sample->count, sizeof(*history->shares),
 		      by_client);
 	for (i = sample->first + 1; i < history->share_count; i++)
-		if (history->shares[i].client == history->shares[i - 1].client)
+		if (history->shares[i].look->number == history->shares[i - 1].look->number)
 			line_wrong(reader, "client %" PRIu64 " is there twice",
-				   history->shares[i].client);
+				   history->shares[i].look->number);
 }
 
 static void read_banks(struct reader *reader, const json_t *object, struct history_sample *sample)
@@ -373,6 +320,9 @@ __attribute__((format(printf, 2, 3))) static void damaged(struct reader *reader,
 	struct history_notes *notes = reader->notes;
 	va_list values;
 
+	if (++reader->row == MAX_ROW)
+		line_wrong(reader, "this and %u lines before it are no lines of a recording",
+			   MAX_ROW - 1);
 	if (notes->damages++)
 		return;
 	notes->damaged = reader->line;
@@ -403,7 +353,10 @@ static void read_line(struct reader *reader, const char *line, size_t length)
 		read_sample(reader, object);
 	else
 		line_wrong(reader, "neither of npumemctl top -j nor of npumemctl monitor -j");
-	reader->read += object != NULL;
+	if (object) {
+		reader->read++;
+		reader->row = 0;
+	}
 	json_decref(object);
 }
 
@@ -571,7 +524,7 @@ int history_end(struct history *history, struct npuplan_error *error)
 	if (history->event_count)
 		qsort(history->events, history->event_count, sizeof(*history->events),
 		      events_by_time);
-	if (!find_breaks(history))
+	if (!find_breaks(history) && !history_find_clients(history))
 		return 0;
 	snprintf(error->text, sizeof(error->text), "%s", strerror(ENOMEM));
 	return -ENOMEM;
@@ -579,8 +532,7 @@ int history_end(struct history *history, struct npuplan_error *error)
 
 void history_fini(struct history *history)
 {
-	for (size_t i = 0; i < history->client_count; i++)
-		free(history->clients[i].command);
+	history_free_looks(history);
 	for (size_t i = 0; i < history->event_count; i++)
 		free(history->events[i].text);
 	free(history->path);

@@ -12,10 +12,23 @@
 #include "npuplan.h"
 
 /*
- * struct history_client - a client of the device
- * @number: the driver's, which no other client has
+ * struct history_look - as what a client was seen
+ * @number: the driver's, which no other client has, until the driver is loaded again
  * @pid, @uid: of its process; 0 and -1: not known
  * @command: name of the process, as text that does a terminal no harm; owned
+ */
+struct history_look {
+	uint64_t number;
+	int64_t pid;
+	int64_t uid;
+	char *command;
+};
+
+/*
+ * struct history_client - a client of the device
+ * @number: the driver's; another client may have it after a boot
+ * @pid, @uid: of its process; 0 and -1: not known
+ * @command: name of the process; a look's
  * @peak: most bytes of the carveout that it was seen to hold
  * @jobs: most jobs a second, in hundredths
  */
@@ -23,19 +36,21 @@ struct history_client {
 	uint64_t number;
 	int64_t pid;
 	int64_t uid;
-	char *command;
+	const char *command;
 	uint64_t peak;
 	uint64_t jobs;
 };
 
 /*
  * struct history_share - what a client had at one time
- * @client: its number
+ * @look: as what it was seen
+ * @client: which it is of the history's, from history_end() on
  * @bytes: of the carveout
  * @jobs: that have ended a second, in hundredths; 0 also where it is not known
  */
 struct history_share {
-	uint64_t client;
+	const struct history_look *look;
+	size_t client;
 	uint64_t bytes;
 	uint64_t jobs;
 };
@@ -90,7 +105,8 @@ struct history_break {
  * struct history - all that was recorded
  * @path: of the device's node; owned
  * @device: its minor number
- * @clients: @client_count of them, ascending by their numbers
+ * @looks: all looks, a tree of tsearch()
+ * @clients: @client_count of them, ascending by their numbers, and of one number by time
  * @samples, @events: ascending by time
  * @foreign: events of other devices, which are left out
  * @breaks: @break_count of them, ascending
@@ -98,6 +114,7 @@ struct history_break {
 struct history {
 	char *path;
 	uint32_t device;
+	void *looks;
 	struct history_client *clients;
 	size_t client_count;
 	struct history_share *shares;
@@ -152,3 +169,14 @@ int history_read(struct history *history, FILE *in, struct history_notes *notes,
  */
 int history_end(struct history *history, struct npuplan_error *error);
 void history_fini(struct history *history);
+
+/* history_look() - the look that is as @look, whose command is taken. NULL: out of memory. */
+const struct history_look *history_look(struct history *history, struct history_look look);
+void history_free_looks(struct history *history);
+/*
+ * history_find_clients() - tell clients apart, samples being in their order
+ *
+ * One number is one client as long as its process or the name of that stays. A file that is closed
+ * has no process any more: the one that it had stays. -ENOMEM.
+ */
+int history_find_clients(struct history *history);
