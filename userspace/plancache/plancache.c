@@ -498,6 +498,18 @@ static int reopen(struct plancache *cache)
 	return 0;
 }
 
+/*
+ * What root puts into the folder of a service is the service's: it could not mark it as used, and
+ * let it go first.
+ */
+static void give_to_owner(const struct plancache *cache, int fd)
+{
+	struct stat folder;
+
+	if (!geteuid() && !fstat(cache->dir, &folder) && folder.st_uid)
+		(void)!fchown(fd, folder.st_uid, folder.st_gid);
+}
+
 /* A file of a name that nobody has. The lock tells others that its writer lives. */
 static int begin_file(struct plancache *cache, char *name, size_t size)
 {
@@ -512,6 +524,7 @@ static int begin_file(struct plancache *cache, char *name, size_t size)
 	if (fd < 0)
 		return -errno;
 	(void)!flock(fd, LOCK_SH | LOCK_NB);
+	give_to_owner(cache, fd);
 	return fd;
 }
 

@@ -143,6 +143,10 @@ check 'all are there' [ "$(find device -name '*.plan' | wc -l)" = 3 ]
 check 'a small cache has room for what it has room for' gives 0 '' '' \
 	cache --size-limit 16K export small
 check 'that is one' [ "$(find small -name '*.plan' | wc -l)" = 1 ]
+# More than npumemd keeps by default, as its configuration may allow.
+for digit in a b; do truncate -s 40M "small/$(printf '%064d' 0 | tr 0 $digit).plan"; done
+large_stay() { "$ctl" cache --folder small warm models/b.json && [ "$(find small -name '*.plan' | wc -l)" = 4 ]; }
+check 'without a limit none goes' large_stay
 check 'one is dropped' gives 0 '' '' cache drop "$key"
 check 'two are left' is 2 of_json key
 check 'all are dropped' gives 0 '' '' cache drop --all

@@ -445,6 +445,27 @@ CACHE_TEST(other_names_stay)
 
 /* -------------------------------------------------------------------- bounds */
 
+/* What root keeps for a service the service can mark as used. */
+CACHE_TEST(root_gives_to_the_folders_owner)
+{
+	struct plancache_key key = key_of(&plain);
+	struct stat file;
+	char path[256];
+
+	if (geteuid())
+		skip();
+	put(&key, 100, 'a');
+	path_of(&key, path);
+	assert_int_equal(stat(path, &file), 0);
+	assert_int_equal(file.st_uid, 0);
+	assert_int_equal(chown(folder, 1234, 2345), 0);
+	put(&key, 100, 'b');
+	assert_int_equal(stat(path, &file), 0);
+	assert_int_equal(file.st_uid, 1234);
+	assert_int_equal(file.st_gid, 2345);
+	has(&key, 100, 'b');
+}
+
 /* Each file counts a block, and there is room for three. */
 CACHE_TEST(used_longest_ago_goes_first)
 {

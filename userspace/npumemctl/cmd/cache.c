@@ -17,7 +17,6 @@
 #define FOLDER	    "/var/cache/npumemd"
 #define SHORT_KEY   12 /* digits of a key in a list */
 #define LEAST_KEY   4  /* digits that a key on the command line has at least */
-#define LIMIT	    (64ull << 20)
 #define BILLION	    1000000000ll
 #define NO_DEADLINE UINT64_MAX
 
@@ -76,8 +75,8 @@ static const struct command_option options[] = {
 	{ "folder", 0, VALUE_TEXT, "FOLDER", "Cache to look at, instead of " FOLDER,
 	  FIELD(folder) },
 	{ "size-limit", 0, VALUE_SIZE, "BYTES",
-	  "Most bytes of the cache that \"warm\" or \"export\" writes to, 64MiB by default; those used "
-	  "longest ago go first",
+	  "Most bytes of the cache that \"warm\" or \"export\" writes to; those used longest ago go "
+	  "first. By default none go: npumemd keeps to its own limit",
 	  FIELD(limit) },
 	{ "all", 'a', VALUE_FLAG, NULL, "Drop all", FIELD(all) },
 	{ "json", 'j', VALUE_FLAG, NULL, "Print all as one JSON object", FIELD(json) },
@@ -606,7 +605,7 @@ void cache_complete(const char *typed)
 
 int cmd_cache(int argc, char **argv)
 {
-	struct arguments args = { .folder = FOLDER, .limit = LIMIT };
+	struct arguments args = { .folder = FOLDER, .limit = UINT64_MAX };
 	struct plancache *cache;
 	int err, status = EXIT_FAILED;
 
