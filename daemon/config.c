@@ -325,7 +325,7 @@ static void begin_section(struct reading *reading, const char *line)
 static char *read_line(char *text, int size, void *stream)
 {
 	struct reading *reading = stream;
-	size_t length;
+	size_t length, blanks;
 
 	if (reading->bad_line)
 		return NULL;
@@ -344,6 +344,9 @@ static char *read_line(char *text, int size, void *stream)
 		mistake(reading, "the line has a NUL");
 	if (length + 1 == (size_t)size && text[length - 1] != '\n')
 		mistake(reading, "the line is longer than %d bytes", size - 2);
+	/* inih takes a line that begins with blanks for the rest of the key before. */
+	blanks = strspn(text, " \t");
+	memmove(text, text + blanks, length - blanks + 1);
 	return text;
 }
 

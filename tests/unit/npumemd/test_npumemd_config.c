@@ -217,6 +217,13 @@ TEST_WITH(syntax, setup, teardown)
 	refuse("[daemon]\n\nworkers\n", ":3: neither [section], key = value, nor a comment");
 	refuse("[daemon\n", ":1: neither [section], key = value, nor a comment");
 	refuse("[daemon]\nworkers = 1\n\nworkers = 2\n", ":4: workers is given twice");
+	/* Keys may begin with blanks, as those of an example whose # was taken away. */
+	assert_int_equal(read_good("[daemon]\n  log-level = debug\n\t workers = 5\n").workers, 5);
+	assert_int_equal(read_good("[daemon]\n  workers = 5\n\n # no\n").workers, 5);
+	refuse("[daemon]\nworkers = 1\n  more\n",
+	       ":3: neither [section], key = value, nor a comment");
+	refuse("[user root]\n  arena-limit = 4M\n  cpu-quota = x\n",
+	       ":3: cpu-quota: \"x\" is not a number");
 	memset(line, 'x', sizeof(line));
 	memcpy(line, "[daemon]\nworkers = ", 19);
 	strcpy(line + sizeof(line) - 2, "\n");
