@@ -27,12 +27,14 @@
 /*
  * struct client - who asks
  * @fd: -1: nobody
+ * @number: of all who have come so far
  * @asked, @asked_size: what he has said so far
  * @answer, @answer_size, @answer_done: what he gets; NULL: he has not asked to the end
  */
 struct client {
 	struct exposition *exposition;
 	int fd;
+	uint64_t number;
 	sd_event_source *io;
 	sd_event_source *timer;
 	char asked[MAX_ASKED + 1];
@@ -48,6 +50,7 @@ struct client {
  * @bound, @written: which files they are, once they are there
  * @listen: event source of the socket, which it closes
  * @timer: of the file
+ * @came: clients so far
  * @textfile_wrong: why the last try to write it failed; "": it did not
  */
 struct exposition {
@@ -58,6 +61,7 @@ struct exposition {
 	struct stat bound, written;
 	sd_event_source *listen;
 	sd_event_source *timer;
+	uint64_t came;
 	char textfile_wrong[WRONG_SIZE];
 	struct client clients[MAX_CLIENTS];
 };
@@ -168,22 +172,32 @@ static int on_late(sd_event_source *source, uint64_t usec, void *data)
 	return 0;
 }
 
+/* A place that is free, or that of who came first: who says nothing keeps nobody else from asking. */
+static struct client *place_of(struct exposition *exposition)
+{
+	struct client *first = &exposition->clients[0];
+
+	for (size_t i = 0; i < MAX_CLIENTS; i++) {
+		if (exposition->clients[i].fd < 0)
+			return &exposition->clients[i];
+		if (exposition->clients[i].number < first->number)
+			first = &exposition->clients[i];
+	}
+	client_end(first);
+	return first;
+}
+
 static int on_connection(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct exposition *exposition = data;
-	struct client *client = NULL;
+	struct client *client;
 	int from = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), err;
 
 	if (from < 0)
 		return 0;
-	for (size_t i = 0; i < MAX_CLIENTS && !client; i++)
-		if (exposition->clients[i].fd < 0)
-			client = &exposition->clients[i];
-	if (!client) {
-		close(from);
-		return 0;
-	}
+	client = place_of(exposition);
 	client->fd = from;
+	client->number = ++exposition->came;
 	err = sd_event_add_io(exposition->event, &client->io, from, EPOLLIN, on_client, client);
 	if (err >= 0)
 		err = sd_event_add_time_relative(exposition->event, &client->timer, CLOCK_MONOTONIC,

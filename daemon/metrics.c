@@ -13,8 +13,14 @@
 /* Numbers of errors that are told apart; larger ones are the last. */
 #define MAX_ERRNO    134
 
-/* Upper ends of the histogram's buckets, in microseconds. */
-static const uint64_t buckets[] = { 1000, 10000, 100000, 1000000, 10000000, 60000000 };
+/* Upper ends of the histogram's buckets, also as OpenMetrics writes numbers, in seconds. */
+static const struct {
+	uint64_t us;
+	const char *le;
+} buckets[] = {
+	{ 1000, "0.001" },  { 10000, "0.01" },	  { 100000, "0.1" },
+	{ 1000000, "1.0" }, { 10000000, "10.0" }, { 60000000, "60.0" },
+};
 #define BUCKETS (sizeof(buckets) / sizeof(buckets[0]))
 
 /*
@@ -71,7 +77,7 @@ void metrics_request(struct metrics *metrics, const char *planner, enum metrics_
 
 	if (!metrics)
 		return;
-	while (bucket < BUCKETS && duration_us > buckets[bucket])
+	while (bucket < BUCKETS && duration_us > buckets[bucket].us)
 		bucket++;
 	metrics->requests[planner_index(planner)][outcome]++;
 	metrics->durations[bucket]++;
@@ -142,8 +148,8 @@ static void print_durations(FILE *out, const struct metrics *metrics, bool open)
 		fputs("# UNIT npumemd_request_duration_seconds seconds\n", out);
 	for (size_t i = 0; i < BUCKETS; i++) {
 		count += metrics->durations[i];
-		fprintf(out, "npumemd_request_duration_seconds_bucket{le=\"%.3f\"} %" PRIu64 "\n",
-			(double)buckets[i] * 1e-6, count);
+		fprintf(out, "npumemd_request_duration_seconds_bucket{le=\"%s\"} %" PRIu64 "\n",
+			buckets[i].le, count);
 	}
 	count += metrics->durations[BUCKETS];
 	fprintf(out,
