@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../userspace/plain/plain.h"
@@ -92,16 +93,43 @@ static int read_config(const struct command_line *line, struct server_args *args
 	return 0;
 }
 
+static void print_warning(const char *text)
+{
+	char *plain = plain_text(text, false);
+
+	fprintf(stderr, "npumemd: warning: %s\n", plain);
+	free(plain);
+}
+
+/* Who may write to a folder depends on the user, and is no matter here. */
+static void warn_of_folder(const char *key, const char *path)
+{
+	char parent[CONFIG_PATH_SIZE], text[2 * CONFIG_PATH_SIZE + 64], *slash;
+	struct stat status;
+
+	snprintf(parent, sizeof(parent), "%s", path);
+	slash = strrchr(parent, '/');
+	if (!slash)
+		return;
+	slash[slash == parent] = '\0';
+	if (!stat(parent, &status) ? S_ISDIR(status.st_mode) : errno == EACCES)
+		return;
+	snprintf(text, sizeof(text), "%s: %s cannot be made: there is no folder %s", key, path,
+		 parent);
+	print_warning(text);
+}
+
 /* What the log would have. */
 static void print_warnings(const struct config *config)
 {
-	char text[256], *plain;
+	char text[256];
 
-	for (size_t i = 0; policies_warning(config->policies, i, text, sizeof(text)); i++) {
-		plain = plain_text(text, false);
-		fprintf(stderr, "npumemd: warning: %s\n", plain);
-		free(plain);
-	}
+	for (size_t i = 0; policies_warning(config->policies, i, text, sizeof(text)); i++)
+		print_warning(text);
+	if (config->cache_limit)
+		warn_of_folder("[cache] folder", config->cache_folder);
+	warn_of_folder("[metrics] socket", config->metrics_socket);
+	warn_of_folder("[metrics] textfile", config->metrics_textfile);
 }
 
 /* Help and version, which argp prints and ends with: a full disk is a failure. */

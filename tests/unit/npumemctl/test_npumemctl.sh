@@ -93,6 +93,7 @@ check 'plan: an argument in a usage error' plain "--align: '\x1b[1m' is not a nu
 	"$ctl" plan --align $'\e[1m' controls.json
 check 'plan: an option that is none' plain "unrecognized option '--\x1b[1m'" 2 \
 	"$ctl" plan $'--\e[1m=\e[2m' controls.json
+check 'plan: a value whose name is odd, behind its option' plain '16 ' 0 "$ctl" plan controls.json -o$'\xff.json'
 check 'plan: a file whose name is odd' plain 'npumemctl: -\x1b[1m: No such file or directory' 1 \
 	"$ctl" plan -- $'-\e[1m'
 check 'plan: names in an error' plain "'x\x1b[31m\x0a' is a parameter" 1 \

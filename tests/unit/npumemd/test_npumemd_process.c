@@ -228,6 +228,10 @@ TEST_WITH(command_line, setup, teardown)
 	/* Nothing of it moves the cursor of whoever looks. */
 	RUN(2, "unrecognized option '--\\x1b[2J'\n", "--\033[2J=x");
 	RUN(2, "unrecognized option '-\\x1b'\n", "-\033");
+	RUN(2, "unrecognized option '-f\\x1b'\n", "-f\033");
+	/* That is no option, but a value. */
+	RUN(2, "npumemd: a\\xff: No such file", "--check-config", "-ca\377");
+	RUN(2, "npumemd: a\\xff: No such file", "-fca\377");
 	RUN(2, "log level \"\\x1b[2J\" is not one of", "--log-level", "\033[2J");
 	RUN(2, "npumemd: \\x1b[2J: ", "--check-config", "--config", "\033[2J");
 }
@@ -241,6 +245,18 @@ TEST_WITH(check_config, setup, teardown)
 	snprintf(reason, sizeof(reason),
 		 "npumemd: %s:3: unknown key \"wrokers\" in section [worker]\n", d.config);
 	RUN(2, reason, "--check-config", "--config", d.config);
+	/* What it would only warn of; what cannot be looked at, or is not wanted, is no matter. */
+	unit_write(d.config, "[cache]\nfolder = /dev/null/plans\n[metrics]\nsocket = /proc/none/x\n"
+			     "textfile = /nothere\n");
+	RUN(0,
+	    "npumemd: warning: [cache] folder: /dev/null/plans cannot be made: there is no folder "
+	    "/dev/null\n"
+	    "npumemd: warning: [metrics] socket: /proc/none/x cannot be made: there is no folder "
+	    "/proc/none\n",
+	    "--check-config", "--config", d.config);
+	unit_write(d.config, "[cache]\nfolder = /dev/null/plans\nsize-limit = 0\n");
+	RUN(0, "", "--check-config", "--config", d.config);
+	write_config("wrokers = 3\n");
 	/* Nor does it start with it. */
 	RUN(2, reason, "--foreground", "--config", d.config);
 }
