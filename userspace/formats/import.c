@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -99,10 +100,29 @@ static bool is_void(const char *bytes, size_t used)
 	return used >= sizeof(nothing) && !memcmp(bytes, nothing, sizeof(nothing));
 }
 
+/* Where people type, and nothing, are no devices here; others, such as /dev/urandom, may not end. */
+static bool is_device(int fd)
+{
+	struct stat status, null;
+
+	return !fstat(fd, &status) && S_ISCHR(status.st_mode) && !isatty(fd) &&
+	       (stat("/dev/null", &null) || status.st_rdev != null.st_rdev);
+}
+
+/* Most bytes of a file that begins so. */
+static size_t limit_of(const char *bytes, size_t used)
+{
+	size_t i = 0;
+
+	while (i < used && bytes[i] && strchr(" \t\r\n", bytes[i]))
+		i++;
+	return i < used && bytes[i] == '{' ? NPUIMPORT_MAX_JSON : (size_t)NPUIMPORT_MAX_FILE;
+}
+
 int npuimport_read_file(const char *path, void **data, size_t *size, struct npuplan_error *error)
 {
 	bool is_stdin = !strcmp(path, "-");
-	size_t capacity = 32768, used = 0;
+	size_t capacity = 32768, used = 0, limit;
 	char *bytes = NULL, *grown;
 	ssize_t got = 1;
 	int fd, err = 0;
@@ -112,6 +132,8 @@ int npuimport_read_file(const char *path, void **data, size_t *size, struct npup
 	fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return import_fail(error, -errno, "%s", strerror(errno));
+	if (is_device(fd))
+		err = import_fail(error, -EOPNOTSUPP, "this is a device");
 	while (got && !err) {
 		if (!bytes || used == capacity) {
 			capacity *= 2;
@@ -131,9 +153,9 @@ int npuimport_read_file(const char *path, void **data, size_t *size, struct npup
 			err = import_fail(
 				error, -EOPNOTSUPP,
 				"the file begins with NULs, as no model and no plan does");
-		if (used > (size_t)NPUIMPORT_MAX_FILE)
-			err = import_fail(error, -E2BIG, "the file has more than %lld bytes",
-					  NPUIMPORT_MAX_FILE);
+		limit = limit_of(bytes, used);
+		if (!err && used > limit)
+			err = import_fail(error, -E2BIG, "the file has more than %zu bytes", limit);
 	}
 	if (!is_stdin)
 		close(fd);

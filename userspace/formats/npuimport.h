@@ -37,6 +37,8 @@ extern "C" {
 #define NPUIMPORT_MAX_BYTES	 (1ll << 40)
 /* Largest file read, in bytes. */
 #define NPUIMPORT_MAX_FILE	 (2ll << 30)
+/* The same of JSON, which takes many times as much memory. */
+#define NPUIMPORT_MAX_JSON	 ((size_t)256 << 20)
 /* Inputs and outputs of all operators together. */
 #define NPUIMPORT_MAX_REFERENCES (1u << 22)
 /* Rank, coordinates and padding of shapes and windows. */
@@ -225,8 +227,9 @@ NPUIMPORT_EXPORT void npuimport_warning_text(const struct npuimport_warning *war
  * @size: out: bytes at @data, without the NUL
  * @error: filled in if the call fails; may be NULL
  *
- * -E2BIG: more than NPUIMPORT_MAX_FILE bytes; -EOPNOTSUPP: it begins with eight NULs, as nothing
- * that can be read here does; -ENOMEM; otherwise what open() and read() give,
+ * -E2BIG: more than NPUIMPORT_MAX_FILE bytes, or NPUIMPORT_MAX_JSON if it begins as JSON does;
+ * -EOPNOTSUPP: a device, or a file that begins with eight NULs, as nothing that can be read here
+ * does; -ENOMEM; otherwise what open() and read() give,
  * as -ENOENT.
  */
 NPUIMPORT_EXPORT int npuimport_read_file(const char *path, void **data, size_t *size,

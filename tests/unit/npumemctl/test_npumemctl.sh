@@ -180,8 +180,12 @@ check 'not a model' says 1 \
 nothing='the file begins with NULs, as no model and no plan does'
 head -c 8 /dev/zero >void
 check 'a model of NULs' says 1 "npumemctl: void: $nothing" "$ctl" import void
-check 'a model without an end' says 1 "npumemctl: /dev/zero: $nothing" "$ctl" plan /dev/zero
-check 'a plan without an end' says 1 "npumemctl: /dev/zero: $nothing" "$ctl" verify "$net" /dev/zero
+check 'a model without an end' says 1 'npumemctl: /dev/zero: this is a device' "$ctl" plan /dev/zero
+check 'a plan without an end' says 1 'npumemctl: /dev/urandom: this is a device' "$ctl" verify "$net" /dev/urandom
+check 'nothing is read as such' says 1 \
+	'npumemctl: /dev/null: neither graph JSON nor a TFLite model nor an ONNX model nor a graph blob' "$ctl" plan /dev/null
+without_end() { { printf ' {'; cat /dev/zero; } | "$ctl" plan -; }
+check 'JSON without an end' says 1 'npumemctl: standard input: the file has more than 268435456 bytes' without_end
 check 'a full disk' says 1 'npumemctl: /dev/full: No space left on device' \
 	"$ctl" plan "$net" -o /dev/full
 list_to_full() { "$ctl" plan --list-planners >/dev/full; }
