@@ -172,7 +172,7 @@ static int on_late(sd_event_source *source, uint64_t usec, void *data)
 	return 0;
 }
 
-/* A place that is free, or that of who came first: who says nothing keeps nobody else from asking. */
+/* A place that is free, or that of who came first: who says nothing keeps nobody else out. */
 static struct client *place_of(struct exposition *exposition)
 {
 	struct client *first = &exposition->clients[0];

@@ -100,7 +100,7 @@ static bool is_void(const char *bytes, size_t used)
 	return used >= sizeof(nothing) && !memcmp(bytes, nothing, sizeof(nothing));
 }
 
-/* Where people type, and nothing, are no devices here; others, such as /dev/urandom, may not end. */
+/* But for where people type, and nothing; others, such as /dev/urandom, may not end. */
 static bool is_device(int fd)
 {
 	struct stat status, null;

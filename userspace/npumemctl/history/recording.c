@@ -474,7 +474,7 @@ static size_t find_pauses(struct history_break *times, size_t count)
 	return pauses;
 }
 
-/* The longest pause is a break if there is little beside it; so is then the next one of the rest. */
+/* The longest pause is a break if there is little beside it; so is the next one of the rest. */
 static int find_breaks(struct history *history)
 {
 	size_t count = history->sample_count + history->event_count, pauses;

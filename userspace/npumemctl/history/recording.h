@@ -136,8 +136,8 @@ struct history {
  *	by a second at least: the clock was set back; 0: there is none
  * @back_ms: by how much
  * @backs: how many lines are so
- * @damaged: number of the first line that is no JSON object, as power loss leaves them where another
- *	recording was added after it; it is left out; 0: there is none
+ * @damaged: number of the first line that is no JSON object, as power loss leaves them where
+ *	another recording was added after it; it is left out; 0: there is none
  * @damage: what is wrong with it
  * @damages: how many lines are so
  */

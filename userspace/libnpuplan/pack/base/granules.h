@@ -44,7 +44,7 @@ struct npuplan_granules {
 int npuplan_granules_init(struct npuplan_granules *granules, const struct npuplan_pack *call);
 void npuplan_granules_fini(struct npuplan_granules *granules);
 
-/**
+/*
  * npuplan_granules_prove() - raise the call's bound to the most granules that live in one section,
  * and then to the least top that is possible. -ENOMEM.
  */
