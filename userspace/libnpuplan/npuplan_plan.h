@@ -135,14 +135,37 @@ struct npuplan_plan {
 };
 
 /**
+ * struct npuplan_machine - how fast steps and transfers go; zero = default
+ *
+ * One engine runs steps, and beside it one copies: docs/cosma.md. A step takes the longer of what
+ * it computes and what it accesses. No rate is above 10^12.
+ *
+ * @size: sizeof(struct npuplan_machine), as the caller's header has it
+ * @compute: multiply-accumulates a microsecond; of operators that do not multiply, elements
+ *	written; 0 = computing takes no time
+ * @access: bytes a microsecond that steps read and write; 0 = that takes no time. Not both are 0
+ * @copy: bytes a microsecond between arena and host memory, > 0
+ * @latency: nanoseconds that each transfer takes besides, at most 10^9
+ */
+struct npuplan_machine {
+	size_t size;
+	uint64_t compute;
+	uint64_t access;
+	uint64_t copy;
+	uint64_t latency;
+};
+
+/**
  * struct npuplan_cosma_options - what only planners "cosma..." are asked for; zero = default
  * @size: sizeof(struct npuplan_cosma_options), as the caller's header has it
  * @banks: NPUPLAN_BANKS of them, which take the place of the arena's budget; NULL = one
  *	bank. Only of planner "cosma" itself
+ * @machine: how fast it is; needed for NPUPLAN_OBJECTIVE_TIME, and not looked at otherwise
  */
 struct npuplan_cosma_options {
 	size_t size;
 	const struct npuplan_bank *banks;
+	const struct npuplan_machine *machine;
 };
 
 /**
@@ -165,6 +188,7 @@ enum npuplan_objective {
 	NPUPLAN_OBJECTIVE_OWN = 0,     /* the planner's: cosma's traffic, others' arena */
 	NPUPLAN_OBJECTIVE_TRAFFIC = 1, /* bytes spilled and filled, within the budget */
 	NPUPLAN_OBJECTIVE_PEAK = 2,    /* bytes on chip at once, nothing spilled, any order */
+	NPUPLAN_OBJECTIVE_TIME = 3,    /* time of steps beside transfers, within the budget */
 };
 
 /** enum npuplan_schedule - in which order the steps run */
@@ -455,6 +479,43 @@ static inline int npuplan_peak_find(const struct npuplan_graph *graph,
  * @peak: may be NULL
  */
 NPUPLAN_EXPORT void npuplan_peak_free(struct npuplan_peak *peak);
+
+/**
+ * struct npuplan_timing - how long a plan takes; all times are picoseconds
+ * @makespan: until the last step and transfer are over
+ * @compute: of all steps, one after another
+ * @copy: of all transfers, one after another
+ * @stall: of the makespan, that no step runs
+ * @bound: no plan takes less, in whatever order its steps run, if it stores the outputs that this
+ *	one stores
+ * @reserved: room for later versions; zero
+ */
+struct npuplan_timing {
+	uint64_t makespan;
+	uint64_t compute;
+	uint64_t copy;
+	uint64_t stall;
+	uint64_t bound;
+	uint64_t reserved[4];
+};
+
+/**
+ * npuplan_timing_find() - how long a plan takes, transfers beside steps
+ * @graph: the graph
+ * @plan: the plan, of any planner
+ * @machine: how fast it is
+ * @timing: out: what was found
+ * @error: filled in if the call fails; may be NULL
+ *
+ * Steps and transfers begin in the order of the plan, each on its engine, as soon as the driver
+ * lets them (docs/cosma.md, "Time"). -EINVAL: a machine that makes no sense, or the verifier
+ * refuses the plan. -EOPNOTSUPP: loops and branches, or it is not known what a step computes and
+ * only computing takes time. -E2BIG: machine of a later version, or more than 53 days. -ENOMEM.
+ */
+NPUPLAN_EXPORT int npuplan_timing_find(const struct npuplan_graph *graph,
+				       const struct npuplan_plan *plan,
+				       const struct npuplan_machine *machine,
+				       struct npuplan_timing *timing, struct npuplan_error *error);
 
 /**
  * struct npuplan_front - orders of steps that none beats in both peak and traffic

@@ -15,7 +15,7 @@ static int check_supported(const struct npuplan_graph *graph, const struct npupl
 	char label[96];
 	int err;
 
-	if (options->objective > NPUPLAN_OBJECTIVE_PEAK ||
+	if (options->objective > NPUPLAN_OBJECTIVE_TIME ||
 	    options->schedule > NPUPLAN_SCHEDULE_LEAST_PEAK)
 		return npuplan_fail(error, -EINVAL, "objective %u, schedule %u: there is none such",
 				    options->objective, options->schedule);

@@ -618,8 +618,8 @@ TEST(bad_options)
 	options.deadline_seconds = INFINITY;
 	refuse_planning(graph, &options, -EINVAL, "a deadline of inf seconds makes no sense");
 	options.deadline_seconds = 0;
-	options.objective = 3;
-	refuse_planning(graph, &options, -EINVAL, "objective 3, schedule 0: there is none such");
+	options.objective = 4;
+	refuse_planning(graph, &options, -EINVAL, "objective 4, schedule 0: there is none such");
 	options.objective = 0;
 	options.schedule = 3;
 	refuse_planning(graph, &options, -EINVAL, "objective 0, schedule 3: there is none such");

@@ -201,7 +201,74 @@ check 'least peak above the budget, and that is not proved: status 4' peak_unkno
 check 'it is there without the limit' is 's["arena"] == 10 and s["status"] == "optimal"' \
 	--budget MR gap.json
 
+# ---------------------------------------------------------------- time
+# takes MAKESPAN COMPUTE COPY BOUND OPTION...: of steps of 1 byte a us, transfers of 2
+takes() {
+	local wants="$1 $2 $3 $4"
+	shift 4
+	"$ctl" plan -j --chip-bandwidth 1 --copy-bandwidth 2 "$@" >summary.json || return 1
+	python3 -c '
+import json, sys
+s = json.load(open("summary.json"))
+t = s["time"]
+got = " ".join(str(t[k] / 1000000) for k in ("makespan", "compute", "copy", "lower_bound"))
+assert got == sys.argv[1], (got, sys.argv[1])
+assert t["stall"] == t["makespan"] - t["compute"] and t["gap"] >= 0' "$wants"
+}
+# make_a 8, make_b 12, make_c 10, join 11
+check 'a plan without transfers takes its steps' takes 41.0 41.0 0.0 41.0 diamond.json
+# What is loaded first, and stored last, takes 2.5; c is made where b was, and b comes back behind it
+check 'transfers beside steps' takes 47.5 41.0 6.5 43.5 --planner cosma --budget MR diamond.json
+check 'no room for earlier ones' takes 47.5 41.0 6.5 43.5 --planner cosma --budget MR \
+	--objective time diamond.json
+# Three operators of 12, each with weights that take 4
+cat >chain.json <<'JSON'
+{"name": "chain", "tensors": [
+ {"id": 0, "name": "in", "shape": [], "bytes": 2, "kind": "input"},
+ {"id": 1, "name": "a", "shape": [], "bytes": 2, "kind": "activation"},
+ {"id": 2, "name": "b", "shape": [], "bytes": 2, "kind": "activation"},
+ {"id": 3, "name": "out", "shape": [], "bytes": 2, "kind": "output"},
+ {"id": 4, "name": "u", "shape": [], "bytes": 8, "kind": "parameter"},
+ {"id": 5, "name": "v", "shape": [], "bytes": 8, "kind": "parameter"},
+ {"id": 6, "name": "w", "shape": [], "bytes": 8, "kind": "parameter"}],
+"ops": [
+ {"id": 10, "name": "f", "type": "f", "inputs": [0, 4], "outputs": [1]},
+ {"id": 11, "name": "g", "type": "f", "inputs": [1, 5], "outputs": [2]},
+ {"id": 12, "name": "h", "type": "f", "inputs": [2, 6], "outputs": [3]}]}
+JSON
+prefetched() {
+	takes 42.0 36.0 14.0 42.0 --planner cosma --params --budget 20 --objective time chain.json &&
+		python3 -c 'import json; s = json.load(open("summary.json"))
+assert s["status"] == "optimal" and s["optimal"] == "no plan within the budget takes less time", s'
+}
+check 'weights that wait for room' takes 50.0 36.0 14.0 42.0 --planner cosma --params --budget 20 \
+	chain.json
+check 'weights that are prefetched' prefetched
+time_said() {
+	"$ctl" plan --planner cosma --params --budget 20 --objective time --chip-bandwidth 1 \
+		--copy-bandwidth 2 chain.json | grep -A1 '^time' | diff - <(
+			echo 'time         42.000 us: steps 36.000, no step runs 6.000; transfers 14.000; one after the other 50.000'
+			echo 'least time   42.000 us, gap 0.00 %'
+		)
+}
+check 'time is said for people' time_said
+timed=(--planner cosma --budget MR --compute 1 --copy-bandwidth 2 --objective time)
+loops() {
+	cp "$NPUMEM_GRAPHS/loop_body.json" . || return 1
+	says_first 1 "npumemctl: loop_body.json: $1" "$ctl" plan "${@:2}" loop_body.json
+}
+
 # ---------------------------------------------------------------- refused
+check 'time of a loop' loops 'how long loops and branches take depends on the path' \
+	--compute 1 --copy-bandwidth 2
+check 'least time of a loop' loops 'the least time is planned of graphs without loops and branches' \
+	--planner cosma --budget 69632 --compute 1 --copy-bandwidth 2 --objective time
+check 'least time of another engine' says_first 1 \
+	"npumemctl: diamond.json: the least time is planned by planner cosma's search" \
+	"$ctl" plan "${timed[@]}" --engine belady diamond.json
+sed -E 's/"bytes": [0-9]+/"bytes": 1099511627776/' diamond.json >long.json
+check 'more than 53 days' says_first 1 'npumemctl: long.json: the plan takes more than 53 days' \
+	"$ctl" plan --chip-bandwidth 1 --copy-bandwidth 1 long.json
 usage() { # TEXT OPTION...
 	local text=$1
 	shift
@@ -214,7 +281,28 @@ check 'budget beyond 2^64' usage "--budget: '99999999999999999999' $size" \
 	--planner cosma --budget 99999999999999999999
 check 'budget M_R of another planner' usage "--budget MR is planner cosma's; others take bytes" \
 	--budget MR
-check 'unknown objective' usage "--objective: 'fast' is not traffic or peak" --objective fast
+check 'unknown objective' usage "--objective: 'fast' is not traffic, peak or time" --objective fast
+rates="how long do"
+check 'transfers alone take time' usage "--copy-bandwidth says how long transfers take: $rates steps? \
+--compute or --chip-bandwidth is needed" --copy-bandwidth 1
+check 'computing alone takes time' usage "--compute says how long steps take: $rates transfers? \
+--copy-bandwidth is needed" --compute 1
+check 'accesses alone take time' usage "--chip-bandwidth says how long steps take: $rates transfers? \
+--copy-bandwidth is needed" --chip-bandwidth 1
+check 'a latency without a bandwidth' usage '--copy-latency needs --copy-bandwidth' --copy-latency 1
+check 'least time without rates' usage "--objective time needs --copy-bandwidth, and --compute or \
+--chip-bandwidth" --planner cosma --budget MR --objective time
+check 'least time without a budget' usage '--objective time needs a --budget within which to plan' \
+	--planner cosma --compute 1 --copy-bandwidth 1 --objective time
+check 'least time of two banks' usage \
+	'--banks are planned for the least traffic, not for --objective time' --planner cosma \
+	--compute 1 --copy-bandwidth 1 --objective time --banks 8@1,8@2
+check 'a rate of 0' usage "--compute: '0' is not a number from 1 to 1000000000000" \
+	--compute 0 --copy-bandwidth 1
+check 'a rate that is too high' usage "--copy-bandwidth: '1000000000001' is not a number from 1 to \
+1000000000000" --compute 1 --copy-bandwidth 1000000000001
+check 'a latency that is too long' usage "--copy-latency: '1000000001' is not a number from 0 to \
+1000000000" --compute 1 --copy-bandwidth 1 --copy-latency 1000000001
 check 'unknown schedule' usage "--schedule: 'best' is not default or mpmf" --schedule best
 check 'unknown place of inputs' usage "--inputs: 'moon' is not host or resident" --inputs moon
 check 'deadline 0' usage "--deadline: '0' is not a number of seconds up to 1000000" \

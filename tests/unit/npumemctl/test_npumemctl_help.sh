@@ -65,10 +65,12 @@ for command in devices device graph history import plan verify run cache show 'b
 done
 # Each of them is taken, so that what is missing is the graph: "no such file", no usage.
 values_taken() { # COMMAND OPTION
-	local value said none=1
+	local value said none=1 beside
 	for value in $(complete_words "$1" "$2" ''); do
 		none=0
-		said=$("$ctl" "$1" --planner cosma "$2" "$value" missing.json 2>&1)
+		beside=()
+		[ "$value" != time ] || beside=(--budget 12 --compute 1 --copy-bandwidth 1)
+		said=$("$ctl" "$1" --planner cosma "$2" "$value" "${beside[@]}" missing.json 2>&1)
 		[ $? = 1 ] && [ "$said" = 'npumemctl: missing.json: No such file or directory' ] && continue
 		echo "$2 $value: $said"
 		return 1

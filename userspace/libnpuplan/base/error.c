@@ -49,6 +49,12 @@ static int take_own(void *own, size_t own_size, const void *given, struct npupla
 	return 0;
 }
 
+int npuplan_take_machine(struct npuplan_machine *taken, const struct npuplan_machine *given,
+			 struct npuplan_error *error)
+{
+	return take_own(taken, sizeof(*taken), given, error);
+}
+
 /* Values that make no sense, whoever is asked. */
 static int check_values(const struct npuplan_options *options, struct npuplan_error *error)
 {
@@ -70,9 +76,12 @@ int npuplan_take_options(struct npuplan_taken_options *taken, const struct npupl
 	if (!sized_take(&taken->all, sizeof(taken->all), given, size))
 		return npuplan_fail_later(error, "options");
 	err = take_own(&taken->cosma, sizeof(taken->cosma), taken->all.cosma, error);
+	if (!err && taken->all.cosma)
+		err = npuplan_take_machine(&taken->machine, taken->cosma.machine, error);
 	if (!err)
 		err = take_own(&taken->tilesched, sizeof(taken->tilesched), taken->all.tilesched,
 			       error);
+	taken->cosma.machine = taken->cosma.machine ? &taken->machine : NULL;
 	taken->all.cosma = taken->all.cosma ? &taken->cosma : NULL;
 	taken->all.tilesched = taken->all.tilesched ? &taken->tilesched : NULL;
 	return err ? err : check_values(&taken->all, error);

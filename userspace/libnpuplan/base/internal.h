@@ -23,11 +23,13 @@ __attribute__((format(printf, 3, 4))) int npuplan_fail(struct npuplan_error *err
  * @all: what was asked for; its pointers to options of one planner lead to the copies below,
  *	or are NULL where the caller's are. So this struct is not to be copied
  * @cosma: planner cosma's
+ * @machine: of @cosma
  * @tilesched: planner tile-scheduled's
  */
 struct npuplan_taken_options {
 	struct npuplan_options all;
 	struct npuplan_cosma_options cosma;
+	struct npuplan_machine machine;
 	struct npuplan_tilesched_options tilesched;
 };
 
@@ -56,6 +58,16 @@ int npuplan_take_options(struct npuplan_taken_options *taken, const struct npupl
  */
 int npuplan_check_taken(const char *planner, uint32_t traits, const struct npuplan_options *options,
 			struct npuplan_error *error);
+
+/*
+ * npuplan_take_machine() - a caller's machine as this version has it
+ * @taken: out: likewise
+ * @given: may be NULL
+ *
+ * Errors as npuplan_take_options().
+ */
+int npuplan_take_machine(struct npuplan_machine *taken, const struct npuplan_machine *given,
+			 struct npuplan_error *error);
 
 /* Fail with -E2BIG: @what (plural: "options") asks for something that only a later version has. */
 int npuplan_fail_later(struct npuplan_error *error, const char *what);

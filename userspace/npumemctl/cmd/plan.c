@@ -35,6 +35,7 @@ struct arguments {
 	struct option_texts external;
 	struct option_texts fixed;
 	struct npuplan_bank banks[NPUPLAN_BANKS];
+	struct npuplan_machine machine;
 	struct npuplan_recompute recomputed;
 	uint32_t recompute_limit;
 	bool recompute;
@@ -46,7 +47,11 @@ struct arguments {
 	bool concats;
 };
 
-static const char *const objectives[] = { "traffic", "peak", NULL };
+/* The largest numbers that the library takes. */
+#define MAX_RATE    1000000000000
+#define MAX_LATENCY 1000000000
+
+static const char *const objectives[] = { "traffic", "peak", "time", NULL };
 static const char *const schedules[] = { "default", "mpmf", NULL };
 
 /* "taa" has "paper"; "cosma" has "search" (its own), "ilp" ... */
@@ -131,9 +136,23 @@ static const struct command_option options[] = {
 	{ "graph-blob", 0, VALUE_TEXT, "FILE",
 	  "Write the graph, cut into steps, as a blob for the driver", FIELD(graph_blob) },
 	{ "json", 'j', VALUE_FLAG, NULL, "Print a summary as one JSON object", FIELD(json) },
+	{ .doc = "How long the plan takes, transfers beside steps:" },
+	{ "compute", 0, VALUE_NUMBER, "MMACS",
+	  "A step computes so many million multiply-accumulates a second", FIELD(machine.compute),
+	  1, MAX_RATE },
+	{ "chip-bandwidth", 0, VALUE_NUMBER, "MBPS",
+	  "A step reads and writes so many million bytes a second", FIELD(machine.access), 1,
+	  MAX_RATE },
+	{ "copy-bandwidth", 0, VALUE_NUMBER, "MBPS",
+	  "So many million bytes a second go between arena and host memory. With --compute, "
+	  "--chip-bandwidth or both, of which a step takes the longer time",
+	  FIELD(machine.copy), 1, MAX_RATE },
+	{ "copy-latency", 0, VALUE_NUMBER, "NS", "Each transfer takes so many nanoseconds besides",
+	  FIELD(machine.latency), 0, MAX_LATENCY },
 	{ .doc = "Planner cosma:" },
 	{ "objective", 0, VALUE_CHOICE, "WHAT",
-	  "Least \"%s\" within the budget (default), or least \"%s\" without any",
+	  "Least \"%s\" within the budget (default), least \"%s\" without any, or least \"%s\" "
+	  "within it, by the rates above: what is moved is moved early",
 	  FIELD(plan.objective), NPUPLAN_OBJECTIVE_TRAFFIC, 0, objectives },
 	{ "recompute", OPTION_RECOMPUTE, VALUE_OTHER, "N",
 	  "Run operators again (N at most) where that saves traffic",
@@ -175,8 +194,12 @@ static void check_together(const struct argp_state *state, const struct argument
 	const struct npuplan_options *plan = &args->plan;
 	uint32_t traits = npuplan_planner_traits(plan->planner);
 	bool moves = traits & NPUPLAN_PLANNER_MOVES, tiles = traits & NPUPLAN_PLANNER_TILESCHED;
+	bool banks = plan->cosma && plan->cosma->banks;
 	bool lacks_own = (args->recompute && !(traits & NPUPLAN_PLANNER_RECOMPUTES)) ||
-			 (plan->cosma && !(traits & NPUPLAN_PLANNER_BANKS));
+			 (banks && !(traits & NPUPLAN_PLANNER_BANKS));
+	const struct npuplan_machine *machine = &args->machine;
+	bool steps = machine->compute || machine->access;
+	bool timed = plan->objective == NPUPLAN_OBJECTIVE_TIME;
 	bool tiles_own = args->pareto || plan->tilesched;
 	bool lists = tiles && args->pareto;
 	bool writes = args->output || args->blob || args->graph_blob || args->tflite;
@@ -200,11 +223,26 @@ static void check_together(const struct argp_state *state, const struct argument
 		    "end" } },
 		{ !args->graph, { "which GRAPH?" } },
 		{ lacks_own, { "--recompute and --banks need --planner cosma" } },
-		{ plan->cosma && args->budget,
+		{ banks && args->budget,
 		  { "--banks and ", args->budget_option, " exclude each other" } },
-		{ (args->recompute || plan->cosma) && args->engine && !is_own_engine(args),
+		{ (args->recompute || banks) && args->engine && !is_own_engine(args),
 		  { "--recompute and --banks are of engine search, not of engine ",
 		    args->engine } },
+		{ machine->copy && !steps,
+		  { "--copy-bandwidth says how long transfers take: how long do steps? --compute or "
+		    "--chip-bandwidth is needed" } },
+		{ steps && !machine->copy,
+		  { machine->compute ? "--compute" : "--chip-bandwidth",
+		    " says how long steps take: how long do transfers? --copy-bandwidth is "
+		    "needed" } },
+		{ machine->latency && !machine->copy, { "--copy-latency needs --copy-bandwidth" } },
+		{ timed && !machine->copy,
+		  { "--objective time needs --copy-bandwidth, and --compute or "
+		    "--chip-bandwidth" } },
+		{ timed && banks,
+		  { "--banks are planned for the least traffic, not for --objective time" } },
+		{ timed && !args->budget,
+		  { "--objective time needs a --budget within which to plan" } },
 		{ args->recompute && !args->budget,
 		  { "--recompute needs a --budget to save traffic in" } },
 		{ tiles_own && !tiles,
@@ -322,6 +360,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		args->plan.deadline_seconds = args->limits.deadline;
 		args->plan.work_limit = args->limits.work;
 		args->plan.memory_limit = args->limits.memory;
+		if (args->plan.objective == NPUPLAN_OBJECTIVE_TIME) {
+			args->cosma.machine = &args->machine;
+			args->plan.cosma = &args->cosma;
+		}
 		if (args->tilesched.weights_on_chip || args->tilesched.traffic_factor)
 			args->plan.tilesched = &args->tilesched;
 		check_together(state, args);
@@ -477,9 +519,13 @@ static int report(const struct arguments *args, const struct model *model,
 		.budget = args->budget && budget_is_name(args->budget) ? args->budget : NULL,
 		.savings = args->report,
 	};
+	const struct npuplan_machine *machine = args->machine.copy ? &args->machine : NULL;
+	struct npuplan_timing timing = { 0 };
 	json_t *object, *tiles = NULL;
 	struct text text;
 
+	if (machine && !plan_timing(model->path, model->graph, plan, machine, &timing))
+		return EXIT_FAILED;
 	if (args->json) {
 		if (args->tiles) {
 			tiles = tiling_table_json(model->path, model->graph);
@@ -489,6 +535,8 @@ static int report(const struct arguments *args, const struct model *model,
 		object = plan_report(model->graph, plan, &asked);
 		json_object_set_new(object, "ended_by", ended_by(args, plan));
 		json_object_set_new(object, "warnings", warnings_json(&model->warnings));
+		if (machine)
+			json_object_set_new(object, "time", timing_json(&timing));
 		if (tiles)
 			json_object_set_new(object, "tiles", tiles);
 		if (args->concats)
@@ -509,6 +557,8 @@ static int report(const struct arguments *args, const struct model *model,
 		return EXIT_FAILED;
 	}
 	plan_report_print(text.out, model->graph, plan, &asked);
+	if (machine)
+		timing_print(text.out, &timing);
 	if (args->concats)
 		concats_print(text.out, model->graph);
 	if (args->tflite)
@@ -623,6 +673,7 @@ int cmd_plan(int argc, char **argv)
 	struct arguments args = {
 		.tiling.takes_best = true,
 		.cosma.size = sizeof(args.cosma),
+		.machine.size = sizeof(args.machine),
 		.tilesched.size = sizeof(args.tilesched),
 	};
 	struct npuplan_error error = { 0 };

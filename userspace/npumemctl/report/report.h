@@ -70,6 +70,16 @@ json_t *plan_transfers_json(const struct npuplan_graph *graph, const struct npup
 void plan_transfers_print(FILE *out, const struct npuplan_graph *graph,
 			  const struct npuplan_plan *plan);
 
+/* --------------------------------------------------------------- timing.c */
+
+/* How long a plan takes; false, with a message, if that cannot be said. */
+bool plan_timing(const char *path, const struct npuplan_graph *graph,
+		 const struct npuplan_plan *plan, const struct npuplan_machine *machine,
+		 struct npuplan_timing *timing);
+json_t *timing_json(const struct npuplan_timing *timing);
+/* The same for people. */
+void timing_print(FILE *out, const struct npuplan_timing *timing);
+
 /* --------------------------------------------------------- emit_tflite.c */
 
 /** emit_prepare() - before planning: what TensorFlow Lite Micro asks of a plan */

@@ -130,6 +130,8 @@ static const char *optimal_in(const struct npuplan_plan *plan, const struct aske
 	if (!options)
 		return NULL;
 	fixed = options->schedule != NPUPLAN_SCHEDULE_FREE;
+	if (options->objective == NPUPLAN_OBJECTIVE_TIME)
+		return "no plan within the budget takes less time";
 	peak = options->objective == NPUPLAN_OBJECTIVE_PEAK ||
 	       (!options->arena_budget && !(options->cosma && options->cosma->banks));
 	return texts[peak][fixed];

@@ -28,6 +28,10 @@ static int check_asked(const struct blocks_call *call, int argument)
 	if (options->cosma && options->cosma->banks)
 		return npuplan_fail(call->error, -EOPNOTSUPP,
 				    "two banks are planned for graphs without loops and branches");
+	if (options->objective == NPUPLAN_OBJECTIVE_TIME)
+		return npuplan_fail(call->error, -EOPNOTSUPP,
+				    "the least time is planned of graphs without loops and "
+				    "branches");
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
 		if (graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_HOST)
 			return npuplan_fail(call->error, -EOPNOTSUPP,

@@ -13,6 +13,7 @@
 #include "planners/cosma/ilp/ilp.h"
 #include "planners/cosma/recompute/recompute.h"
 #include "planners/cosma/place/transfers.h"
+#include "planners/cosma/time/prefetch.h"
 
 /* A budget that is more than any graph needs, and the largest that npuplan_cosma() takes. */
 #define ANY_BUDGET (INT64_MAX / 4)
@@ -30,6 +31,8 @@
  * @effort: of the call
  * @own_effort: what @effort points to if the call did not begin with npuplan_plan()
  * @loose: there may be plans of a kind that is not searched, so that nothing is proved
+ * @times: per step, if the least time is asked for
+ * @makespan: of @found, likewise
  */
 struct planner_call {
 	const struct npuplan_graph *graph;
@@ -48,6 +51,8 @@ struct planner_call {
 	struct npuplan_effort *effort;
 	struct npuplan_effort own_effort;
 	bool loose;
+	uint64_t *times;
+	uint64_t makespan;
 };
 
 /* Returns the bytes of the arena that are not the search's, beside which its budget is. */
@@ -214,11 +219,51 @@ static int read_banks(struct planner_call *call)
 				  call->touched, call->error);
 }
 
+static bool asks_for_time(const struct planner_call *call)
+{
+	return call->options->objective == NPUPLAN_OBJECTIVE_TIME;
+}
+
+/* What least time cannot be asked of is refused; then it is found out how long steps take. */
+static int ask_for_time(struct planner_call *call)
+{
+	const struct npuplan_machine *machine =
+		call->options->cosma ? call->options->cosma->machine : NULL;
+	int err;
+
+	if (call->planner != NPUPLAN_COSMA_BY_SEARCH)
+		return npuplan_fail(call->error, -EOPNOTSUPP,
+				    "the least time is planned by planner cosma's search");
+	if (call->banks)
+		return npuplan_fail(call->error, -EOPNOTSUPP,
+				    "two banks are planned for the least traffic, not time");
+	if (!machine)
+		return npuplan_fail(call->error, -EINVAL,
+				    "the least time of which machine? It is not said how fast "
+				    "steps and transfers are");
+	if (!call->options->arena_budget)
+		return npuplan_fail(call->error, -EINVAL,
+				    "the least time is planned within a budget: which?");
+	err = cosma_machine_check(machine, call->error);
+	if (err)
+		return err;
+	call->times = npuplan_calloc((size_t)call->graph->step_count + 1, sizeof(uint64_t));
+	if (!call->times)
+		return npuplan_fail(call->error, -ENOMEM, "out of memory");
+	return cosma_step_times(call->graph, machine, call->times, call->error);
+}
+
 static int ask(struct planner_call *call)
 {
 	const struct npuplan_options *options = call->options;
 	bool peak = options->objective == NPUPLAN_OBJECTIVE_PEAK;
 
+	if (asks_for_time(call)) {
+		int err = ask_for_time(call);
+
+		if (err)
+			return err;
+	}
 	if (peak &&
 	    (call->planner == NPUPLAN_COSMA_BY_BELADY || call->planner == NPUPLAN_COSMA_BY_GREEDY))
 		return npuplan_fail(call->error, -EOPNOTSUPP,
@@ -277,6 +322,88 @@ static int run_search(struct planner_call *call)
 	return npuplan_cosma(call->units.graph, &call->asked, &call->found, call->error);
 }
 
+/* @used: units of work before this plan's own */
+static int prefetch(struct planner_call *call, uint64_t used, struct npuplan_cosma_plan *plan,
+		    uint64_t *makespan)
+{
+	struct cosma_settings asked = call->asked;
+	int err;
+
+	asked.common.work_limit = npuplan_effort_work_left(asked.common.work_limit,
+							   used + plan->work, COSMA_PREFETCH_WORK);
+	err = cosma_prefetch(&call->units, &asked, call->options->cosma->machine, call->times,
+			     call->effort, plan, makespan);
+	return err ? npuplan_fail(call->error, err, "cosma: %s", strerror(-err)) : 0;
+}
+
+/* Makes a plan for @part eighths of the budget. Without one @makespan is UINT64_MAX. */
+static int plan_smaller(struct planner_call *call, uint64_t part, struct npuplan_cosma_plan *plan,
+			uint64_t *makespan)
+{
+	struct cosma_settings asked = call->asked;
+	int err;
+
+	*makespan = UINT64_MAX;
+	asked.common.arena_budget = asked.common.arena_budget / 8 * part;
+	asked.common.work_limit = npuplan_effort_work_left(asked.common.work_limit,
+							   call->found.work, NPUPLAN_COSMA_WORK);
+	asked.common.deadline_seconds = npuplan_effort_left(call->effort);
+	asked.common.progress = NULL;
+	err = npuplan_cosma(call->units.graph, &asked, plan, call->error);
+	if (!err && plan->positions) {
+		err = prefetch(call, call->found.work, plan, makespan);
+		if (err)
+			npuplan_cosma_plan_free(plan);
+	}
+	return err;
+}
+
+/*
+ * Plans for less than the budget move more, but leave room for what comes early. The quickest one
+ * is kept; what is proved is of the whole budget.
+ */
+static int try_smaller(struct planner_call *call)
+{
+	struct npuplan_cosma_plan *found = &call->found;
+	uint64_t limit = call->asked.common.work_limit;
+
+	for (uint64_t part = 7; part >= 4; part--) {
+		struct npuplan_cosma_plan plan;
+		uint64_t makespan;
+		int err;
+
+		if (npuplan_effort_ended(call->effort) || (limit && found->work >= limit))
+			break;
+		err = plan_smaller(call, part, &plan, &makespan);
+		if (err)
+			return err;
+		plan.work += found->work;
+		found->work = plan.work;
+		if (makespan < call->makespan) {
+			plan.lower_bound = found->lower_bound;
+			plan.relaxed_bound = found->relaxed_bound;
+			plan.memory_ended |= found->memory_ended;
+			npuplan_cosma_plan_free(found);
+			*found = plan;
+			call->makespan = makespan;
+		} else {
+			npuplan_cosma_plan_free(&plan);
+		}
+	}
+	return 0;
+}
+
+/* First comes the plan of least traffic, which no plan is worse than. */
+static int run_time(struct planner_call *call)
+{
+	int err = npuplan_cosma(call->units.graph, &call->asked, &call->found, call->error);
+
+	if (err || !call->found.positions)
+		return err;
+	err = prefetch(call, 0, &call->found, &call->makespan);
+	return err ? err : try_smaller(call);
+}
+
 static int run(struct planner_call *call)
 {
 	const struct npuplan_graph *graph = call->units.graph;
@@ -292,6 +419,8 @@ static int run(struct planner_call *call)
 						      NPUPLAN_COSMA_GREEDY,
 					      &call->found, call->error);
 	default:
+		if (asks_for_time(call))
+			return run_time(call);
 		return call->banks ? run_banks(call) : run_search(call);
 	}
 }
@@ -334,7 +463,23 @@ static void judge_traffic(const struct planner_call *call, struct npuplan_plan *
 		plan->info.status = NPUMEM_PLAN_STATUS_FEASIBLE;
 }
 
-static int make_plan(struct planner_call *call, struct npuplan_plan **out)
+/* A plan is optimal if it takes no longer than what is proved. */
+static int judge_time(const struct planner_call *call, const struct npuv_graph *cells,
+		      struct npuplan_plan *plan)
+{
+	uint64_t bound;
+	int err = cosma_time_bound(call->graph, cells, plan, call->options->cosma->machine,
+				   call->times, plan->cosma->traffic_bound, &bound);
+
+	if (err)
+		return npuplan_fail(call->error, err, "cosma: %s", strerror(-err));
+	plan->info.status = call->makespan <= bound ? NPUMEM_PLAN_STATUS_OPTIMAL :
+						      NPUMEM_PLAN_STATUS_FEASIBLE;
+	return 0;
+}
+
+static int make_plan(struct planner_call *call, const struct npuv_graph *cells,
+		     struct npuplan_plan **out)
 {
 	uint32_t alignment = call->options->alignment;
 	uint64_t state = call->units.state_end;
@@ -370,6 +515,8 @@ static int make_plan(struct planner_call *call, struct npuplan_plan **out)
 		err = judge_peak(call, plan);
 	else
 		judge_traffic(call, plan);
+	if (!err && asks_for_time(call))
+		err = judge_time(call, cells, plan);
 	for (int b = 0; b < NPUPLAN_BANKS && call->banks; b++) {
 		plan->cosma->banks[b] = call->banks[b];
 		plan->cosma->accessed[b] = call->banked.accessed[b] + call->touched[b];
@@ -388,6 +535,7 @@ static void call_fini(struct planner_call *call)
 	npuplan_cosma_plan_free(&call->found);
 	cosma_units_fini(&call->units);
 	npuplan_free(call->order);
+	npuplan_free(call->times);
 }
 
 int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_graph *cells,
@@ -410,7 +558,7 @@ int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_
 	if (!err)
 		err = run(&call);
 	if (!err)
-		err = make_plan(&call, out);
+		err = make_plan(&call, cells, out);
 	call_fini(&call);
 	return err;
 }
