@@ -24,7 +24,8 @@
 #define MAX_NODES  300000
 
 static struct {
-	unsigned long planned, moved, quicker, at_bound, inplace, staged, tried, best, too_large;
+	unsigned long planned, fixed, states, moved, quicker, at_bound, inplace, staged, tried,
+		best, too_large;
 } seen;
 
 static struct npuplan_graph *random_graph(void)
@@ -63,6 +64,39 @@ static struct npuplan_graph *random_graph(void)
 		npuplan_graph_add_op(graph, &op);
 	}
 	return graph;
+}
+
+/* Fixes some offsets of tensors that steps use. */
+static void draw_fixed(struct npuplan_graph *graph)
+{
+	for (uint32_t a = 0; a < graph->access_count; a++) {
+		struct npuplan_tensor *tensor =
+			&graph->tensors[graph->tiles[graph->accesses[a].tile].tensor];
+
+		if (draw(0, 5) || tensor->flags & NPUMEM_TENSOR_FLAG_FIXED)
+			continue;
+		tensor->flags |= NPUMEM_TENSOR_FLAG_FIXED;
+		tensor->fixed_offset = draw(0, 12);
+		seen.fixed++;
+	}
+}
+
+static void add_state(struct npuplan_graph *graph)
+{
+	struct npuplan_tensor state = {
+		.size = draw(1, 4),
+		.align = 1,
+		.kind = NPUMEM_TENSOR_STATE,
+		.id = graph->tensor_count,
+	};
+
+	npuplan_graph_add_tensor(graph, &state);
+	seen.states++;
+}
+
+static bool has_state(const struct npuplan_graph *graph)
+{
+	return graph->tensors[graph->tensor_count - 1].kind == NPUMEM_TENSOR_STATE;
 }
 
 /* ------------------------------------------------------------- byte by byte */
@@ -428,7 +462,8 @@ static struct npuplan_plan *make_plan(const struct npuplan_graph *graph,
 		     (unsigned long long)timing->makespan, (unsigned long long)timing->bound);
 	/* The oracle compares with what is said of traffic. */
 	plan->info.status = NPUMEM_PLAN_STATUS_FEASIBLE;
-	if (!cosma_plan_run(&oracle, graph, asked, plan))
+	/* It knows no state. */
+	if (!has_state(graph) && !cosma_plan_run(&oracle, graph, asked, plan))
 		FAIL(graph, asked, "objective %u: %s", objective, oracle.why);
 	if (timing->makespan != play(graph, machine, plan))
 		FAIL(graph, asked, "it takes %" PRIu64 ", not %llu", play(graph, machine, plan),
@@ -446,8 +481,9 @@ static bool is_same(const struct npuplan_plan *a, const struct npuplan_plan *b)
 	       !memcmp(a->placements, b->placements, a->placement_count * sizeof(*a->placements));
 }
 
+/* @alone: each tensor has bytes of its own, wherever that is */
 static void check_plans(const struct npuplan_graph *graph, const struct cosma_settings *asked,
-			const struct npuplan_machine *machine)
+			const struct npuplan_machine *machine, bool alone)
 {
 	struct npuplan_timing least, quick, again;
 	struct npuplan_plan *traffic =
@@ -467,7 +503,7 @@ static void check_plans(const struct npuplan_graph *graph, const struct cosma_se
 	seen.moved += plan->info.fill_bytes > 0;
 	seen.quicker += quick.makespan < least.makespan;
 	seen.at_bound += quick.makespan == quick.bound;
-	if (!asked->staged && asked->out_of_place)
+	if (!asked->staged && alone)
 		compare_with_all(graph, asked, machine, plan, &quick);
 	npuplan_plan_free(traffic);
 	npuplan_plan_free(plan);
@@ -477,7 +513,8 @@ static void check_plans(const struct npuplan_graph *graph, const struct cosma_se
 static void check_case(void)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = random_graph();
-	struct cosma_settings asked = { .inputs_flagged = true, .out_of_place = true };
+	struct cosma_settings asked = { .inputs_flagged = true };
+	bool alone = true;
 	struct npuplan_machine machine = { .size = sizeof(machine) };
 	struct npuplan_budgets budgets;
 	struct npuplan_error error;
@@ -494,7 +531,7 @@ static void check_case(void)
 		    (graph->tensors[t].kind == NPUMEM_TENSOR_PARAMETER && asked.with_parameters))
 			graph->tensors[t].flags |= NPUMEM_TENSOR_FLAG_HOST;
 	for (uint32_t v = 0; v < graph->op_count; v++)
-		asked.out_of_place &= !graph->ops[v].attrs.inplace;
+		alone &= !graph->ops[v].attrs.inplace;
 	if (npuplan_graph_tile_bands(graph, 1, asked.with_parameters, &error))
 		FAIL(graph, &asked, "%s", error.text);
 	if (!draw(0, 3)) {
@@ -506,11 +543,22 @@ static void check_case(void)
 				seen.staged++;
 			}
 	}
-	if (npuplan_budgets_find(graph, NULL, &budgets, &error))
-		FAIL(graph, &asked, "%s", error.text);
+	if (!draw(0, 3)) {
+		draw_fixed(graph);
+		alone = false;
+	}
+	if (!draw(0, 7)) {
+		add_state(graph);
+		alone = false;
+	}
+	if (npuplan_budgets_find(graph, NULL, &budgets, &error)) {
+		if (strncmp(error.text, "fixed offsets collide", 21))
+			FAIL(graph, &asked, "%s", error.text);
+		return;
+	}
 	asked.common.arena_budget = draw(0, 1) ? budgets.needed : budgets.middle;
 	asked.common.arena_budget += draw(0, 2) ? 0 : draw(1, 4);
-	check_plans(graph, &asked, &machine);
+	check_plans(graph, &asked, &machine, alone);
 }
 
 int main(int argc, char **argv)
@@ -521,16 +569,17 @@ int main(int argc, char **argv)
 		check_case();
 	}
 	printf("ok - %lu plans, %lu of them with fills, %lu quicker than those of least traffic, "
-	       "%lu proved to be as quick as can be; %lu operators in place, %lu staged; %lu "
+	       "%lu proved to be as quick as can be; %lu operators in place, %lu staged; %lu fixed "
+	       "offsets, %lu states; %lu "
 	       "compared with all places of their transfers, %lu of them the quickest; %lu too "
 	       "large for that\n",
 	       seen.planned, seen.moved, seen.quicker, seen.at_bound, seen.inplace, seen.staged,
-	       seen.tried, seen.best, seen.too_large);
+	       seen.fixed, seen.states, seen.tried, seen.best, seen.too_large);
 	if (property.cases < 1000)
 		return 0;
 	if (2 * seen.planned < property.cases || !seen.moved || !seen.at_bound || !seen.inplace ||
-	    !seen.staged || 10 * seen.quicker < seen.planned || 20 * seen.tried < seen.planned ||
-	    10 * seen.best < 7 * seen.tried) {
+	    !seen.staged || !seen.fixed || !seen.states || 10 * seen.quicker < seen.planned ||
+	    20 * seen.tried < seen.planned || 10 * seen.best < 7 * seen.tried) {
 		puts("not ok - too few cases were compared, or too few of them the quickest");
 		return 1;
 	}
