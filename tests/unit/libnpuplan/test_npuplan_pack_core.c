@@ -535,6 +535,34 @@ TEST(many)
 	assert_int_equal(pack(&problem, NULL, offsets).status, NPUMEM_PLAN_STATUS_OPTIMAL);
 }
 
+/* Of up to 4096 items, what a small search proves is proved, however many others there are. */
+TEST(proved_among_many)
+{
+	static const uint32_t counts[] = { 1024, 1025, 4096 };
+	static struct npuplan_item items[4096];
+	static uint64_t offsets[4096];
+	struct npuplan_pack_options options = { .work_limit = 20000000 };
+	struct npuplan_pack_result result;
+
+	for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
+		struct npuplan_pack_problem problem = { .items = items, .item_count = counts[c] };
+
+		for (uint32_t i = 0; i < counts[c]; i++)
+			items[i] = item(1 + i % 7, 10 + i, 10 + i);
+		/* Beside a fixed one there is room above it alone. */
+		items[0] = item(100, 5, 5);
+		items[0].fixed = true;
+		items[0].fixed_offset = 100;
+		items[1] = item(150, 5, 5);
+		assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
+		assert_int_equal(result.top, 350);
+		assert_int_equal(result.status, NPUMEM_PLAN_STATUS_OPTIMAL);
+		problem.capacity = 349;
+		assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
+		assert_int_equal(result.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
+	}
+}
+
 /* A network by layers: outputs, residuals, workspaces, and few that live for long. */
 static void layers(uint64_t seed, struct npuplan_item *items)
 {

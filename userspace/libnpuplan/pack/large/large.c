@@ -73,6 +73,8 @@ static int improve(struct large *large, bool windows, uint64_t work)
 	while (!npuplan_pack_over(call) && call->work < end) {
 		uint64_t top = aim(large), before = call->top;
 
+		/* Where an aim fails at once, this is all that is done. */
+		call->work += call->problem->item_count / NPUPLAN_ITEMS_A_UNIT + 1;
 		for (uint32_t i = 0; i < call->problem->item_count; i++)
 			large->at[i] = (int64_t)(call->offsets[i] / large->granules.granule);
 		if (windows)

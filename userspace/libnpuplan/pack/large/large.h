@@ -5,6 +5,9 @@
 #include "alive.h"
 #include "pack/base/granules.h"
 
+/* Items that are copied or looked at in the time of a unit of work. */
+#define NPUPLAN_ITEMS_A_UNIT 4
+
 /* Pack many items with conflicts by overlap; @exact packs a few of them (large.c). */
 int npuplan_pack_large(struct npuplan_pack *call, npuplan_pack_fn *exact);
 struct npuplan_refit;

@@ -227,14 +227,14 @@ int npuplan_tight_run(struct npuplan_tight *tight, uint64_t work, struct npuplan
 	while (!err && call->work < end && !npuplan_pack_over(call)) {
 		if (!tight->grows)
 			begin_level(tight, call);
+		/* Where they are packed too high, or are none, this is all that is done. */
+		call->work += call->problem->item_count / NPUPLAN_ITEMS_A_UNIT + 1;
 		list_tight(tight, call);
 		err = pack_tight(tight, call);
 		/* More tight items are packed no lower, so this level is of no more use. */
 		tight->grows = err == 1;
 		if (err == 1)
 			err = place(tight, call);
-		else
-			call->work++;
 		if (err || !tight->grows)
 			continue;
 		for (uint32_t k = 0; k < tight->high_count; k++)
