@@ -345,7 +345,7 @@ static char *read_line(char *text, int size, void *stream)
 	if (length + 1 == (size_t)size && text[length - 1] != '\n')
 		mistake(reading, "the line is longer than %d bytes", size - 2);
 	/* inih takes a line that begins with blanks for the rest of the key before. */
-	blanks = strspn(text, " \t");
+	blanks = strspn(text, " \t\r\f\v");
 	memmove(text, text + blanks, length - blanks + 1);
 	return text;
 }

@@ -108,10 +108,15 @@ static void warn_of_folder(const char *key, const char *path)
 	struct stat status;
 
 	snprintf(parent, sizeof(parent), "%s", path);
+	for (size_t end = strlen(parent); end > 1 && parent[end - 1] == '/'; end--)
+		parent[end - 1] = '\0';
 	slash = strrchr(parent, '/');
 	if (!slash)
 		return;
 	slash[slash == parent] = '\0';
+	/* That one the service makes when it begins. */
+	if (!strcmp(parent, "/run/npumemd"))
+		return;
 	if (!stat(parent, &status) ? S_ISDIR(status.st_mode) : errno == EACCES)
 		return;
 	snprintf(text, sizeof(text), "%s: %s cannot be made: there is no folder %s", key, path,

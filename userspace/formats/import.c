@@ -109,20 +109,19 @@ static bool is_device(int fd)
 	       (stat("/dev/null", &null) || status.st_rdev != null.st_rdev);
 }
 
-/* Most bytes of a file that begins so. */
-static size_t limit_of(const char *bytes, size_t used)
+/* Most bytes of a file that begins so; @blanks: how many are known to be there, 0 at first. */
+static size_t limit_of(const char *bytes, size_t used, size_t *blanks)
 {
-	size_t i = 0;
-
-	while (i < used && bytes[i] && strchr(" \t\r\n", bytes[i]))
-		i++;
-	return i < used && bytes[i] == '{' ? NPUIMPORT_MAX_JSON : (size_t)NPUIMPORT_MAX_FILE;
+	while (*blanks < used && bytes[*blanks] && strchr(" \t\r\n", bytes[*blanks]))
+		++*blanks;
+	return *blanks == used || bytes[*blanks] == '{' ? NPUIMPORT_MAX_JSON :
+							  (size_t)NPUIMPORT_MAX_FILE;
 }
 
 int npuimport_read_file(const char *path, void **data, size_t *size, struct npuplan_error *error)
 {
 	bool is_stdin = !strcmp(path, "-");
-	size_t capacity = 32768, used = 0, limit;
+	size_t capacity = 32768, used = 0, blanks = 0, limit;
 	char *bytes = NULL, *grown;
 	ssize_t got = 1;
 	int fd, err = 0;
@@ -153,7 +152,7 @@ int npuimport_read_file(const char *path, void **data, size_t *size, struct npup
 			err = import_fail(
 				error, -EOPNOTSUPP,
 				"the file begins with NULs, as no model and no plan does");
-		limit = limit_of(bytes, used);
+		limit = limit_of(bytes, used, &blanks);
 		if (!err && used > limit)
 			err = import_fail(error, -E2BIG, "the file has more than %zu bytes", limit);
 	}

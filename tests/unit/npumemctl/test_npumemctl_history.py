@@ -189,10 +189,14 @@ def boots():
              at(152, pid=389, command="renamed"), at(153, pid=400, command="camera")]
     once = drawn("--html", "-", "-", text="\n".join(lines))
     found = [name for name, _ in bands(xml.dom.minidom.parseString(once))]
-    equal(found[:3], ["renamed (pid 389)", "camera (pid 810)", "camera (pid 400)"])
-    equal(re.findall(r'<td class="number">4</td><td class="number">(\d+)</td>', once), ["389", "810", "400"])
+    equal(found[:3], ["renamed (pid 389)", "camera (pid 400)", "clients not to be seen by who recorded it"])
+    equal(re.findall(r'<td class="number">4</td><td class="number">(\d+)</td>', once), ["389", "400"])
     done = history("--html", "-", "-", text="\n".join(reversed(lines)))
     equal((done.returncode, done.stdout), (0, once))
+    # Two boots of a board without a clock, seen in turn.
+    lines = [at(100 + i, pid=810 + i % 2, command=("camera", "detector")[i % 2]) for i in range(40)]
+    found = [name for name, _ in bands(xml.dom.minidom.parseString(drawn("--svg", "-", "-", text="\n".join(lines))))]
+    equal(found[:3], ["camera (pid 810)", "detector (pid 811)", "clients not to be seen by who recorded it"])
 
 
 def spoiled(what, *path):

@@ -254,7 +254,10 @@ TEST_WITH(check_config, setup, teardown)
 	    "npumemd: warning: [metrics] socket: /proc/none/x cannot be made: there is no folder "
 	    "/proc/none\n",
 	    "--check-config", "--config", d.config);
-	unit_write(d.config, "[cache]\nfolder = /dev/null/plans\nsize-limit = 0\n");
+	unit_write(d.config, "[cache]\nfolder = /dev/null/plans\nsize-limit = 0\n"
+			     "[metrics]\nsocket = /run/npumemd/metrics\n");
+	RUN(0, "", "--check-config", "--config", d.config);
+	unit_write(d.config, "[cache]\nfolder = /nothere//\n");
 	RUN(0, "", "--check-config", "--config", d.config);
 	write_config("wrokers = 3\n");
 	/* Nor does it start with it. */

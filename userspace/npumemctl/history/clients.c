@@ -8,6 +8,9 @@
 #include "../../grow/grow.h"
 #include "recording.h"
 
+/* Among so many clients of a number, the latest ones, that of a look is looked for. */
+#define LOOKED_BACK 64
+
 /* --------------------------------------------------------------------- looks */
 
 static int compare_looks(const void *left, const void *right)
@@ -76,9 +79,8 @@ static int by_number(const void *left, const void *right)
 
 static bool is_same(const struct history_client *client, const struct history_look *look)
 {
-	return client->number == look->number &&
-	       (!client->pid || !look->pid || client->pid == look->pid ||
-		!strcmp(client->command, look->command));
+	return !client->pid || !look->pid || client->pid == look->pid ||
+	       !strcmp(client->command, look->command);
 }
 
 static void see(struct history_client *client, const struct history_share *share)
@@ -96,24 +98,40 @@ static void see(struct history_client *client, const struct history_share *share
 		client->jobs = share->jobs;
 }
 
+/*
+ * The client that a look is of, the latest first: two boots that begin in 1970 are seen in turn.
+ * NULL: it is a new one.
+ */
+static struct history_client *find_client(const struct history *history,
+					  const struct history_look *look)
+{
+	for (size_t i = 1; i <= history->client_count && i <= LOOKED_BACK; i++) {
+		struct history_client *client = &history->clients[history->client_count - i];
+
+		if (client->number != look->number)
+			break;
+		if (is_same(client, look))
+			return client;
+	}
+	return NULL;
+}
+
 static int tell_apart(struct history *history, struct sight *sights)
 {
-	struct history_client *client = NULL;
-
 	for (size_t i = 0; i < history->share_count; i++) {
 		struct history_share *share = sights[i].share;
+		struct history_client *client = find_client(history, share->look), *clients;
 
-		if (!client || !is_same(client, share->look)) {
-			struct history_client *clients = grow_by_one(
-				history->clients, history->client_count, sizeof(*clients));
-
+		if (!client) {
+			clients = grow_by_one(history->clients, history->client_count,
+					      sizeof(*clients));
 			if (!clients)
 				return -ENOMEM;
 			history->clients = clients;
 			client = &clients[history->client_count++];
 			*client = (struct history_client){ .number = share->look->number };
 		}
-		share->client = history->client_count - 1;
+		share->client = (size_t)(client - history->clients);
 		see(client, share);
 	}
 	return 0;
