@@ -16,6 +16,7 @@
 #define NPUPLAN_H
 
 #include "npuplan_base.h"
+#include "npuplan_copies.h"
 #include "npuplan_graph.h"
 #include "npuplan_pack.h"
 #include "npuplan_plan.h"

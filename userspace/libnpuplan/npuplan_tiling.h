@@ -58,6 +58,18 @@ struct npuplan_clone {
 	uint32_t reader_count;
 };
 
+/**
+ * struct npuplan_carry_copy - a value that is copied before an edge hands it on
+ * @edge: index of the edge, in the graph without copies
+ * @pad: zero
+ * @tensor: id of the tensor that the edge carries it to
+ */
+struct npuplan_carry_copy {
+	uint32_t edge;
+	uint32_t pad;
+	int64_t tensor;
+};
+
 /** enum npuplan_concat - what becomes of concats, splits and slices (docs/tiling.md) */
 enum npuplan_concat {
 	NPUPLAN_CONCAT_COPY = 0, /* they are steps, which copy their inputs */
@@ -157,7 +169,9 @@ struct npuplan_concat_input {
  * @op_count: number of @ops
  * @clone_count: number of @clones
  * @concat: enum npuplan_concat
- * @pad: zero
+ * @carry_copy_count: number of @carry_copies
+ * @carry_copies: values that edges carry are copied first (npuplan_graph_copy_carries()), before
+ *	anything is cut; owned as @ops is. Neither @ops nor @onchip nor @clones beside them
  *
  * At most one of @bands, @rows and @onchip is not 0. It is for the operators that
  * @ops does not speak of. All 0: not known, or, in asking, whole operators.
@@ -176,8 +190,9 @@ struct npuplan_tiling {
 	uint32_t op_count;
 	uint32_t clone_count;
 	uint32_t concat;
-	uint32_t pad;
-	uint64_t reserved[3];
+	uint32_t carry_copy_count;
+	struct npuplan_carry_copy *carry_copies;
+	uint64_t reserved[2];
 };
 
 /**
@@ -196,6 +211,27 @@ struct npuplan_tiling {
 NPUPLAN_EXPORT int npuplan_graph_clone_op(const struct npuplan_graph *graph,
 					  const struct npuplan_clone *clone,
 					  struct npuplan_graph **out, struct npuplan_error *error);
+
+/**
+ * npuplan_graph_copy_carries() - the graph with operators that copy what edges carry (carry_copies.c)
+ * @graph: the graph
+ * @copies: what is copied, in the order in which that is done
+ * @copy_count: number of @copies
+ * @out: out: the new object, which is the caller's
+ * @error: filled in if the call fails; may be NULL
+ *
+ * A copy is an operator of type "copy", which reads the value and writes a tensor of its own; the
+ * edge then carries that one. If the same carry is copied again, that copies the copy. Copies stand
+ * at the end of the block that the edge leaves; or, if it is not the only one that does, in a block
+ * of their own, which the edge leads to and another edge leaves: new blocks and edges have the
+ * largest numbers. Ids of operators and tensors are the largest so far, plus one.
+ * -EINVAL: the graph is tiled, or there is no such edge or carry. -EOPNOTSUPP: a parameter or an
+ * alias. -EOVERFLOW: there is no larger id.
+ */
+NPUPLAN_EXPORT int npuplan_graph_copy_carries(const struct npuplan_graph *graph,
+					      const struct npuplan_carry_copy *copies,
+					      uint32_t copy_count, struct npuplan_graph **out,
+					      struct npuplan_error *error);
 
 /**
  * npuplan_graph_tile_bands() - cut each operator into up to @bands row bands
@@ -282,8 +318,8 @@ NPUPLAN_EXPORT void npuplan_tiling_fini(struct npuplan_tiling *tiling);
  * npuplan_graph_untile() - a graph without steps and tiles, as before it was tiled
  * @graph: the graph
  *
- * But for its layout, NPUMEM_TENSOR_FLAG_HOST and operators that run again. A graph that
- * came as a blob is left without anything to run.
+ * But for its layout, NPUMEM_TENSOR_FLAG_HOST, operators that run again and copies of what edges
+ * carry. A graph that came as a blob is left without anything to run.
  */
 NPUPLAN_EXPORT void npuplan_graph_untile(struct npuplan_graph *graph);
 

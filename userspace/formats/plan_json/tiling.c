@@ -5,9 +5,9 @@
 
 #include "plan_json.h"
 
-static const char *const fields[] = { "layout",	       "bands",	     "rows",   "onchip",
-				      "double_buffer", "parameters", "inputs", "ops",
-				      "clones",	       "concat",     NULL };
+static const char *const fields[] = { "layout",	       "bands",	       "rows",	 "onchip",
+				      "double_buffer", "parameters",   "inputs", "ops",
+				      "clones",	       "carry_copies", "concat", NULL };
 static const char *const order_names[] = { "rows", "channels", NULL };
 static const char *const inputs_names[] = { "given", "host", "resident", NULL };
 static const char *const concat_names[] = { "copy", "join", "fit", NULL };
@@ -25,6 +25,21 @@ static json_t *clones_json(const struct npuplan_tiling *tiling)
 			npujson_append(&readers, json_integer(clone->readers[k]));
 		npujson_set_int(&object, "op", clone->op);
 		npujson_set(&object, "readers", readers);
+		npujson_append(&list, object);
+	}
+	return list;
+}
+
+/* What edges carry and is copied first, in the order in which that is done. */
+static json_t *carry_copies_json(const struct npuplan_tiling *tiling)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < tiling->carry_copy_count; i++) {
+		json_t *object = json_object();
+
+		npujson_set_int(&object, "edge", tiling->carry_copies[i].edge);
+		npujson_set_int(&object, "tensor", tiling->carry_copies[i].tensor);
 		npujson_append(&list, object);
 	}
 	return list;
@@ -49,6 +64,8 @@ json_t *plan_json_tiling(const struct npuplan_tiling *tiling)
 		npujson_set(&object, "concat", json_string(concat_names[tiling->concat]));
 	if (tiling->clone_count)
 		npujson_set(&object, "clones", clones_json(tiling));
+	if (tiling->carry_copy_count)
+		npujson_set(&object, "carry_copies", carry_copies_json(tiling));
 	return object;
 }
 
@@ -142,6 +159,26 @@ static void read_clones(struct plan_json_reader *r, const json_t *object,
 		read_clone(r, entry, &tiling->clones[tiling->clone_count++]);
 }
 
+static void read_carry_copies(struct plan_json_reader *r, const json_t *object,
+			      struct npuplan_tiling *tiling)
+{
+	static const char *const known[] = { "edge", "tensor", NULL };
+	const json_t *list = npujson_list(r->json, object, "carry_copies", false);
+	struct npujson_walk walk = npujson_walk(r->json, list, ".carry_copies");
+	json_t *entry;
+
+	if (list)
+		tiling->carry_copies = npujson_alloc(r->json, json_array_size(list),
+						     sizeof(*tiling->carry_copies));
+	while ((entry = npujson_next(&walk))) {
+		struct npuplan_carry_copy *copy = &tiling->carry_copies[tiling->carry_copy_count++];
+
+		npujson_object(r->json, entry, known);
+		copy->edge = (uint32_t)npujson_int(r->json, entry, "edge", 0, UINT32_MAX);
+		copy->tensor = npujson_int(r->json, entry, "tensor", INT64_MIN, INT64_MAX);
+	}
+}
+
 /* Neither bands nor rows nor onchip is above 0. */
 static void fail_without_size(struct plan_json_reader *r, const json_t *object)
 {
@@ -187,6 +224,7 @@ void plan_json_read_tiling(struct plan_json_reader *r, const json_t *root,
 	read_fields(r, object, tiling);
 	read_choices(r, object, tiling);
 	read_clones(r, object, tiling);
+	read_carry_copies(r, object, tiling);
 	npujson_leave(r->json, outside);
 	if (r->json->err)
 		npuplan_tiling_fini(tiling);

@@ -29,8 +29,7 @@ void npuplan_tiling_fini(struct npuplan_tiling *tiling)
 {
 	for (uint32_t i = 0; i < tiling->clone_count; i++)
 		free(tiling->clones[i].readers);
-	free(tiling->clones);
-	free(tiling->ops);
+	free_all(tiling->clones, tiling->carry_copies, tiling->ops);
 	*tiling = (struct npuplan_tiling){ 0 };
 }
 

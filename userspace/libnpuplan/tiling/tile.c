@@ -72,6 +72,10 @@ static int check_tiling(const struct npuplan_graph *graph, const struct npuplan_
 	if (tiling->clone_count && (tiling->op_count || tiling->onchip))
 		return npuplan_fail(error, -EINVAL,
 				    "where operators run again, none is cut in a way of its own");
+	if (tiling->carry_copy_count && (tiling->op_count || tiling->onchip || tiling->clone_count))
+		return npuplan_fail(error, -EINVAL,
+				    "where what edges carry is copied, no operator is cut in a way "
+				    "of its own, or runs again");
 	for (uint32_t i = 0; i < tiling->op_count && !err; i++) {
 		if (tiling->ops[i].op >= graph->op_count)
 			return npuplan_fail(error, -EINVAL, "graph %s has no operator %u",
@@ -127,25 +131,57 @@ static void flag_host(struct npuplan_graph *graph, const struct npuplan_tiling *
 	}
 }
 
-/* Tile the graph with its clones, which then takes the place of the graph. */
-static int tile_clones(struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
-		       struct npuplan_error *error)
+/* The graph with the operators that a tiling adds: clones, or copies of what edges carry. */
+static int add_operators(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
+			 struct npuplan_graph **out, struct npuplan_error *error)
+{
+	struct npuplan_graph *next;
+	int err = 0;
+
+	*out = NULL;
+	if (tiling->carry_copy_count)
+		return npuplan_graph_copy_carries(graph, tiling->carry_copies,
+						  tiling->carry_copy_count, out, error);
+	for (uint32_t i = 0; i < tiling->clone_count && !err; i++) {
+		err = npuplan_graph_clone_op(*out ? *out : graph, &tiling->clones[i], &next, error);
+		npuplan_graph_free(*out);
+		*out = next;
+	}
+	return err;
+}
+
+/* Note in the tiling of a graph which operators were added. */
+static int note_operators(struct npuplan_tiling *to, const struct npuplan_tiling *from,
+			  struct npuplan_error *error)
+{
+	if (from->clone_count)
+		return copy_clones(to, from, error);
+	to->carry_copies =
+		copied(from->carry_copies, from->carry_copy_count * sizeof(*to->carry_copies));
+	if (!to->carry_copies)
+		return npuplan_fail(error, -ENOMEM, "out of memory");
+	to->carry_copy_count = from->carry_copy_count;
+	return 0;
+}
+
+/* Tile the graph with what is added to it, which then takes the place of the graph. */
+static int tile_more(struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
+		     struct npuplan_error *error)
 {
 	struct npuplan_tiling rest = *tiling;
-	struct npuplan_graph *now = NULL, *next, all;
+	struct npuplan_graph *now = NULL, all;
 	int err = check_tiling(graph, tiling, error);
 
-	for (uint32_t i = 0; i < tiling->clone_count && !err; i++) {
-		err = npuplan_graph_clone_op(now ? now : graph, &tiling->clones[i], &next, error);
-		npuplan_graph_free(now);
-		now = next;
-	}
+	if (!err)
+		err = add_operators(graph, tiling, &now, error);
 	rest.clones = NULL;
 	rest.clone_count = 0;
+	rest.carry_copies = NULL;
+	rest.carry_copy_count = 0;
 	if (!err)
 		err = npuplan_graph_tile(now, &rest, error);
 	if (!err)
-		err = copy_clones(&now->tiling, tiling, error);
+		err = note_operators(&now->tiling, tiling, error);
 	if (!err) {
 		all = *graph;
 		*graph = *now;
@@ -165,10 +201,10 @@ int npuplan_graph_tile(struct npuplan_graph *graph, const struct npuplan_tiling 
 	if (graph->step_count || graph->tile_count)
 		return npuplan_fail(error, -EINVAL, "graph %s is tiled already", graph->name);
 	for (size_t i = 0; i < sizeof(tiling->reserved) / sizeof(tiling->reserved[0]); i++)
-		if (tiling->reserved[i] || tiling->pad)
+		if (tiling->reserved[i])
 			return npuplan_fail_later(error, "tilings");
-	if (tiling->clone_count)
-		return tile_clones(graph, tiling, error);
+	if (tiling->clone_count || tiling->carry_copy_count)
+		return tile_more(graph, tiling, error);
 	err = npuplan_graph_set_layout(graph, tiling->layout, error);
 	if (err)
 		return err;
@@ -176,6 +212,7 @@ int npuplan_graph_tile(struct npuplan_graph *graph, const struct npuplan_tiling 
 	if (!err) {
 		done = *tiling;
 		done.clones = NULL;
+		done.carry_copies = NULL;
 		done.ops = tiling->op_count ?
 				   copied(tiling->ops, tiling->op_count * sizeof(*done.ops)) :
 				   NULL;

@@ -101,6 +101,9 @@ struct npuplan_node {
  * @reuses: reuses of block b are reuses[first_reuse[b] .. first_reuse[b + 1])
  * @out_edges: edges that leave block b are out_edges[first_out[b] .. first_out[b + 1]), ascending
  * @successors: per plan edge, the instance that it leads to; NPUMEM_NONE: the exit
+ * @most_instances: a graph that needs more is refused; up to NPUPLAN_MAX_INSTANCES
+ * @tracked: per tensor, whether carries of its group make instances; of others it is not looked at
+ *	where their values lie, so that nothing can be planned. NULL: all are
  */
 struct npuplan_flow {
 	const struct npuplan_graph *graph;
@@ -117,10 +120,12 @@ struct npuplan_flow {
 	struct npuplan_instance *instances;
 	struct npuplan_node *nodes;
 	uint32_t *successors;
+	const bool *tracked;
 	uint32_t instance_count;
 	uint32_t node_count;
 	uint32_t edge_count;
 	uint32_t position_count;
+	uint32_t most_instances;
 };
 
 /* npuplan_flow_names() - find the names, with their live ranges, of all blocks
@@ -139,7 +144,7 @@ int npuplan_flow_names(struct npuplan_flow *flow, const struct npuplan_graph *gr
  * close soon, or else the lowest one that is free. A group needs no more colours than it has values
  * that live at once.
  *
- * -E2BIG: more than NPUPLAN_MAX_INSTANCES, _POSITIONS or _NODES. -ETIMEDOUT: the deadline passed
+ * -E2BIG: more than @flow->most_instances, or NPUPLAN_MAX_POSITIONS or _NODES. -ETIMEDOUT: the deadline passed
  * before there was anything to pack. -EOPNOTSUPP: the graph would need a copy, since a value is
  * updated in place while another name of it is needed, or since a state ends in other bytes than
  * those it began in.

@@ -610,7 +610,7 @@ int npuplan_flow_names(struct npuplan_flow *flow, const struct npuplan_graph *gr
 	};
 	int err;
 
-	*flow = (struct npuplan_flow){ .graph = graph };
+	*flow = (struct npuplan_flow){ .graph = graph, .most_instances = NPUPLAN_MAX_INSTANCES };
 	if ((uint64_t)b.words * graph->block_count > MAX_BITS / 64)
 		return npuplan_fail(error, -E2BIG, "%u blocks and %u tensors: too many",
 				    graph->block_count, graph->tensor_count);

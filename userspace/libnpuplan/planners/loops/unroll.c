@@ -28,7 +28,8 @@
  * @best: the colours of the best way so far, by which @score edges lead to known instances
  * @fresh: names that are to be coloured, by start; @fresh_count of them
  * @taken: per colour, @now if it is not free for the name at hand
- * @alone: per tensor, whether no carry joins it to another one, so that it has one colour
+ * @alone: per tensor, whether no carry joins it to another one, so that it has one colour, or
+ *	whether that is not looked at
  * @last_of: per block, its latest instance; @before: per instance, the one before it of the same
  *	block; NPUMEM_NONE ends the list
  * @table: hash table of instances, by block and colours
@@ -286,11 +287,11 @@ static int fail_instances(struct colouring *s, uint32_t block)
 	uint32_t named = 0;
 	size_t used = 0;
 
-	if (flow->graph->block_count > NPUPLAN_MAX_INSTANCES)
+	if (flow->graph->block_count > flow->most_instances)
 		return npuplan_fail(
 			s->error, -E2BIG,
 			"the graph has %u blocks: a plan has at most %u instances of blocks",
-			flow->graph->block_count, NPUPLAN_MAX_INSTANCES);
+			flow->graph->block_count, flow->most_instances);
 	for (uint32_t i = flow->first_name[block]; i < flow->first_name[block + 1] && named < 4;
 	     i++) {
 		uint32_t tensor = flow->names[i].tensor;
@@ -309,7 +310,7 @@ static int fail_instances(struct colouring *s, uint32_t block)
 	return npuplan_fail(
 		s->error, -E2BIG,
 		"%s: its carried tensors (%s) rotate through more places than %u instances of blocks, or %u positions, or %u tensors of all instances, can tell apart",
-		npuplan_block_label(flow->graph, block, where), names, NPUPLAN_MAX_INSTANCES,
+		npuplan_block_label(flow->graph, block, where), names, flow->most_instances,
 		NPUPLAN_MAX_POSITIONS, NPUPLAN_MAX_NODES);
 }
 
@@ -326,7 +327,7 @@ static int add_instance(struct colouring *s, uint32_t block, const uint32_t *key
 	};
 	int err = -ENOMEM;
 
-	if (count >= NPUPLAN_MAX_INSTANCES || names > NPUPLAN_MAX_NODES - flow->node_count ||
+	if (count >= flow->most_instances || names > NPUPLAN_MAX_NODES - flow->node_count ||
 	    flow->graph->blocks[block].step_count > NPUPLAN_MAX_POSITIONS - flow->position_count)
 		return fail_instances(s, block);
 	if (added.colours)
@@ -449,7 +450,8 @@ static int allocate(struct colouring *s)
 	memset(s->last_of, 0xff, blocks * number);
 	memset(s->alone, true, tensors);
 	for (uint32_t i = 0; i < flow->graph->carry_count; i++)
-		s->alone[flow->carries[i].from] = s->alone[flow->carries[i].to] = false;
+		if (!flow->tracked || flow->tracked[flow->carries[i].to])
+			s->alone[flow->carries[i].from] = s->alone[flow->carries[i].to] = false;
 	for (uint32_t i = 0; i < blocks; i++)
 		for (uint32_t k = flow->first_name[i]; k < flow->first_name[i + 1]; k++)
 			s->in_count[i] += flow->names[k].live_in;
@@ -467,7 +469,8 @@ static int add_first(struct colouring *s)
 		return -ENOMEM;
 	for (uint32_t i = flow->first_name[0]; i < flow->first_name[1]; i++)
 		if (flow->names[i].live_in)
-			s->key[count++] = used[group_of(flow, i)]++;
+			s->key[count++] =
+				s->alone[flow->names[i].tensor] ? 0 : used[group_of(flow, i)]++;
 	return add_instance(s, 0, s->key);
 }
 
