@@ -53,6 +53,13 @@ long_loop() {
 }
 check "loop: 500 iterations" long_loop
 
+# Cycles that no plan could tell apart without copies; those that there are close after 420 iterations.
+copies() {
+	planned "$FLOW/rings.json" && grep -q '"carry_copies":' plan.json &&
+		runs "$FLOW/rings.json" --path '0*499,1' && [ "$(field blocks_run run.json)" -ge 1000 ]
+}
+check "rings: 500 iterations, between which values are copied" copies
+
 every_arm() {
 	planned "$FLOW/branch.json" || return 1
 	for arm in 0 1 2; do

@@ -261,6 +261,36 @@ TEST(not_smaller)
 	npuplan_carry_copies_fini(&found);
 }
 
+/* A state that would end in other bytes is copied back to its own, on whatever way. */
+TEST(state)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("state"), *tiled = NULL;
+	uint32_t s = build_tensor(graph, "s", NPUMEM_TENSOR_STATE, 8);
+	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 4);
+	const struct npumem_carry carry = { y, s };
+	struct npuplan_carry_copies found;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
+	struct npuplan_error error;
+
+	assert_int_equal(npuplan_graph_add_block(graph), 1);
+	build_op(graph, "f", s, NPUMEM_NONE, NPUMEM_NONE, y);
+	build_op(graph, "g", s, NPUMEM_NONE, NPUMEM_NONE, out)->block = 1;
+	assert_int_equal(npuplan_graph_add_edge(graph, 0, 0, &carry, 1), 0);
+	assert_int_equal(npuplan_graph_add_edge(graph, 0, 1, &carry, 1), 1);
+	assert_int_equal(npuplan_graph_add_edge(graph, 1, NPUMEM_NONE, NULL, 0), 2);
+	assert_int_equal(npuplan_graph_copy_carries(graph, NULL, 0, &tiled, NULL), 0);
+	assert_int_equal(npuplan_graph_tile_bands(tiled, 1, false, NULL), 0);
+	assert_int_equal(npuplan_plan(tiled, NULL, &plan, &error), -EOPNOTSUPP);
+	ASSERT_TEXT(error, "state s leaves block 1 (from g) in other bytes than those it began in");
+	find(graph, 0, &found);
+	assert_copies(graph, &found, "0:s 1:s");
+	assert_int_equal(found.bytes, 16);
+	plan = played(graph, &found);
+	assert_int_equal(plan->info.arena_size, 16);
+	npuplan_carry_copies_fini(&found);
+}
+
 /* ------------------------------------------------------ npuplan_graph_copy_carries() */
 
 /* An edge that is not alone in leaving its block leads to a block of copies. */

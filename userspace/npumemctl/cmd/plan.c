@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* npumemctl plan: a model is planned without a device, and the plan written and reported. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,8 @@ enum {
 	OPTION_BANKS,
 	OPTION_SHORT_BUDGET,
 };
+
+#define COPY_NEVER (NPUPLAN_COPYING_SMALLER + 1)
 
 struct arguments {
 	struct tiling tiling;
@@ -37,6 +40,9 @@ struct arguments {
 	struct npuplan_bank banks[NPUPLAN_BANKS];
 	struct npuplan_machine machine;
 	struct npuplan_recompute recomputed;
+	struct npuplan_carry_copies copied;
+	uint32_t copying; /* enum npuplan_copying, or COPY_NEVER */
+	uint32_t instances;
 	uint32_t recompute_limit;
 	bool recompute;
 	bool pareto;
@@ -53,6 +59,7 @@ struct arguments {
 
 static const char *const objectives[] = { "traffic", "peak", "time", NULL };
 static const char *const schedules[] = { "default", "mpmf", NULL };
+static const char *const copyings[] = { "needed", "smaller", "never", NULL };
 
 /* "taa" has "paper"; "cosma" has "search" (its own), "ilp" ... */
 static char *explain_engines(void)
@@ -108,6 +115,13 @@ static const struct command_option options[] = {
 	  FIELD(plan.schedule), NPUPLAN_SCHEDULE_GIVEN, 0, schedules },
 	{ "fixed-schedule", OPTION_FIXED_SCHEDULE, VALUE_OTHER, NULL,
 	  "Take the graph's order of the steps: --schedule default" },
+	{ "carry-copies", 0, VALUE_CHOICE, "WHEN",
+	  "Copy values that loops carry from one iteration to the next where there would be no "
+	  "plan otherwise (\"%s\", default), also where the arena is \"%s\" for it, or \"%s\"",
+	  FIELD(copying), NPUPLAN_COPYING_NEEDED, 0, copyings },
+	{ "instances", 0, VALUE_COUNT, "N",
+	  "Copy them rather than have more than N instances of blocks (default 4096)",
+	  FIELD(instances), 1, 4096 },
 	{ "external", 0, VALUE_TEXTS, "NAME",
 	  "Leave this tensor (name or id) out of the arena: a buffer is bound at run time. Again "
 	  "for more tensors",
@@ -222,6 +236,11 @@ static void check_together(const struct argp_state *state, const struct argument
 		  { "--emit-lp searches for nothing that --deadline, --work or --memory could "
 		    "end" } },
 		{ !args->graph, { "which GRAPH?" } },
+		{ args->instances && args->copying == COPY_NEVER,
+		  { "--instances has values copied, --carry-copies never forbids it" } },
+		{ args->copying == NPUPLAN_COPYING_SMALLER && (lists || args->lp || named),
+		  { "--carry-copies smaller compares plans: not with --pareto, --emit-lp or a "
+		    "budget by name" } },
 		{ lacks_own, { "--recompute and --banks need --planner cosma" } },
 		{ banks && args->budget,
 		  { "--banks and ", args->budget_option, " exclude each other" } },
@@ -544,6 +563,9 @@ static int report(const struct arguments *args, const struct model *model,
 		if (args->recompute)
 			json_object_set_new(object, "recompute",
 					    recompute_json(model->graph, &args->recomputed));
+		if (model->graph->tiling.carry_copy_count)
+			json_object_set_new(object, "carry_copies",
+					    copies_json(model->graph, &args->copied));
 		return print_json(object);
 	}
 	/* What was written there is not to have text after it. */
@@ -565,6 +587,8 @@ static int report(const struct arguments *args, const struct model *model,
 		emit_print(text.out, model, plan, args->tflite);
 	if (args->recompute)
 		recompute_print(text.out, model->graph, &args->recomputed);
+	if (model->graph->tiling.carry_copy_count)
+		copies_print(text.out, model->graph, &args->copied);
 	return text_end(&text);
 }
 
@@ -599,6 +623,42 @@ static bool recompute(struct arguments *args, struct model *model, int *status)
 	args->tiling.asked.clone_count = args->recomputed.clone_count;
 	args->recomputed.clones = NULL;
 	args->recomputed.clone_count = 0;
+	return true;
+}
+
+/* Which values that edges carry are copied is found, and put into the tiling. */
+static bool copy_carries(struct arguments *args, struct model *model, int *status)
+{
+	bool asked = args->copying == NPUPLAN_COPYING_SMALLER;
+	struct npuplan_error error = { 0 };
+	struct npuplan_tiling tiling;
+	struct progress progress;
+	int err;
+
+	if (args->copying == COPY_NEVER)
+		return true;
+	if (!copies_possible(model, &args->tiling, asked))
+		return !asked || !model->graph->edge_count;
+	if (!tiling_of(&args->tiling, model->path, model->graph, NULL, &tiling))
+		return false;
+	progress_begin(&progress, args->plan.deadline_seconds);
+	args->plan.progress = progress_show;
+	args->plan.context = &progress;
+	err = npuplan_carry_copies_find(model->graph, &tiling, &args->plan, args->copying,
+					args->instances, &args->copied, &error);
+	progress_end(&progress);
+	args->plan.progress = NULL;
+	npuplan_tiling_fini(&tiling);
+	/* If copies do not help, planning says what they do not help of; but of fewer instances. */
+	if (err && ((err != -E2BIG && err != -EOPNOTSUPP) || args->instances)) {
+		*status = no_plan(model, &args->plan, &progress, err, &error, args->json);
+		return false;
+	}
+	/* From here on the tiling's, and then the graph's. */
+	args->tiling.asked.carry_copies = args->copied.copies;
+	args->tiling.asked.carry_copy_count = args->copied.copy_count;
+	args->copied.copies = NULL;
+	args->copied.copy_count = 0;
 	return true;
 }
 
@@ -693,7 +753,7 @@ int cmd_plan(int argc, char **argv)
 	tiling_for_planner(&args.tiling, args.plan.planner);
 	if (!model_import(&model, args.graph, &args.reading) || !mark_tensors(&args, &model) ||
 	    (args.recompute && !recompute(&args, &model, &status)) ||
-	    !model_tile(&model, &args.tiling))
+	    !copy_carries(&args, &model, &status) || !model_tile(&model, &args.tiling))
 		goto out;
 	if (args.budget && budget_is_name(args.budget) && !args.recompute &&
 	    !budget_find(&model, args.budget, &args.plan))
@@ -730,6 +790,7 @@ out:
 	tiling_fini(&args.tiling);
 	reading_fini(&args.reading);
 	npuplan_recompute_fini(&args.recomputed);
+	npuplan_carry_copies_fini(&args.copied);
 	free(args.external.list);
 	free(args.fixed.list);
 	return status;

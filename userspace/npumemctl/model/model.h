@@ -185,3 +185,15 @@ bool recompute_possible(const struct model *model, const struct tiling *tiling);
 json_t *recompute_json(const struct npuplan_graph *graph, const struct npuplan_recompute *found);
 void recompute_print(FILE *out, const struct npuplan_graph *graph,
 		     const struct npuplan_recompute *found);
+
+/* -------------------------------------------------------------- copies.c */
+
+/*
+ * Whether what edges carry can be copied: in a model with loops or branches whose operators are not
+ * cut one by one. An error message says why not if it was @asked for and can be nowhere.
+ */
+bool copies_possible(const struct model *model, const struct tiling *tiling, bool asked);
+/* @graph: tiled, with the copies. */
+json_t *copies_json(const struct npuplan_graph *graph, const struct npuplan_carry_copies *found);
+void copies_print(FILE *out, const struct npuplan_graph *graph,
+		  const struct npuplan_carry_copies *found);
