@@ -48,9 +48,9 @@ NPUPLAN_EXPORT int npuplan_carry_copies_find_sized(
  * @out: out: what was found, all zeros if the call fails; npuplan_carry_copies_fini() it
  * @error: filled in if the call fails; may be NULL
  *
- * Of ways to stay within the limit it takes one that copies few bytes; none of its copies can be
- * left out. A graph that cannot be tiled or planned for another reason is not looked at: planning
- * says that. Bound and status of a plan are those of the graph with its copies.
+ * Of ways to stay within the limit it takes one that copies few bytes; where work lasts none of its
+ * copies can be left out. A graph that cannot be tiled or planned for another reason is not looked
+ * at: planning says that. Bound and status of a plan are those of the graph with its copies.
  * -E2BIG, -EOPNOTSUPP: copies do not help; the error is that of the graph without. -ETIMEDOUT: the
  * deadline came first. -EINVAL: there is no such way of copying, or the limit is too high. Otherwise
  * as npuplan_plan().

@@ -19,7 +19,7 @@
 
 /* -------------------------------------------------------- copies of an edge */
 
-/* struct assignment - what one carry does; @done: it is copied, or need not be */
+/* struct assignment - what one carry does; @done: it is copied for good */
 struct assignment {
 	uint32_t from;
 	uint32_t to;
@@ -55,20 +55,57 @@ static int add_copy(const struct npuplan_copy_search *search, struct npuplan_cop
 	return npuplan_append(&set->list, &set->count, &copy, 1);
 }
 
-/* The assignments, not done yet, that take the value of a tensor; @count_of counts them. */
-static struct assignment *reader_of(struct assignment *all, uint32_t count, uint32_t tensor,
-				    uint32_t *count_of)
-{
-	struct assignment *found = NULL;
+/*
+ * struct parallel - the assignments of an edge, which all happen at once, put in an order
+ * @all: the assignments; @count of them
+ * @readers: per tensor, how many assignments take its value that are not done yet
+ * @by_to: per tensor, 1 more than the number of the assignment to it; 0: there is none
+ * @queue: numbers of assignments to names whose value nobody takes any more
+ * @head, @tail: of @queue
+ */
+struct parallel {
+	struct assignment *all;
+	uint32_t count;
+	uint32_t *readers;
+	uint32_t *by_to;
+	uint32_t *queue;
+	uint32_t head;
+	uint32_t tail;
+};
 
-	*count_of = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		if (all[i].done || all[i].from != tensor)
-			continue;
-		found = found ? found : &all[i];
-		++*count_of;
+/* An assignment has taken its value: if it was the last one, that name's place is free. */
+static void release(struct parallel *p, uint32_t from)
+{
+	if (from != NPUMEM_NONE && !--p->readers[from] && p->by_to[from])
+		p->queue[p->tail++] = p->by_to[from] - 1;
+}
+
+static void begin_edge(struct parallel *p)
+{
+	p->head = p->tail = 0;
+	for (uint32_t i = 0; i < p->count; i++) {
+		p->readers[p->all[i].from]++;
+		p->by_to[p->all[i].to] = i + 1;
 	}
-	return found;
+	for (uint32_t i = 0; i < p->count; i++)
+		if (!p->readers[p->all[i].to])
+			p->queue[p->tail++] = i;
+}
+
+static void end_edge(struct parallel *p)
+{
+	for (uint32_t i = 0; i < p->count; i++)
+		p->by_to[p->all[i].to] = 0;
+}
+
+/* The first assignment, not done yet, that takes the value of a tensor: there is one. */
+static struct assignment *reader_of(const struct parallel *p, uint32_t tensor)
+{
+	uint32_t i = 0;
+
+	while (p->all[i].done || p->all[i].from != tensor)
+		i++;
+	return &p->all[i];
 }
 
 /*
@@ -76,33 +113,32 @@ static struct assignment *reader_of(struct assignment *all, uint32_t count, uint
  * needed any more, so that its bytes can be taken. Where the values go round, one is put aside
  * first.
  */
-static int copy_edge(const struct npuplan_copy_search *search, uint32_t edge,
-		     struct assignment *all, uint32_t count, struct npuplan_copy_set *set)
+static int copy_edge(const struct npuplan_copy_search *search, uint32_t edge, struct parallel *p,
+		     struct npuplan_copy_set *set)
 {
-	uint32_t left = count, readers;
+	uint32_t left = p->count, first = 0;
 	int err = 0;
 
+	begin_edge(p);
 	while (left && !err) {
-		struct assignment *waiting = NULL, *next = NULL;
+		struct assignment *next;
+		uint32_t from;
 
-		for (uint32_t i = 0; i < count && !next; i++) {
-			if (all[i].done)
-				continue;
-			waiting = waiting ? waiting : &all[i];
-			reader_of(all, count, all[i].to, &readers);
-			if (!readers)
-				next = &all[i];
-		}
-		if (next) {
-			err = add_copy(search, set, edge, next->to);
+		if (p->head < p->tail) {
+			next = &p->all[p->queue[p->head++]];
 			next->done = true;
 			left--;
-			continue;
+		} else {
+			while (p->all[first].done)
+				first++;
+			next = reader_of(p, p->all[first].to);
 		}
-		next = reader_of(all, count, waiting->to, &readers);
 		err = add_copy(search, set, edge, next->to);
+		from = next->from;
 		next->from = NPUMEM_NONE;
+		release(p, from);
 	}
+	end_edge(p);
 	return err;
 }
 
@@ -111,19 +147,24 @@ static int copy_group(const struct npuplan_copy_search *search, uint32_t group,
 {
 	const struct npuplan_graph *graph = search->tiled;
 	AUTO_POOL struct npuplan_pool pool = { 0 };
-	struct assignment *all = npuplan_pool_take(&pool, graph->carry_count, sizeof(*all));
+	struct parallel p = {
+		.all = npuplan_pool_take(&pool, graph->carry_count, sizeof(*p.all)),
+		.readers = npuplan_pool_take(&pool, graph->tensor_count, sizeof(*p.readers)),
+		.by_to = npuplan_pool_take(&pool, graph->tensor_count, sizeof(*p.by_to)),
+		.queue = npuplan_pool_take(&pool, graph->carry_count, sizeof(*p.queue)),
+	};
 	int err = pool.failed ? -ENOMEM : 0;
 
 	for (uint32_t e = 0; e < graph->edge_count && !err; e++) {
 		const struct npumem_edge *edge = &graph->edges[e];
 		const struct npumem_carry *carries = &graph->carries[edge->first_carry];
-		uint32_t count = 0;
 
+		p.count = 0;
 		for (uint32_t i = 0; i < edge->carry_count; i++)
 			if (is_copied(search, edge, &carries[i], group))
-				all[count++] = (struct assignment){ .from = carries[i].from,
-								    .to = carries[i].to };
-		err = copy_edge(search, e, all, count, set);
+				p.all[p.count++] = (struct assignment){ .from = carries[i].from,
+									.to = carries[i].to };
+		err = copy_edge(search, e, &p, set);
 	}
 	return err;
 }
@@ -194,7 +235,7 @@ static int try_singles(struct npuplan_copy_search *search, struct npuplan_groups
 			if (!is_copied(search, edge, &carries[i], group->group))
 				continue;
 			if (group->break_count >= NPUPLAN_MAX_BREAKS - 1 ||
-			    search->trials >= NPUPLAN_MAX_TRIALS)
+			    search->work >= NPUPLAN_TRIAL_WORK)
 				return 0;
 			err = add_copy(search, &way.set, e, carries[i].to);
 			if (!err)

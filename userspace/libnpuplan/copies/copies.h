@@ -10,8 +10,12 @@
 
 #include "planners/loops/flow.h"
 
-/* The most trials of single copies; what is left of the groups then is copied whole, or not. */
-#define NPUPLAN_MAX_TRIALS 512
+/*
+ * The most work of trials, in pairs of names in instances. Beyond it no more single copies are
+ * tried: what is left of the groups then is copied whole, or not; nor is it tried to leave out
+ * copies.
+ */
+#define NPUPLAN_TRIAL_WORK 4000000000ull
 
 /* struct npuplan_copy_set - copies, in order
  * @bytes: of all of them
@@ -29,7 +33,7 @@ struct npuplan_copy_set {
  * @limit: instances, at most
  * @tiled: the graph without copies, cut
  * @names: its names; it has no instances
- * @trials: number of graphs that were made so far
+ * @work: of all trials so far
  */
 struct npuplan_copy_search {
 	const struct npuplan_graph *graph;
@@ -38,7 +42,7 @@ struct npuplan_copy_search {
 	uint32_t limit;
 	struct npuplan_graph *tiled;
 	struct npuplan_flow names;
-	uint32_t trials;
+	uint64_t work;
 };
 
 /* npuplan_copies_append() - add copies to a set, which the caller frees by npuplan_free() */

@@ -86,7 +86,7 @@ static int count_cycles(const struct npuplan_copy_search *search, const struct n
 }
 
 /* Find the instances of names, and say whether they fit. @tracked: NULL: of all groups. */
-static int try_instances(const struct npuplan_copy_search *search, struct npuplan_flow *flow,
+static int try_instances(struct npuplan_copy_search *search, struct npuplan_flow *flow,
 			 const bool *tracked, struct npuplan_places *places,
 			 struct npuplan_error *error)
 {
@@ -95,6 +95,9 @@ static int try_instances(const struct npuplan_copy_search *search, struct npupla
 	flow->most_instances = search->limit;
 	flow->tracked = tracked;
 	err = npuplan_flow_instances(flow, search->effort, error);
+	if (flow->instance_count)
+		search->work +=
+			(uint64_t)flow->node_count * flow->node_count / flow->instance_count;
 	places->refused = err;
 	places->instances = err ? 0 : flow->instance_count;
 	if (!err && places->of_block)
@@ -123,7 +126,6 @@ static int try_copies(struct npuplan_copy_search *search, const struct npuplan_c
 
 	if (err)
 		return err;
-	search->trials++;
 	if (group != NPUMEM_NONE)
 		tracked = tracked_of(search, group, tiled->tensor_count);
 	err = npuplan_flow_names(&flow, tiled, error);
@@ -235,11 +237,12 @@ static int spare(const struct npuplan_copy_search *search, const struct spared *
 		 struct npuplan_copy_set *set)
 {
 	bool tried[MAX_SPARED] = { false };
-	uint32_t at, trials = 0;
+	uint32_t at;
 
 	if (set->count > MAX_SPARED)
 		return 0;
-	while (trials++ < NPUPLAN_MAX_TRIALS && (at = largest(search, set, tried)) != NPUMEM_NONE) {
+	while (search->work < NPUPLAN_TRIAL_WORK &&
+	       (at = largest(search, set, tried)) != NPUMEM_NONE) {
 		struct npuplan_copy_set less = { 0 };
 		bool fit = false;
 		int err = npuplan_copies_append(&less, set);
