@@ -576,7 +576,7 @@ TEST(refused)
 
 	assert_int_equal(npuplan_graph_tile(graph, &tiling, &error), -EINVAL);
 	assert_string_equal(error.text, "concats: there is no way 3 to do them");
-	tiling = (struct npuplan_tiling){ .pad = 1 };
+	tiling = (struct npuplan_tiling){ .reserved = { 1 } };
 	assert_int_equal(npuplan_graph_tile(graph, &tiling, &error), -E2BIG);
 }
 
