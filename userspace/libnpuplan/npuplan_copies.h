@@ -52,8 +52,8 @@ NPUPLAN_EXPORT int npuplan_carry_copies_find_sized(
  * copies can be left out. A graph that cannot be tiled or planned for another reason is not looked
  * at: planning says that. Bound and status of a plan are those of the graph with its copies.
  * -E2BIG, -EOPNOTSUPP: copies do not help; the error is that of the graph without. -ETIMEDOUT: the
- * deadline came first. -EINVAL: there is no such way of copying, or the limit is too high. Otherwise
- * as npuplan_plan().
+ * deadline came first. -EINVAL: there is no such way of copying, or the limit is too high.
+ * Otherwise as npuplan_plan().
  */
 static inline int npuplan_carry_copies_find(const struct npuplan_graph *graph,
 					    const struct npuplan_tiling *tiling,

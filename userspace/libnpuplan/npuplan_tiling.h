@@ -213,7 +213,7 @@ NPUPLAN_EXPORT int npuplan_graph_clone_op(const struct npuplan_graph *graph,
 					  struct npuplan_graph **out, struct npuplan_error *error);
 
 /**
- * npuplan_graph_copy_carries() - the graph with operators that copy what edges carry (carry_copies.c)
+ * npuplan_graph_copy_carries() - the graph with copies of what edges carry (carry_copies.c)
  * @graph: the graph
  * @copies: what is copied, in the order in which that is done
  * @copy_count: number of @copies

@@ -194,8 +194,8 @@ TEST(find_refused)
 }
 
 /*
- * x2 <- x1 <- y = f(x1, x2): values of 10 bytes take turns in three places, two of which live in the
- * middle of the body beside 38 bytes. Of three places two leave no room for these between them;
+ * x2 <- x1 <- y = f(x1, x2): values of 10 bytes take turns in three places, two of which live in
+ * the middle of the body beside 38 bytes. Of three places two leave no room for these between them;
  * copies bring x1 and x2 back to where they were.
  */
 static struct npuplan_graph *kept_graph(void)

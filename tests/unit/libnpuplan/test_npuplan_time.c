@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* How long plans take, and planner cosma's plans for the least time: by hand, and what is refused. */
+/* How long plans take, and planner cosma's plans for the least time; what is refused. */
 #include "npuplan_build.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@
  *
  * A group makes as many instances of a block as there are ways in which its values lie in its
  * colours; several groups make the least common multiple of those. One copy changes that number, as
- * it lengthens or shortens a cycle by one; copying all that an edge carries, each value to the bytes
- * of the name that it is carried to, makes it 1.
+ * it lengthens or shortens a cycle by one; copying all that an edge carries, each value to the
+ * bytes of the name that it is carried to, makes it 1.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -418,7 +418,7 @@ static bool begin(struct npuplan_copy_search *search)
 	return !npuplan_flow_names(&search->names, search->tiled, NULL);
 }
 
-/* Whether operators are cut in ways of their own, of which a graph with more has not the numbers. */
+/* Whether operators are cut in ways of their own, by numbers that a graph with more has not. */
 static bool cuts_single(const struct npuplan_tiling *tiling)
 {
 	return tiling->op_count || tiling->onchip || tiling->clone_count;

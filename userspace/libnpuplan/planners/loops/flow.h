@@ -144,10 +144,10 @@ int npuplan_flow_names(struct npuplan_flow *flow, const struct npuplan_graph *gr
  * close soon, or else the lowest one that is free. A group needs no more colours than it has values
  * that live at once.
  *
- * -E2BIG: more than @flow->most_instances, or NPUPLAN_MAX_POSITIONS or _NODES. -ETIMEDOUT: the deadline passed
- * before there was anything to pack. -EOPNOTSUPP: the graph would need a copy, since a value is
- * updated in place while another name of it is needed, or since a state ends in other bytes than
- * those it began in.
+ * -E2BIG: more than @flow->most_instances, or NPUPLAN_MAX_POSITIONS or _NODES. -ETIMEDOUT: the
+ * deadline passed before there was anything to pack. -EOPNOTSUPP: the graph would need a copy,
+ * since a value is updated in place while another name of it is needed, or since a state ends in
+ * other bytes than those it began in.
  */
 int npuplan_flow_instances(struct npuplan_flow *flow, const struct npuplan_effort *effort,
 			   struct npuplan_error *error);
