@@ -40,6 +40,8 @@ random_paths() {
 
 for graph in "$FLOW"/*.json "$FLOW"/*.tflite; do
 	name=$(basename "$graph" .json)
+	# Of a thousand instances it is planned once, below.
+	[ "$name" != rings ] || continue
 	check "$name: planned and verified" planned "$graph"
 	check "$name: random paths, all outputs equal" random_paths "$graph"
 	check "$name: planned in row bands" planned "$graph" --bands 3
