@@ -52,7 +52,7 @@ reads_back() {
 check "verify and show read the plan; the same plan the second time" reads_back
 
 by_all() {
-	for planner in nnc taa cosma tile-scheduled; do
+	for planner in nnc cosma; do
 		"$ctl" plan --planner $planner rings.json -o other.plan >/dev/null &&
 			"$ctl" verify rings.json other.plan || return 1
 	done
@@ -108,11 +108,12 @@ check "never, and instances" refuses 2 " plan: --instances has values copied, --
 check "too many instances" refuses 2 " plan: --instances: '4097' is not a number from 1 to 4096" \
 	"$ctl" plan --instances 4097 swap.json
 
+"$ctl" plan --instances 4 swap.json -o swap.plan >/dev/null || exit 1
 # edited TEXT SED_PROGRAM: verify refuses the edited plan
 edited() {
-	sed "$2" rings.plan >edited.json
-	cmp -s rings.plan edited.json && { echo "nothing was edited"; return 1; }
-	refuses 1 ": $1" "$ctl" verify rings.json edited.json
+	sed "$2" swap.plan >edited.json
+	cmp -s swap.plan edited.json && { echo "nothing was edited"; return 1; }
+	refuses 1 ": $1" "$ctl" verify swap.json edited.json
 }
 check "copies: no array" edited "edited.json: tiling.carry_copies: must be a list" \
 	's/"carry_copies":\[[^]]*\]/"carry_copies":1/'
@@ -122,11 +123,11 @@ check "copies: no tensor" edited "edited.json: tiling.carry_copies[0].tensor: mi
 	's/\("carry_copies":\[{"edge":[0-9]*\),"tensor":[0-9]*/\1/'
 check "copies: unknown field" edited "edited.json: tiling.carry_copies[0].x: unknown field" \
 	's/"carry_copies":\[{/"carry_copies":[{"x":1,/'
-check "copies: no such edge" edited "rings.json: there is no edge 77, which would carry to tensor 9" \
+check "copies: no such edge" edited "swap.json: there is no edge 77, which would carry to tensor 9" \
 	's/"carry_copies":\[{"edge":[0-9]*,"tensor":[0-9]*/"carry_copies":[{"edge":77,"tensor":9/'
-check "copies: no such carry" edited "rings.json: edge 1 carries nothing to a tensor with id 0" \
+check "copies: no such carry" edited "swap.json: edge 1 carries nothing to a tensor with id 0" \
 	's/"carry_copies":\[{"edge":[0-9]*,"tensor":[0-9]*/"carry_copies":[{"edge":1,"tensor":0/'
-check "copies: beside operators cut in their own way" edited "rings.json: where what edges carry is copied,\
+check "copies: beside operators cut in their own way" edited "swap.json: where what edges carry is copied,\
  no operator is cut in a way of its own, or runs again" \
 	's/"carry_copies":/"onchip":4096,"carry_copies":/;s/"bands":1,//'
 
