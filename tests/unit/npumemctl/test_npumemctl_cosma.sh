@@ -4,11 +4,12 @@
 # test_npumemctl_cosma.sh - npumemctl plan --planner cosma: budgets, orders, where
 # inputs start, what there is when there is no plan, and what is refused.
 #
-# usage: test_npumemctl_cosma.sh NPUMEMCTL
+# usage: test_npumemctl_cosma.sh NPUMEMCTL GRAPHS
 #
 # TAP. Every message and exit status of a refusal is compared as a whole.
+# GRAPHS: tests/graphs.
 
-ctl=$(realpath "$1")
+ctl=$(realpath "$1") graphs=$(realpath "$2")
 # shellcheck source=tests/lib/command.sh
 . "$(dirname "$0")/../../lib/command.sh"
 
@@ -254,7 +255,7 @@ time_said() {
 check 'time is said for people' time_said
 timed=(--planner cosma --budget MR --compute 1 --copy-bandwidth 2 --objective time)
 loops() {
-	cp "$NPUMEM_GRAPHS/loop_body.json" . || return 1
+	cp "$graphs/loop_body.json" . || return 1
 	says_first 1 "npumemctl: loop_body.json: $1" "$ctl" plan "${@:2}" loop_body.json
 }
 
