@@ -408,6 +408,13 @@ __attribute__((format(printf, 3, 4))) static void tell(char *reason, size_t size
 	free(plain);
 }
 
+static bool is_private(FILE *file)
+{
+	struct stat status;
+
+	return !fstat(fileno(file), &status) && !(status.st_mode & S_IROTH);
+}
+
 /* Opens a file to read; what would let the daemon wait for somebody, such as a FIFO, is -EINVAL. */
 static int open_file(const char *path, FILE **file)
 {
@@ -445,6 +452,9 @@ static int read_file(const char *path, struct config *config, struct place *metr
 		return err;
 	}
 	policies_next_file(reading.config.policies);
+	if (!*reading.config.private_file && is_private(reading.file))
+		snprintf(reading.config.private_file, sizeof(reading.config.private_file), "%s",
+			 path);
 	line = ini_parse_stream(read_line, &reading, handle, &reading);
 	/* They are of all files: config_read() frees them if one is wrong. */
 	config->policies = reading.config.policies;

@@ -34,6 +34,7 @@ struct policies;
  * @planner: planner for requests for the smallest arena that name none
  * @traffic_planner: planner for requests for the least traffic that name none
  * @policies: who may ask for what, of this struct; NULL = all may for all
+ * @private_file: the first file of it that not every user may read, cut to fit; "" = there is none
  */
 struct config {
 	int log_level;
@@ -54,6 +55,7 @@ struct config {
 	char planner[32];
 	char traffic_planner[32];
 	struct policies *policies;
+	char private_file[CONFIG_PATH_SIZE];
 };
 
 /** config_defaults() - set everything to the value that it has if the file does not name it */

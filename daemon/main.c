@@ -127,10 +127,16 @@ static void warn_of_folder(const char *key, const char *path)
 /* What the log would have. */
 static void print_warnings(const struct config *config)
 {
-	char text[256];
+	char text[CONFIG_PATH_SIZE + 128];
 
 	for (size_t i = 0; policies_warning(config->policies, i, text, sizeof(text)); i++)
 		print_warning(text);
+	if (*config->private_file) {
+		snprintf(text, sizeof(text),
+			 "%s: not every user may read it, and the service runs as one of its own",
+			 config->private_file);
+		print_warning(text);
+	}
 	if (config->cache_limit)
 		warn_of_folder("[cache] folder", config->cache_folder);
 	warn_of_folder("[metrics] socket", config->metrics_socket);

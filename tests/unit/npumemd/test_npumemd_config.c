@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* npumemd: configuration file, log levels. Every rejection, with its line. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@ static int setup(void **state)
 	fd = mkstemp(path);
 	if (fd < 0)
 		return -1;
+	/* As it is in /etc. */
+	fchmod(fd, 0644);
 	close(fd);
 	return 0;
 }
@@ -457,6 +460,26 @@ TEST_WITH(strange_drop_ins, setup_folder, teardown_folder)
 	snprintf(wrong, sizeof(wrong), "%s: Invalid argument", fifo);
 	assert_int_equal(config_read(path, false, &config, reason, sizeof(reason)), -EINVAL);
 	assert_string_equal(reason, wrong);
+}
+
+/* What only its owner may read is told, the first of it. */
+TEST_WITH(private_files, setup_folder, teardown_folder)
+{
+	struct config config;
+	char reason[512], second[PATH_MAX];
+
+	drop_in("10-a.conf", "[daemon]\nworkers = 4\n");
+	drop_in("20-b.conf", "[daemon]\nworkers = 5\n");
+	assert_int_equal(config_read(path, false, &config, reason, sizeof(reason)), 0);
+	assert_string_equal(config.private_file, "");
+	snprintf(second, sizeof(second), "%s.d/20-b.conf", path);
+	assert_int_equal(chmod(second, 0640), 0);
+	assert_int_equal(config_read(path, false, &config, reason, sizeof(reason)), 0);
+	assert_string_equal(config.private_file, second);
+	assert_int_equal(config.workers, 5);
+	assert_int_equal(chmod(path, 0600), 0);
+	assert_int_equal(config_read(path, false, &config, reason, sizeof(reason)), 0);
+	assert_string_equal(config.private_file, path);
 }
 
 /* Without the file there may be others. */

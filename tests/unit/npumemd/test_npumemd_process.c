@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -259,7 +260,17 @@ TEST_WITH(check_config, setup, teardown)
 	RUN(0, "", "--check-config", "--config", d.config);
 	unit_write(d.config, "[cache]\nfolder = /nothere//\n");
 	RUN(0, "", "--check-config", "--config", d.config);
+	/* Root may read it, and asks; the service is not root. */
+	assert_int_equal(chmod(d.config, 0640), 0);
+	snprintf(reason, sizeof(reason),
+		 "npumemd: warning: %s: not every user may read it, and the service runs as one of "
+		 "its own\n",
+		 d.config);
+	RUN(0, reason, "--check-config", "--config", d.config);
+	assert_int_equal(chmod(d.config, 0644), 0);
 	write_config("wrokers = 3\n");
+	snprintf(reason, sizeof(reason),
+		 "npumemd: %s:3: unknown key \"wrokers\" in section [worker]\n", d.config);
 	/* Nor does it start with it. */
 	RUN(2, reason, "--foreground", "--config", d.config);
 }
