@@ -60,7 +60,8 @@ bench: all
 # PREFIX may be another one than when the build directory was set up.
 install: all
 	@meson configure $(USER_BUILD) -Dprefix=$(PREFIX)
-	@DESTDIR=$(abspath $(DESTDIR)) meson install -C $(USER_BUILD)
+	@# Meson keeps what its scripts say to itself.
+	@DESTDIR=$(abspath $(DESTDIR)) NPUMEM_SAY=3 meson install -C $(USER_BUILD) 3>&1
 
 module:
 	@scripts/deps demo
