@@ -132,14 +132,17 @@ void improver_add(struct improver *improver, const struct accepted *accepted,
 	    waits(improver, &kept->key) || tries_wait_us(&improver->tries, &kept->key, now_us()))
 		return;
 	if (improver->count == MAX_WAITING || search.bytes > MAX_BYTES - improver->bytes) {
-		log_debug("request %" PRIu64 ": too many plans wait to be improved", accepted->id);
+		log_accepted(LOG_DEBUG, accepted,
+			     "request %" PRIu64 ": too many plans wait to be improved",
+			     accepted->id);
 		return;
 	}
 	search.key = kept->key;
 	search.accepted.fd = copy_shown(accepted, search.bytes);
 	if (search.accepted.fd < 0) {
-		log_warning("request %" PRIu64 ": its plan is not improved: %s", accepted->id,
-			    strerror(-search.accepted.fd));
+		log_accepted(LOG_WARNING, accepted,
+			     "request %" PRIu64 ": its plan is not improved: %s", accepted->id,
+			     strerror(-search.accepted.fd));
 		return;
 	}
 	improver->waiting[improver->count++] = search;
@@ -180,8 +183,9 @@ static void end_in_vain(struct improver *improver)
 	const struct search *search = &improver->waiting[0];
 	uint64_t wait = tries_in_vain(&improver->tries, &search->key, now_us());
 
-	log_info("request %" PRIu64 ": no other search for a better plan within %" PRIu64 " s",
-		 search->accepted.id, wait / 1000000);
+	log_accepted(LOG_INFO, &search->accepted,
+		     "request %" PRIu64 ": no other search for a better plan within %" PRIu64 " s",
+		     search->accepted.id, wait / 1000000);
 	end(improver);
 }
 
@@ -206,12 +210,14 @@ static bool store(struct improver *improver, const struct worker_result *made)
 					  stored  ? METRICS_BETTER :
 						    METRICS_SEARCH_FAILED);
 	if (!better)
-		log_debug("request %" PRIu64 ": no better plan was found", search->accepted.id);
+		log_accepted(LOG_DEBUG, &search->accepted,
+			     "request %" PRIu64 ": no better plan was found", search->accepted.id);
 	else if (stored)
-		log_info("request %" PRIu64 ": a better plan was found in %" PRIu64 " ms: %" PRIu64
-			 " bytes and no longer %" PRIu64 ": %s",
-			 search->accepted.id, (now_us() - improver->started_us) / 1000, made->cost,
-			 kept.entry.cost, made->text);
+		log_accepted(LOG_INFO, &search->accepted,
+			     "request %" PRIu64 ": a better plan was found in %" PRIu64
+			     " ms: %" PRIu64 " bytes and no longer %" PRIu64 ": %s",
+			     search->accepted.id, (now_us() - improver->started_us) / 1000,
+			     made->cost, kept.entry.cost, made->text);
 	/* On a full disk the next search would end as this one. */
 	ended = stored &&
 		(better || kept.entry.final || keep_had(&kept.entry, improver->seconds * 1000000));
@@ -229,9 +235,10 @@ static void on_checked(struct worker *worker, const struct worker_result *result
 	if (result->status)
 		metrics_search(improver->metrics, METRICS_SEARCH_FAILED);
 	if (result->status)
-		log_error("request %" PRIu64
-			  ": the search made a plan that does not pass verification: %s",
-			  improver->waiting[0].accepted.id, result->text);
+		log_accepted(LOG_ERR, &improver->waiting[0].accepted,
+			     "request %" PRIu64
+			     ": the search made a plan that does not pass verification: %s",
+			     improver->waiting[0].accepted.id, result->text);
 	else
 		ended = store(improver, &improver->made);
 	if (ended)
@@ -272,8 +279,9 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 
 	if (result->status || !result->size || (result->head && !search->accepted.cut)) {
 		metrics_search(improver->metrics, METRICS_SEARCH_FAILED);
-		log_notice("request %" PRIu64 ": the search for a better plan failed: %s",
-			   search->accepted.id, result->text);
+		log_accepted(LOG_NOTICE, &search->accepted,
+			     "request %" PRIu64 ": the search for a better plan failed: %s",
+			     search->accepted.id, result->text);
 		end_in_vain(improver);
 		return;
 	}
@@ -282,8 +290,9 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 	args.done = on_checked;
 	err = worker_start(improver->event, &args, &improver->check_worker);
 	if (err) {
-		log_warning("request %" PRIu64 ": no process to check a better plan in: %s",
-			    search->accepted.id, strerror(-err));
+		log_accepted(LOG_WARNING, &search->accepted,
+			     "request %" PRIu64 ": no process to check a better plan in: %s",
+			     search->accepted.id, strerror(-err));
 		end_in_vain(improver);
 	}
 }
@@ -331,9 +340,10 @@ static int on_look(sd_event_source *source, uint64_t now, void *userdata)
 		look_later(improver);
 		return 0;
 	}
-	log_info("request %" PRIu64
-		 ": the search for a better plan is stopped while the battery is being emptied",
-		 improver->waiting[0].accepted.id);
+	log_accepted(LOG_INFO, &improver->waiting[0].accepted,
+		     "request %" PRIu64
+		     ": the search for a better plan is stopped while the battery is being emptied",
+		     improver->waiting[0].accepted.id);
 	stop(improver);
 	begin_next(improver, improver->power->look_us);
 	return 0;
@@ -369,8 +379,9 @@ static int on_next(sd_event_source *source, uint64_t now, void *userdata)
 	err = start(improver);
 	improver->running = !err;
 	if (err) {
-		log_warning("request %" PRIu64 ": no process to search for a better plan in: %s",
-			    improver->waiting[0].accepted.id, strerror(-err));
+		log_accepted(LOG_WARNING, &improver->waiting[0].accepted,
+			     "request %" PRIu64 ": no process to search for a better plan in: %s",
+			     improver->waiting[0].accepted.id, strerror(-err));
 		end_in_vain(improver);
 	} else {
 		look_later(improver);

@@ -99,7 +99,8 @@ void keep_find(struct kept *kept, struct plancache *cache, const struct accepted
 	if (!err)
 		err = plancache_get(cache, &kept->key, &kept->entry);
 	if (err && err != -ENOENT)
-		log_warning(
+		log_accepted(
+			LOG_WARNING, accepted,
 			"request %" PRIu64 ": the cache of plans cannot be asked: %s", accepted->id,
 			err == -EBADMSG ? "a file was damaged, and is removed" : strerror(-err));
 }
@@ -131,8 +132,9 @@ static bool put(const struct kept *kept, struct plancache *cache, const struct a
 	int err = plancache_put(cache, &kept->key, entry);
 
 	if (err)
-		log_notice("request %" PRIu64 ": its plan of %zu bytes is not kept: %s",
-			   accepted->id, entry->size, strerror(-err));
+		log_accepted(LOG_NOTICE, accepted,
+			     "request %" PRIu64 ": its plan of %zu bytes is not kept: %s",
+			     accepted->id, entry->size, strerror(-err));
 	return !err;
 }
 

@@ -14,6 +14,7 @@
 #include <systemd/sd-journal.h>
 
 #include "plain.h"
+#include "transport.h"
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 #define MESSAGE_SIZE   2048
@@ -60,7 +61,7 @@ void log_set_level(int level)
 }
 
 #define FIELD_SIZE 64
-#define MAX_FIELDS 7
+#define MAX_FIELDS 8
 
 /* struct field_list - what the journal gets: @count texts, which are malloc'ed */
 struct field_list {
@@ -81,6 +82,16 @@ __attribute__((format(printf, 2, 3))) static void add_field(struct field_list *l
 	list->vectors[list->count++] = (struct iovec){ plain, strlen(plain) };
 }
 
+struct log_fields log_fields_of(const struct accepted *accepted)
+{
+	return (struct log_fields){
+		.request = accepted->id,
+		.planner = accepted->planner,
+		.known = accepted->client.known,
+		.uid = accepted->client.uid,
+	};
+}
+
 static void to_journal(int level, const struct log_fields *fields, const char *message)
 {
 	struct field_list list = { .count = 0 };
@@ -89,8 +100,11 @@ static void to_journal(int level, const struct log_fields *fields, const char *m
 	add_field(&list, "SYSLOG_IDENTIFIER=npumemd");
 	if (fields) {
 		add_field(&list, "NPUMEM_REQUEST=%" PRIu64, fields->request);
-		add_field(&list, "NPUMEM_DURATION_USEC=%" PRIu64, fields->duration_us);
-		if (fields->planner)
+		if (fields->known)
+			add_field(&list, "NPUMEM_UID=%" PRIu32, fields->uid);
+		if (fields->duration_us)
+			add_field(&list, "NPUMEM_DURATION_USEC=%" PRIu64, fields->duration_us);
+		if (fields->planner && *fields->planner)
 			add_field(&list, "NPUMEM_PLANNER=%s", fields->planner);
 		if (fields->status)
 			add_field(&list, "ERRNO=%" PRIu32, fields->status);

@@ -11,19 +11,28 @@
 #include <stdint.h>
 #include <syslog.h>
 
+struct accepted;
+
 /**
  * struct log_fields - journal fields of a message about a plan request
  * @request: NPUMEM_REQUEST=, its number
- * @planner: NPUMEM_PLANNER=; NULL for none
+ * @planner: NPUMEM_PLANNER=; NULL or "" for none
  * @status: ERRNO=, positive errno that it ended with
- * @duration_us: NPUMEM_DURATION_USEC=, since it was accepted
+ * @duration_us: NPUMEM_DURATION_USEC=, since it was accepted; 0 for none
+ * @known: the driver says who asked
+ * @uid: NPUMEM_UID=, who that is
  */
 struct log_fields {
 	uint64_t request;
 	const char *planner;
 	uint32_t status;
 	uint64_t duration_us;
+	bool known;
+	uint32_t uid;
 };
+
+/** log_fields_of() - fields of a message about a request, which has to outlive them */
+struct log_fields log_fields_of(const struct accepted *accepted);
 
 /**
  * log_setup() - set where messages go and which of them
@@ -40,6 +49,10 @@ int log_level_parse(const char *name, int *level);
 /* Log a message. @fields is NULL if it is about no request. */
 __attribute__((format(printf, 3, 4))) void log_request(int level, const struct log_fields *fields,
 						       const char *format, ...);
+
+/* Log a message about a request that the driver gave. */
+#define log_accepted(level, accepted, ...) \
+	log_request(level, (const struct log_fields[]){ log_fields_of(accepted) }, __VA_ARGS__)
 
 #define log_error(...)	 log_request(LOG_ERR, NULL, __VA_ARGS__)
 #define log_warning(...) log_request(LOG_WARNING, NULL, __VA_ARGS__)

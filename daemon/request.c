@@ -90,12 +90,23 @@ void request_drop(struct request *request)
 
 static struct log_fields fields_of(const struct request *request, uint32_t status)
 {
-	return (struct log_fields){
-		.request = request->accepted.id,
-		.planner = request->accepted.planner,
-		.status = status,
-		.duration_us = now_us() - request->started_us,
-	};
+	struct log_fields fields = log_fields_of(&request->accepted);
+
+	fields.status = status;
+	fields.duration_us = now_us() - request->started_us;
+	return fields;
+}
+
+/* Bytes of " for user 4294967295" with its NUL. */
+#define ASKER_SIZE 24
+
+/* Who asked, in a sentence of the log; nothing where the driver does not say. */
+static const char *asker(const struct log_fields *fields, char text[ASKER_SIZE])
+{
+	*text = '\0';
+	if (fields->known)
+		snprintf(text, ASKER_SIZE, " for user %" PRIu32, fields->uid);
+	return text;
 }
 
 static void count(const struct request *request, enum metrics_outcome outcome,
@@ -108,6 +119,7 @@ static void count(const struct request *request, enum metrics_outcome outcome,
 static void log_outcome(const struct request *request, uint32_t status, const char *message)
 {
 	struct log_fields fields = fields_of(request, status);
+	char who[ASKER_SIZE];
 
 	count(request,
 	      status		  ? METRICS_FAILED :
@@ -116,8 +128,8 @@ static void log_outcome(const struct request *request, uint32_t status, const ch
 	      &fields);
 	if (status)
 		log_request(LOG_WARNING, &fields,
-			    "request %" PRIu64 " failed after %" PRIu64 " ms: %s", fields.request,
-			    fields.duration_us / 1000, message);
+			    "request %" PRIu64 " failed after %" PRIu64 " ms%s: %s", fields.request,
+			    fields.duration_us / 1000, asker(&fields, who), message);
 	else
 		log_request(LOG_INFO, &fields, "request %" PRIu64 " %s %s in %" PRIu64 " us: %s",
 			    fields.request,
@@ -148,11 +160,12 @@ static bool send_done(const struct request *request, uint32_t status, const char
 						     .message = status ? message : NULL });
 	if (err == -ENOENT) {
 		count(request, METRICS_OVER, &fields);
-		log_info("request %" PRIu64 " was over before its answer", request->accepted.id);
+		log_request(LOG_INFO, &fields, "request %" PRIu64 " was over before its answer",
+			    fields.request);
 	}
 	if (err && err != -ENOENT)
-		log_error("request %" PRIu64 ": the answer cannot be sent: %s",
-			  request->accepted.id, strerror(-err));
+		log_request(LOG_ERR, &fields, "request %" PRIu64 ": the answer cannot be sent: %s",
+			    fields.request, strerror(-err));
 	else if (!err && status)
 		log_outcome(request, status, message);
 	return !err && !status;
@@ -182,6 +195,7 @@ __attribute__((format(printf, 3, 4))) static void settle(struct request *request
 static void log_settled(const struct request *request, const struct outcome *outcome)
 {
 	struct log_fields fields = fields_of(request, outcome->status);
+	char who[ASKER_SIZE];
 
 	if (!request->answered)
 		count(request, METRICS_OVER, &fields);
@@ -197,10 +211,12 @@ static void log_settled(const struct request *request, const struct outcome *out
 		 * The daemon's verifier accepted the plan and the driver's refused it:
 		 * versions differ.
 		 */
-		log_error("request %" PRIu64 ": the driver refused a plan that was %s here: "
-			  "%s (%s)",
-			  request->accepted.id, request->from_cache ? "kept" : "checked",
-			  strerror(outcome->status), outcome->message);
+		log_request(LOG_ERR, &fields,
+			    "request %" PRIu64 "%s: the driver refused a plan that was %s here: "
+			    "%s (%s)",
+			    fields.request, asker(&fields, who),
+			    request->from_cache ? "kept" : "checked", strerror(outcome->status),
+			    outcome->message);
 	else
 		log_outcome(request, 0, request->summary);
 }
@@ -233,10 +249,12 @@ static int on_settled(sd_event_source *source, int fd, uint32_t events, void *us
 	const struct transport *transport = request->env->transport;
 	struct outcome outcome = { 0 };
 	int err = transport->ops->outcome(transport->data, fd, &outcome);
+	struct log_fields fields = fields_of(request, 0);
 
 	if (err)
-		log_error("request %" PRIu64 ": what became of it cannot be read: %s",
-			  request->accepted.id, strerror(-err));
+		log_request(LOG_ERR, &fields,
+			    "request %" PRIu64 ": what became of it cannot be read: %s",
+			    fields.request, strerror(-err));
 	else
 		log_settled(request, &outcome);
 	if (!err && request->answered)

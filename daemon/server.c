@@ -94,8 +94,9 @@ static void accept_requests(struct server *server)
 			log_error("cannot accept a request: %s", strerror(-err));
 			return;
 		}
-		log_debug("request %llu: graph of %llu bytes", (unsigned long long)accepted.id,
-			  (unsigned long long)accepted.graph_size);
+		log_accepted(LOG_DEBUG, &accepted,
+			     "request %" PRIu64 ": graph of %" PRIu64 " bytes", accepted.id,
+			     accepted.graph_size);
 		request = request_start(&server->env, &accepted);
 		if (request)
 			server->requests[server->request_count++] = request;

@@ -252,6 +252,7 @@ static void read_reply(struct worker *worker)
 /* Log a worker's stderr line by line, so that none of it can be taken for the daemon's. */
 static void log_said(const struct worker *worker)
 {
+	const struct log_fields fields = { .request = worker->args.request };
 	char said[SAID_BYTES + 1];
 	char *line, *rest = said;
 	ssize_t n = read(worker->said, said, SAID_BYTES);
@@ -264,8 +265,9 @@ static void log_said(const struct worker *worker)
 	said[n] = '\0';
 	for (int i = 0; i < SAID_LINES && (line = strsep(&rest, "\n")); i++)
 		if (*line)
-			log_warning("the planning process of request %" PRIu64 " said: %s",
-				    worker->args.request, line);
+			log_request(LOG_WARNING, fields.request ? &fields : NULL,
+				    "the planning process of request %" PRIu64 " said: %s",
+				    fields.request, line);
 }
 
 static uint64_t microseconds(const struct rusage *usage)

@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "improve.h"
+#include "journal.h"
 #include "log.h"
 #include "power.h"
 #include "said.h"
@@ -398,6 +399,33 @@ IMPROVE_TEST(asked_while_it_searches)
 		ask();
 	assert_true(now_us() - started < 4000000);
 	/* The end of the daemon is the end of it: the fixture looks for children. */
+}
+
+/* The journal has what became of a request's plan by its number, and who asked for it. */
+IMPROVE_TEST(in_the_journal)
+{
+	static const char fields[] = "\nNPUMEM_REQUEST=77\nNPUMEM_UID=7\nNPUMEM_PLANNER=auto\n"
+				     "MESSAGE=request 77: ";
+	struct accepted accepted = next_request();
+
+	accepted.client = (struct client){ .known = true, .uid = 7 };
+	has_journal = true;
+	log_setup(false, LOG_INFO);
+	journal_wait_for(": a better plan was found in ");
+	setenv(RATED, "800 1", 1);
+	ask_for(&accepted);
+	wait_for_searches();
+	assert_non_null(strstr(journal_came(), fields));
+	/* And what became of none. */
+	accepted = next_request();
+	accepted.client = (struct client){ .known = true, .uid = 7 };
+	accepted.arena_budget = 1000;
+	setenv(REPLACED_PLAN, "plan_then_crash", 1);
+	journal_wait_for(": the search for a better plan failed: ");
+	ask_for(&accepted);
+	wait_for_searches();
+	assert_non_null(strstr(journal_came(), fields));
+	log_setup(true, LOG_ERR);
 }
 
 /* Searches that wait for their turn are bounded, and those that came first come first. */

@@ -2,46 +2,15 @@
 /* npumemd: what the log does with text from outside, and which fields the journal gets. */
 #include "unit.h"
 
-#include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include "journal.h"
 #include "log.h"
 #include "said.h"
-
-/* Fields of the last message that the journal got, a line each; and whether there is one. */
-static char journal[16384];
-static bool has_journal;
-
-int __wrap_access(const char *path, int mode);
-int __wrap_access(const char *path, int mode)
-{
-	assert_string_equal(path, "/run/systemd/journal/socket");
-	assert_int_equal(mode, W_OK);
-	if (has_journal)
-		return 0;
-	errno = ENOENT;
-	return -1;
-}
-
-int __wrap_sd_journal_sendv(const struct iovec *fields, int count);
-int __wrap_sd_journal_sendv(const struct iovec *fields, int count)
-{
-	size_t used = 0;
-
-	for (int i = 0; i < count; i++) {
-		assert_true(fields[i].iov_len + 2 <= sizeof(journal) - used);
-		memcpy(journal + used, fields[i].iov_base, fields[i].iov_len);
-		used += fields[i].iov_len;
-		journal[used++] = '\n';
-	}
-	journal[used] = '\0';
-	return 0;
-}
+#include "transport.h"
 
 static void log_to_journal(int level)
 {
@@ -92,6 +61,21 @@ TEST(to_journal)
 	journal[0] = '\0';
 	log_debug("not this");
 	assert_string_equal(journal, "");
+}
+
+/* What a request's message has before anything is known of how it ends: also that user 0 asked. */
+TEST(accepted_to_journal)
+{
+	struct accepted accepted = { .id = 78, .client = { .known = true } };
+
+	log_to_journal(LOG_INFO);
+	log_accepted(LOG_INFO, &accepted, "request %d", 78);
+	assert_string_equal(journal, "PRIORITY=6\nSYSLOG_IDENTIFIER=npumemd\nNPUMEM_REQUEST=78\n"
+				     "NPUMEM_UID=0\nMESSAGE=request 78\n");
+	accepted = (struct accepted){ .id = 79, .planner = "nnc", .client = { .uid = 7 } };
+	log_accepted(LOG_INFO, &accepted, "request %d", 79);
+	assert_string_equal(journal, "PRIORITY=6\nSYSLOG_IDENTIFIER=npumemd\nNPUMEM_REQUEST=79\n"
+				     "NPUMEM_PLANNER=nnc\nMESSAGE=request 79\n");
 }
 
 /* What is too long is cut off, and grows by what its characters become. */

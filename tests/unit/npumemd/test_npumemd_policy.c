@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "journal.h"
 #include "log.h"
 #include "npuplan.h"
 #include "policy.h"
@@ -385,6 +386,25 @@ POLICY_TEST(no_plans)
 	refused(by_user(7), EACCES, "[user 7] of npumemd.conf allows no plans");
 	setenv(REPLACED_PLAN, "plan_never", 1);
 	refused(by_user(8), ECANCELED, "planned");
+}
+
+/* The policy is many people's: the journal says which of them asked. */
+POLICY_TEST(who_was_refused)
+{
+	const char *entry;
+
+	configure("[others]\nplans = no\n");
+	has_journal = true;
+	log_setup(false, LOG_INFO);
+	journal_wait_for("[others] of npumemd.conf allows no plans");
+	refused(by_user(7), EACCES, "[others] of npumemd.conf allows no plans");
+	entry = journal_came();
+	assert_non_null(strstr(entry, "\nNPUMEM_REQUEST=77\nNPUMEM_UID=7\n"));
+	assert_non_null(strstr(entry, "\nERRNO=13\n"));
+	assert_non_null(strstr(entry, "\nMESSAGE=request 77 failed after "));
+	assert_non_null(
+		strstr(entry, " ms for user 7: [others] of npumemd.conf allows no plans\n"));
+	log_setup(true, LOG_ERR);
 }
 
 POLICY_TEST(planners)

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "journal.h"
+#include "log.h"
 #include "metrics.h"
 #include "npumem_netlink.h"
 #include "npuplan.h"
@@ -168,7 +170,15 @@ REQUEST_TEST(done_refused)
 
 	f.done_outcome = EINVAL;
 	f.env.metrics = metrics_new();
+	accepted.client = (struct client){ .known = true, .uid = 7 };
+	has_journal = true;
+	log_setup(false, LOG_ERR);
+	journal_wait_for("request 77 for user 7: the driver refused a plan that was checked here: "
+			 "Invalid argument (the driver's reason)\n");
 	run_request(&accepted);
+	log_setup(true, LOG_ERR);
+	assert_non_null(strstr(journal_came(), "\nNPUMEM_REQUEST=77\nNPUMEM_UID=7\n"));
+	assert_non_null(strstr(journal_came(), "\nERRNO=22\n"));
 	assert_int_equal(f.status, 0);
 	assert_counted("npumemd_requests_total{planner=\"auto\",outcome=\"refused\"} 1\n");
 	assert_counted("npumemd_request_failures_total{errno=\"EINVAL\"} 1\n");
