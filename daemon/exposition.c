@@ -19,6 +19,8 @@
 #define ASK_SECONDS	 5
 #define MAX_CLIENTS	 8
 #define MAX_ASKED	 4096
+/* For so many seconds nobody is let in where there is no descriptor for one. */
+#define PAUSE_SECONDS	 1
 /* How often the file is written, in seconds. */
 #define TEXTFILE_SECONDS 15
 /* Bytes of a sentence on why it cannot be. */
@@ -49,6 +51,8 @@ struct client {
  * @socket, @textfile: paths; "": none
  * @bound, @written: which files they are, once they are there
  * @listen: event source of the socket, which it closes
+ * @pause: one that lets clients in again, which is there before it is needed: it takes a descriptor
+ * @told_full: the log says that there is no descriptor for them
  * @timer: of the file
  * @came: clients so far
  * @textfile_wrong: why the last try to write it failed; "": it did not
@@ -60,6 +64,8 @@ struct exposition {
 	char textfile[CONFIG_PATH_SIZE];
 	struct stat bound, written;
 	sd_event_source *listen;
+	sd_event_source *pause;
+	bool told_full;
 	sd_event_source *timer;
 	uint64_t came;
 	char textfile_wrong[WRONG_SIZE];
@@ -85,29 +91,32 @@ static bool wants_open(const char *asked)
 	       !strcasestr(asked, "text/plain");
 }
 
-/* Makes the answer to what was asked; -ENOMEM. */
+/* Makes the answer to what was asked; -ENOMEM. RFC 9110: 9.3.2, HEAD; 15.5.6, what a 405 has. */
 static int make_answer(struct client *client)
 {
 	const struct exposition_source *source = &client->exposition->source;
-	const char *status = "200 OK", *path = client->asked + 4;
-	bool open = wants_open(client->asked);
+	bool open = wants_open(client->asked), head = !strncmp(client->asked, "HEAD ", 5);
+	const char *status = "200 OK", *allow = "", *path = client->asked + (head ? 5 : 4);
 	char *text = NULL;
 	size_t size = 0, path_size = strcspn(path, " \r\n?");
 	int length;
 
-	if (strncmp(client->asked, "GET ", 4) != 0)
+	if (!head && strncmp(client->asked, "GET ", 4) != 0) {
 		status = "405 Method Not Allowed";
-	else if (strncmp(path, "/metrics", path_size) != 0 || (path_size != 1 && path_size != 8))
+		allow = "Allow: GET, HEAD\r\n";
+	} else if (strncmp(path, "/metrics", path_size) != 0 ||
+		   (path_size != 1 && path_size != 8)) {
 		status = "404 Not Found";
-	else if (!(text = source->text(source->data, open, &size)))
+	} else if (!(text = source->text(source->data, open, &size))) {
 		return -ENOMEM;
+	}
 	length = asprintf(&client->answer,
-			  "HTTP/1.1 %s\r\nContent-Type: %s; charset=utf-8\r\n"
+			  "HTTP/1.1 %s\r\n%sContent-Type: %s; charset=utf-8\r\n"
 			  "Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
-			  status,
+			  status, allow,
 			  open ? "application/openmetrics-text; version=1.0.0" :
 				 "text/plain; version=0.0.4",
-			  size, text ? text : "");
+			  size, text && !head ? text : "");
 	free(text);
 	if (length < 0) {
 		client->answer = NULL;
@@ -187,14 +196,50 @@ static struct client *place_of(struct exposition *exposition)
 	return first;
 }
 
+static int on_pause_over(sd_event_source *source, uint64_t usec, void *data)
+{
+	struct exposition *exposition = data;
+
+	sd_event_source_set_enabled(exposition->listen, SD_EVENT_ON);
+	return 0;
+}
+
+/*
+ * Who waits at the socket goes on waiting, and the loop would try again at once, for ever: leave
+ * him there for a while, in which others may close what they have.
+ */
+static void pause_clients(struct exposition *exposition, int err)
+{
+	if (!exposition->told_full)
+		log_warning("no metrics for who asks: %s; tried again every %d s", strerror(-err),
+			    PAUSE_SECONDS);
+	exposition->told_full = true;
+	if (sd_event_source_set_time(exposition->pause, now_us() + PAUSE_SECONDS * 1000000ull) <
+		    0 ||
+	    sd_event_source_set_enabled(exposition->pause, SD_EVENT_ONESHOT) < 0)
+		return;
+	sd_event_source_set_enabled(exposition->listen, SD_EVENT_OFF);
+}
+
+/* Whether accept4() fails again as long as nothing else changes, and not for one who has gone. */
+static bool is_full(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOBUFS || err == -ENOMEM;
+}
+
 static int on_connection(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct exposition *exposition = data;
 	struct client *client;
 	int from = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), err;
 
-	if (from < 0)
+	if (from < 0) {
+		err = -errno;
+		if (is_full(err))
+			pause_clients(exposition, err);
 		return 0;
+	}
+	exposition->told_full = false;
 	client = place_of(exposition);
 	client->fd = from;
 	client->number = ++exposition->came;
@@ -224,6 +269,7 @@ static void socket_end(struct exposition *exposition)
 		client_end(&exposition->clients[i]);
 	if (exposition->listen)
 		remove_own(exposition->socket, &exposition->bound);
+	exposition->pause = sd_event_source_disable_unref(exposition->pause);
 	sd_event_source_disable_unref(exposition->listen);
 	exposition->listen = NULL;
 	exposition->socket[0] = '\0';
@@ -268,9 +314,15 @@ static int socket_begin(struct exposition *exposition, const char *path, unsigne
 		close(fd);
 		return err;
 	}
-	err = sd_event_add_io(exposition->event, &exposition->listen, fd, EPOLLIN, on_connection,
-			      exposition);
+	err = sd_event_add_time(exposition->event, &exposition->pause, CLOCK_MONOTONIC, 0, 0,
+				on_pause_over, exposition);
+	if (err >= 0)
+		err = sd_event_source_set_enabled(exposition->pause, SD_EVENT_OFF);
+	if (err >= 0)
+		err = sd_event_add_io(exposition->event, &exposition->listen, fd, EPOLLIN,
+				      on_connection, exposition);
 	if (err < 0) {
+		exposition->pause = sd_event_source_disable_unref(exposition->pause);
 		close(fd);
 		return err;
 	}

@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "exposition.h"
 #include "log.h"
 #include "metrics.h"
@@ -256,6 +258,66 @@ TEST_WITH(socket, setup, teardown)
 	assert_int_equal(stat(f->socket, &status), -1);
 }
 
+/* What GET would have, without what follows the empty line. */
+TEST_WITH(head, setup, teardown)
+{
+	struct fixture *f = *state;
+
+	listen_at(f);
+	assert_string_equal(answer(f, ask(f, "HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")),
+			    "HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text; "
+			    "version=1.0.0; charset=utf-8\r\nContent-Length: 5\r\n"
+			    "Connection: close\r\n\r\n");
+	assert_string_equal(answer(f, ask(f, "HEAD / HTTP/1.1\r\nAccept: text/plain\r\n\r\n")),
+			    "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4; "
+			    "charset=utf-8\r\nContent-Length: 5\r\nConnection: close\r\n\r\n");
+}
+
+/* Leaves no descriptor that is free; what it opened for that, up to -1. */
+static void use_up(int used[64])
+{
+	const struct rlimit limit = { 32, 32 };
+	int count = 0;
+
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	do
+		used[count] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	while (used[count++] >= 0 && count < 64);
+	assert_int_equal(errno, EMFILE);
+}
+
+/* A daemon that has no descriptor left lets who asks wait, and does not ask in turn, and again. */
+TEST_WITH(no_descriptor, setup, teardown)
+{
+	struct fixture *f = *state;
+	struct said said;
+	int used[64], fd, rounds = 0;
+	char *text, *line;
+	uint64_t began;
+
+	listen_at(f);
+	fd = ask(f, GET "\r\n");
+	log_setup(true, LOG_WARNING);
+	said_begin(&said);
+	use_up(used);
+	for (began = now_us(); now_us() - began < 2500000; rounds++)
+		assert_true(sd_event_run(f->event, 100000) >= 0);
+	for (int i = 0; used[i] >= 0; i++)
+		close(used[i]);
+	text = said_end(&said);
+	/* 25 that wait for nothing, and a few more for each try. */
+	assert_in_range(rounds, 1, 60);
+	while (recv(fd, &(char){ 0 }, 1, MSG_DONTWAIT | MSG_PEEK) < 0 && errno == EAGAIN)
+		assert_true(sd_event_run(f->event, UINT64_MAX) >= 0);
+	assert_non_null(strstr(answer(f, fd), "open\n"));
+	line = strstr(text,
+		      "npumemd: no metrics for who asks: Too many open files; tried again every "
+		      "1 s\n");
+	assert_non_null(line);
+	assert_null(strstr(strstr(line, "every 1 s"), "no metrics"));
+	free(text);
+}
+
 TEST_WITH(bad_requests, setup, teardown)
 {
 	struct fixture *f = *state;
@@ -263,13 +325,18 @@ TEST_WITH(bad_requests, setup, teardown)
 
 	listen_at(f);
 	assert_string_equal(answer(f, ask(f, "POST /metrics HTTP/1.1\r\n\r\n")),
-			    "HTTP/1.1 405 Method Not Allowed\r\nContent-Type: "
+			    "HTTP/1.1 405 Method Not Allowed\r\nAllow: GET, HEAD\r\nContent-Type: "
 			    "application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"
 			    "Content-Length: 0\r\nConnection: close\r\n\r\n");
 	assert_non_null(
 		strstr(answer(f, ask(f, "GET /metricz HTTP/1.1\r\n\r\n")), "404 Not Found"));
 	assert_non_null(strstr(answer(f, ask(f, "GET /met HTTP/1.1\r\n\r\n")), "404 Not Found"));
 	assert_non_null(strstr(answer(f, ask(f, "GET\r\n\r\n")), "405 Method Not Allowed"));
+	assert_non_null(strstr(answer(f, ask(f, "HEAD\r\n\r\n")), "405 Method Not Allowed"));
+	assert_non_null(strstr(answer(f, ask(f, "HEADER /metrics HTTP/1.1\r\n\r\n")),
+			       "405 Method Not Allowed"));
+	assert_non_null(
+		strstr(answer(f, ask(f, "HEAD /metricz HTTP/1.1\r\n\r\n")), "404 Not Found"));
 	memset(many, 'x', sizeof(many) - 1);
 	many[sizeof(many) - 1] = '\0';
 	assert_string_equal(answer(f, ask(f, many)), "");
