@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../userspace/plain/plain.h"
+#include "../userspace/plain/plain_descriptors.h"
 #include "../userspace/plain/plain_options.h"
 #include "config.h"
 #include "log.h"
@@ -161,6 +162,7 @@ int main(int argc, char **argv)
 	struct server_args args = { .log_level = -1 };
 	int code;
 
+	plain_descriptors();
 	worker_main(argv, server_jobs);
 	atexit(at_exit);
 	argp_err_exit_status = EXIT_USAGE;

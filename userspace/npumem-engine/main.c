@@ -15,6 +15,7 @@
 
 #include "compute.h"
 #include "../monotonic/monotonic.h"
+#include "../plain/plain_descriptors.h"
 #include "npumem_command.h"
 #include "sandbox.h"
 #include "size.h"
@@ -194,6 +195,7 @@ int main(int argc, char **argv)
 	struct compute compute;
 	int code, err;
 
+	plain_descriptors();
 	argp_err_exit_status = EXIT_USAGE;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
 		return EXIT_USAGE;

@@ -10,6 +10,7 @@
 
 #include "cmd/commands.h"
 #include "cli/cli.h"
+#include "../plain/plain_descriptors.h"
 
 static const struct {
 	const char *name;
@@ -184,6 +185,7 @@ int main(int argc, char **argv)
 {
 	size_t command;
 
+	plain_descriptors();
 	/* A file that may not grow is an error like a full disk, not the end. */
 	signal(SIGXFSZ, SIG_IGN);
 	atexit(at_exit);

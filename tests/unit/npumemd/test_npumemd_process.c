@@ -31,6 +31,7 @@
  * @notify: socket that it tells its state to
  * @log: its stderr and stdout
  * @no_capability: it is to run without CAP_NET_ADMIN
+ * @bare: it is to be started without descriptors 0 to 2
  * @stored: descriptor that the service manager hands to it; 0: none
  */
 struct daemon {
@@ -40,6 +41,7 @@ struct daemon {
 	int log;
 	pid_t pid;
 	bool no_capability;
+	bool bare;
 	int stored;
 };
 
@@ -123,6 +125,8 @@ static void start(const char *const *arguments)
 			_exit(126);
 		if (d.stored)
 			hand_over(d.stored);
+		for (int fd = 0; d.bare && fd <= STDERR_FILENO; fd++)
+			close(fd);
 		execv(getenv("NPUMEMD"), argv);
 		_exit(127);
 	}
@@ -316,6 +320,30 @@ TEST_WITH(life, setup, teardown)
 	assert_int_equal(finish(text, sizeof(text)), 0);
 	assert_non_null(strstr(text, "<6>npumemd: SIGTERM: shutting down, 0 requests under way, "
 				     "0 searches for better plans\n"));
+}
+
+/* What is opened instead of them would be a socket, into which the log went. */
+TEST_WITH(no_standard_descriptors, setup, teardown)
+{
+	const char *const arguments[] = { "-f", "-c", d.config, NULL };
+	char text[16384], link[64], to[64];
+
+	d.bare = true;
+	start(arguments);
+	d.bare = false;
+	expect_notify("READY=1");
+	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+		ssize_t length;
+
+		snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)d.pid, fd);
+		length = readlink(link, to, sizeof(to) - 1);
+		assert_true(length > 0);
+		to[length] = '\0';
+		assert_string_equal(to, "/dev/null");
+	}
+	kill(d.pid, SIGTERM);
+	assert_int_equal(finish(text, sizeof(text)), 0);
+	assert_string_equal(text, "");
 }
 
 TEST_WITH(sigint, setup, teardown)
