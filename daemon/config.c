@@ -57,6 +57,7 @@ void config_defaults(struct config *config)
 		.cache_folder = "/var/cache/npumemd",
 		.improve_time = 0,
 		.first_answer = 100,
+		.improve_share = 25,
 		/* They name nobody. */
 		.metrics_mode = 0666,
 		.planner = "auto",
@@ -206,6 +207,8 @@ static const struct key {
 	  .range = { .most = 24ull * 3600, .sentence = "is more than a day in seconds" } },
 	{ "improve", "first-answer", .number = offsetof(struct config, first_answer),
 	  .range = { .least = 1, .most = 3600000, .sentence = "is not between 1 and 3600000" } },
+	{ "improve", "share", .number = offsetof(struct config, improve_share),
+	  .range = { .most = 100, .sentence = "is not between 0 and 100" } },
 	{ "improve", "on-battery", set_on_battery },
 	{ "metrics", "socket", set_metrics_socket },
 	{ "metrics", "mode", set_metrics_mode },

@@ -27,6 +27,8 @@ struct policies;
  * @cache_folder: path of the folder that plans are kept in
  * @improve_time: seconds that a search for a better plan may take; 0 = none
  * @first_answer: milliseconds that planning may take where such a search follows
+ * @improve_share: per cent of one processor that all searches may take over an hour; 0, 100 = no
+ *	limit
  * @improve_on_battery: also where a battery is emptied by it
  * @metrics_socket: path of the socket that tells them; "" = none
  * @metrics_mode: permissions of the socket
@@ -48,6 +50,7 @@ struct config {
 	char cache_folder[CONFIG_PATH_SIZE];
 	uint64_t improve_time;
 	uint64_t first_answer;
+	uint64_t improve_share;
 	bool improve_on_battery;
 	char metrics_socket[CONFIG_PATH_SIZE];
 	uint64_t metrics_mode;

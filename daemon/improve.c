@@ -14,6 +14,7 @@
 #include "metrics.h"
 #include "planner.h"
 #include "power.h"
+#include "quota.h"
 #include "tries.h"
 #include "worker.h"
 
@@ -23,7 +24,20 @@
 /* Seconds beside the search: for reading the graph, and for writing and checking the plan. */
 #define BESIDE	    30
 
-const struct improver_power improver_power = { .supplies = POWER_SUPPLIES, .look_us = 30000000 };
+/* The one account that searches have. */
+#define ACCOUNT "searches"
+
+static uint64_t system_now(void)
+{
+	return now_us();
+}
+
+const struct improver_host improver_host = {
+	.supplies = POWER_SUPPLIES,
+	.look_us = 30000000,
+	.period_us = 3600000000,
+	.now = system_now,
+};
 
 /**
  * struct search - a plan that is to be improved
@@ -49,6 +63,8 @@ struct search {
  * @started_us: when it began
  * @next: event source that begins a search
  * @look: one that looks, while a search runs, whether a battery is being emptied
+ * @spent: processor time that searches have taken
+ * @held: they have used that up, and wait; the log says so
  * @tries: what was searched for in vain
  */
 struct improver {
@@ -67,7 +83,9 @@ struct improver {
 	uint64_t started_us;
 	sd_event_source *next;
 	sd_event_source *look;
-	const struct improver_power *power;
+	const struct improver_host *host;
+	struct quotas *spent;
+	bool held;
 	struct tries tries;
 };
 
@@ -247,6 +265,23 @@ static void on_checked(struct worker *worker, const struct worker_result *result
 		end_in_vain(improver);
 }
 
+/* Per cent of a processor that searches may take; 0 = no limit, as all of one is. */
+static uint64_t share_of(const struct improver *improver)
+{
+	uint64_t per_cent = improver->config->improve_share;
+
+	return per_cent < 100 ? per_cent : 0;
+}
+
+/* Also of one that was stopped. */
+static void on_spent(uint64_t cpu_us, void *userdata)
+{
+	struct improver *improver = userdata;
+
+	quotas_charge(improver->spent, ACCOUNT, share_of(improver), cpu_us, improver->host->now());
+	metrics_search_cpu(improver->metrics, cpu_us);
+}
+
 static struct worker_args worker_args(struct improver *improver)
 {
 	const struct search *search = &improver->waiting[0];
@@ -265,6 +300,7 @@ static struct worker_args worker_args(struct improver *improver)
 		},
 		.request = search->accepted.id,
 		.idle = true,
+		.spent = on_spent,
 		.userdata = improver,
 	};
 }
@@ -326,7 +362,24 @@ static int start(struct improver *improver)
 
 static bool empties_battery(const struct improver *improver)
 {
-	return !improver->config->improve_on_battery && power_is_battery(improver->power->supplies);
+	return !improver->config->improve_on_battery && power_is_battery(improver->host->supplies);
+}
+
+/* How long searches have to wait until some of their share has come again; the log says so once. */
+static uint64_t wait_for_share(struct improver *improver)
+{
+	uint64_t share = share_of(improver);
+	uint64_t wait = quotas_wait_us(improver->spent, ACCOUNT, share, improver->host->now());
+
+	if (wait && !improver->held)
+		log_accepted(LOG_INFO, &improver->waiting[0].accepted,
+			     "request %" PRIu64
+			     ": searches for better plans have used up their %" PRIu64
+			     " %% of a processor, the share of [improve] of npumemd.conf: again in "
+			     "%" PRIu64 " s",
+			     improver->waiting[0].accepted.id, share, (wait + 999999) / 1000000);
+	improver->held = wait;
+	return wait;
 }
 
 static void look_later(struct improver *improver);
@@ -345,7 +398,7 @@ static int on_look(sd_event_source *source, uint64_t now, void *userdata)
 		     ": the search for a better plan is stopped while the battery is being emptied",
 		     improver->waiting[0].accepted.id);
 	stop(improver);
-	begin_next(improver, improver->power->look_us);
+	begin_next(improver, improver->host->look_us);
 	return 0;
 }
 
@@ -353,7 +406,7 @@ static int on_look(sd_event_source *source, uint64_t now, void *userdata)
 static void look_later(struct improver *improver)
 {
 	int err = sd_event_add_time_relative(improver->event, &improver->look, CLOCK_MONOTONIC,
-					     improver->power->look_us, 0, on_look, improver);
+					     improver->host->look_us, 0, on_look, improver);
 
 	if (err < 0) {
 		improver->look = NULL;
@@ -364,6 +417,7 @@ static void look_later(struct improver *improver)
 static int on_next(sd_event_source *source, uint64_t now, void *userdata)
 {
 	struct improver *improver = userdata;
+	uint64_t wait;
 	int err;
 
 	improver->next = sd_event_source_unref(improver->next);
@@ -373,7 +427,14 @@ static int on_next(sd_event_source *source, uint64_t now, void *userdata)
 	if (!improver->count)
 		return 0;
 	if (empties_battery(improver)) {
-		begin_next(improver, improver->power->look_us);
+		begin_next(improver, improver->host->look_us);
+		return 0;
+	}
+	wait = wait_for_share(improver);
+	if (wait) {
+		/* The configuration may do so meanwhile. */
+		begin_next(improver,
+			   wait < improver->host->look_us ? wait : improver->host->look_us);
 		return 0;
 	}
 	err = start(improver);
@@ -407,6 +468,8 @@ static void begin_next(struct improver *improver, uint64_t delay_us)
 void improver_configured(struct improver *improver)
 {
 	improver->tries = (struct tries){ 0 };
+	/* What is said then is of another share. */
+	improver->held = false;
 	if (improver->config->improve_time && *improver->cache)
 		return;
 	if (improver->running)
@@ -416,7 +479,7 @@ void improver_configured(struct improver *improver)
 }
 
 int improver_new(sd_event *event, const struct config *config, struct plancache *const *cache,
-		 struct metrics *metrics, const struct improver_power *power, struct improver **out)
+		 struct metrics *metrics, const struct improver_host *host, struct improver **out)
 {
 	struct improver *improver = calloc(1, sizeof(*improver));
 
@@ -426,7 +489,12 @@ int improver_new(sd_event *event, const struct config *config, struct plancache 
 	improver->config = config;
 	improver->cache = cache;
 	improver->metrics = metrics;
-	improver->power = power;
+	improver->host = host;
+	improver->spent = quotas_new(host->period_us);
+	if (!improver->spent) {
+		free(improver);
+		return -ENOMEM;
+	}
 	*out = improver;
 	return 0;
 }
@@ -434,6 +502,11 @@ int improver_new(sd_event *event, const struct config *config, struct plancache 
 size_t improver_count(const struct improver *improver)
 {
 	return improver->count;
+}
+
+bool improver_held(const struct improver *improver)
+{
+	return improver->held && improver->count;
 }
 
 void improver_free(struct improver *improver)
@@ -444,5 +517,6 @@ void improver_free(struct improver *improver)
 	stop(improver);
 	while (improver->count)
 		drop(improver, 0);
+	quotas_free(improver->spent);
 	free(improver);
 }

@@ -9,6 +9,10 @@
  *
  * A battery is not for searches: where one is being emptied none begins, and the one that runs is
  * stopped, and begins anew when that is over.
+ *
+ * All of them together have a share of one processor: who has always new graphs, or goes on asking
+ * where a search is in vain, must not keep a device warm for ever. What they took is counted as the
+ * kernel says; a search that takes more than is left makes a debt, and the next one waits longer.
  */
 #pragma once
 
@@ -21,29 +25,32 @@ struct improver;
 struct metrics;
 
 /*
- * struct improver_power - where to look whether the device runs from a battery
- * @supplies: as power_is_battery() takes it
- * @look_us: so often, in microseconds
+ * struct improver_host - what an improver asks the device for
+ * @supplies: as power_is_battery() takes it: whether a battery is being emptied
+ * @look_us: so often it looks whether searches may go on, in microseconds
+ * @period_us: [improve] share is of so many microseconds
+ * @now: CLOCK_MONOTONIC microseconds, by which what searches have taken is forgotten
  */
-struct improver_power {
+struct improver_host {
 	const char *supplies;
 	uint64_t look_us;
+	uint64_t period_us;
+	uint64_t (*now)(void);
 };
 
-/* Those of the system, every 30 seconds. */
-extern const struct improver_power improver_power;
+/* That of the system: looks every 30 seconds, and the share is of an hour. */
+extern const struct improver_host improver_host;
 
 /*
  * improver_new() - an improver that has nothing to do
  * @config, @cache: the server's, which may change at any time
  * @metrics: counts searches; NULL = nobody does
- * @power: improver_power, or a test's; stays
+ * @host: improver_host, or a test's; stays
  *
  * Returns -ENOMEM if there is no memory for it.
  */
 int improver_new(sd_event *event, const struct config *config, struct plancache *const *cache,
-		 struct metrics *metrics, const struct improver_power *power,
-		 struct improver **out);
+		 struct metrics *metrics, const struct improver_host *host, struct improver **out);
 /* Ends the search that runs. NULL is fine. */
 void improver_free(struct improver *improver);
 
@@ -58,6 +65,9 @@ void improver_configured(struct improver *improver);
 
 /* How many searches run and wait. */
 size_t improver_count(const struct improver *improver);
+
+/* Whether they wait since searches have used up their share of a processor. */
+bool improver_held(const struct improver *improver);
 
 /*
  * improver_forget() - what a search for the plan of a request came to counts no more

@@ -31,6 +31,7 @@ static const struct {
  *	into, and in the last element if it took longer than all buckets
  * @duration_us: microseconds that all requests took together
  * @cpu_us: processor time of planning processes, in microseconds
+ * @search_cpu_us: that of searches
  * @searches: by outcome
  */
 struct metrics {
@@ -39,6 +40,7 @@ struct metrics {
 	uint64_t durations[BUCKETS + 1];
 	uint64_t duration_us;
 	uint64_t cpu_us;
+	uint64_t search_cpu_us;
 	uint64_t searches[METRICS_SEARCHES];
 };
 
@@ -90,6 +92,12 @@ void metrics_cpu(struct metrics *metrics, uint64_t cpu_us)
 {
 	if (metrics)
 		metrics->cpu_us += cpu_us;
+}
+
+void metrics_search_cpu(struct metrics *metrics, uint64_t cpu_us)
+{
+	if (metrics)
+		metrics->search_cpu_us += cpu_us;
 }
 
 void metrics_search(struct metrics *metrics, enum metrics_search outcome)
@@ -159,13 +167,12 @@ static void print_durations(FILE *out, const struct metrics *metrics, bool open)
 		count, (double)metrics->duration_us * 1e-6, count);
 }
 
-static void print_cpu(FILE *out, const struct metrics *metrics, bool open)
+static void print_cpu(FILE *out, bool open, const char *name, const char *help, uint64_t cpu_us)
 {
-	family(out, open, "npumemd_planning_cpu_seconds", "counter",
-	       "Processor time of planning processes that have ended, but for searches.");
+	family(out, open, name, "counter", help);
 	if (open)
-		fputs("# UNIT npumemd_planning_cpu_seconds seconds\n", out);
-	fprintf(out, "npumemd_planning_cpu_seconds_total %.6f\n", (double)metrics->cpu_us * 1e-6);
+		fprintf(out, "# UNIT %s seconds\n", name);
+	fprintf(out, "%s_total %.6f\n", name, (double)cpu_us * 1e-6);
 }
 
 static void print_searches(FILE *out, const struct metrics *metrics, bool open)
@@ -207,9 +214,17 @@ char *metrics_text(const struct metrics *metrics, const struct metrics_now *now,
 	      now->places);
 	gauge(out, open, "npumemd_searches_waiting", "Searches for better plans that run or wait.",
 	      now->searches);
+	gauge(out, open, "npumemd_searches_held",
+	      "Whether searches wait since they have used up their share of a processor.",
+	      now->held);
 	print_requests(out, metrics, open);
 	print_durations(out, metrics, open);
-	print_cpu(out, metrics, open);
+	print_cpu(out, open, "npumemd_planning_cpu_seconds",
+		  "Processor time of planning processes that have ended, but for searches.",
+		  metrics->cpu_us);
+	print_cpu(out, open, "npumemd_search_cpu_seconds",
+		  "Processor time of processes of searches for better plans that have ended.",
+		  metrics->search_cpu_us);
 	print_searches(out, metrics, open);
 	if (open)
 		fputs("# EOF\n", out);

@@ -41,12 +41,14 @@ struct metrics;
  * @registered: the driver has taken the daemon
  * @running, @places: requests under way, and the most that there may be
  * @searches: searches for better plans that run or wait
+ * @held: they wait since they have used up their share of a processor
  */
 struct metrics_now {
 	bool registered;
 	uint64_t running;
 	uint64_t places;
 	uint64_t searches;
+	bool held;
 };
 
 /** metrics_new() - all zero; NULL: out of memory */
@@ -63,6 +65,8 @@ void metrics_request(struct metrics *metrics, const char *planner, enum metrics_
 		     uint32_t status, uint64_t duration_us);
 /** metrics_cpu() - count processor time of a planning process; @metrics may be NULL */
 void metrics_cpu(struct metrics *metrics, uint64_t cpu_us);
+/** metrics_search_cpu() - count processor time of a search's process; @metrics may be NULL */
+void metrics_search_cpu(struct metrics *metrics, uint64_t cpu_us);
 /** metrics_search() - count a search that has ended; @metrics may be NULL */
 void metrics_search(struct metrics *metrics, enum metrics_search outcome);
 

@@ -15,8 +15,6 @@
 #include "log.h"
 #include "policy.h"
 
-/* An account holds what comes in so many microseconds. */
-#define PERIOD_US 60000000ull
 /* So many are kept, and no more are read. */
 #define MAX_KEPT  4096
 /* The file is written when so much has been charged: one that is killed forgets no more. */
@@ -41,11 +39,13 @@ struct account {
 
 /*
  * struct quotas - all accounts
+ * @period_us: each holds what comes in so many microseconds
  * @fd: of the file that they are kept in; -1: none
  * @unkept_us: what was charged since they were written
  * @told: the log says that they cannot be
  */
 struct quotas {
+	uint64_t period_us;
 	struct account *accounts;
 	size_t count;
 	int fd;
@@ -208,12 +208,14 @@ void quotas_keep(struct quotas *quotas, int fd, uint64_t now)
 
 /* -------------------------------------------------------------------- accounts */
 
-struct quotas *quotas_new(void)
+struct quotas *quotas_new(uint64_t period_us)
 {
 	struct quotas *quotas = calloc(1, sizeof(*quotas));
 
-	if (quotas)
-		quotas->fd = -1;
+	if (!quotas)
+		return NULL;
+	quotas->period_us = period_us;
+	quotas->fd = -1;
 	return quotas;
 }
 
@@ -271,9 +273,9 @@ static const struct account *look_at(struct quotas *quotas, const char *name, ui
 	return found;
 }
 
-static uint64_t wait_us(uint64_t owed, uint64_t per_cent)
+static uint64_t wait_us(const struct quotas *quotas, uint64_t owed, uint64_t per_cent)
 {
-	uint64_t full = PERIOD_US * per_cent;
+	uint64_t full = quotas->period_us * per_cent;
 
 	return owed < full ? 0 : (owed - full) / per_cent + 1;
 }
@@ -282,7 +284,7 @@ uint64_t quotas_wait_us(struct quotas *quotas, const char *account, uint64_t per
 {
 	const struct account *found = look_at(quotas, account, per_cent, now);
 
-	return found ? wait_us(found->owed, per_cent) : 0;
+	return found ? wait_us(quotas, found->owed, per_cent) : 0;
 }
 
 uint64_t quotas_look_wait_us(struct quotas *quotas, const char *account, uint64_t per_cent,
@@ -290,7 +292,7 @@ uint64_t quotas_look_wait_us(struct quotas *quotas, const char *account, uint64_
 {
 	const struct account *found = look_at(quotas, account, per_cent, now);
 
-	return found ? wait_us(found->looked, per_cent) : 0;
+	return found ? wait_us(quotas, found->looked, per_cent) : 0;
 }
 
 static struct account *add(struct quotas *quotas, const char *name, uint64_t now)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How much processor time planning for somebody has taken, and when he may have more: npumemd.conf,
- * cpu-quota. Each account fills at its quota's rate, up to what comes in a minute, and begins full.
+ * cpu-quota, and share of [improve]. Each account fills at its quota's rate, up to what comes in a
+ * period, and begins full.
  * Who has anything left may ask; planning that takes more than is left makes a debt, and what it
  * asks for next waits longer.
  *
@@ -17,8 +18,16 @@
 /* struct quotas - all accounts; where one is used NULL is fine: nobody is charged */
 struct quotas;
 
-/** quotas_new() - nobody has taken anything; NULL: out of memory */
-struct quotas *quotas_new(void);
+/* A minute, as cpu-quota has it. */
+#define QUOTA_MINUTE_US 60000000ull
+
+/*
+ * quotas_new() - nobody has taken anything
+ * @period_us: an account holds what comes in so many microseconds, at most a day
+ *
+ * NULL: out of memory.
+ */
+struct quotas *quotas_new(uint64_t period_us);
 /* What is owed is written first, where quotas_keep() said so. */
 void quotas_free(struct quotas *quotas);
 

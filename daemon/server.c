@@ -322,6 +322,7 @@ static char *tell_metrics(void *data, bool open, size_t *size)
 		.running = server->request_count,
 		.places = server->config.workers,
 		.searches = improver_count(server->env.improver),
+		.held = improver_held(server->env.improver),
 	};
 
 	return metrics_text(server->env.metrics, &now, open, size);
@@ -407,13 +408,13 @@ static int start(struct server *server)
 		.userdata = server,
 	};
 	keep_open(&server->config, &server->env.cache);
-	server->env.quotas = quotas_new();
+	server->env.quotas = quotas_new(QUOTA_MINUTE_US);
 	if (server->env.quotas)
 		quotas_keep(server->env.quotas, stored, now_us());
 	err = server->env.quotas ? start_metrics(server) : -ENOMEM;
 	if (!err)
 		err = improver_new(server->event, &server->config, &server->env.cache,
-				   server->env.metrics, &improver_power, &server->env.improver);
+				   server->env.metrics, &improver_host, &server->env.improver);
 	if (err)
 		log_error("cannot start: %s", strerror(-err));
 	return err;

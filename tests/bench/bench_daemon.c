@@ -283,7 +283,7 @@ static void bench_gap(const struct network *network)
 	bool proved = false;
 
 	d.config.improve_time = IMPROVE_S;
-	if (improver_new(d.env.event, &no_searches, &d.env.cache, NULL, &improver_power,
+	if (improver_new(d.env.event, &no_searches, &d.env.cache, NULL, &improver_host,
 			 &d.env.improver))
 		give_up("out of memory");
 	for (int i = 0; i < LIMITS; i++) {
@@ -321,7 +321,7 @@ static void bench_swaps(const struct network *network)
 	empty_cache();
 	d.config.improve_time = IMPROVE_S;
 	d.config.first_answer = 10;
-	if (improver_new(d.env.event, &d.config, &d.env.cache, NULL, &improver_power,
+	if (improver_new(d.env.event, &d.config, &d.env.cache, NULL, &improver_host,
 			 &d.env.improver))
 		give_up("out of memory");
 	first = ask(network, &traffic);

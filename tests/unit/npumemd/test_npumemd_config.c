@@ -80,6 +80,7 @@ TEST_WITH(defaults, setup, teardown)
 	assert_int_equal(config.cache_limit, 64 << 20);
 	assert_int_equal(config.improve_time, 0);
 	assert_int_equal(config.first_answer, 100);
+	assert_int_equal(config.improve_share, 25);
 	assert_false(config.improve_on_battery);
 	assert_int_equal(config.metrics_mode, 0666);
 	assert_string_equal(config.metrics_socket, "");
@@ -142,6 +143,7 @@ TEST_WITH(every_key, setup, teardown)
 					 "[improve]\n"
 					 "time = 600\n"
 					 "first-answer = 5\n"
+					 "share = 100\n"
 					 "on-battery = yes\n"
 					 "[metrics]\n"
 					 "socket = /run/npumemd/metrics\n"
@@ -162,6 +164,7 @@ TEST_WITH(every_key, setup, teardown)
 	assert_int_equal(config.cache_limit, 1 << 20);
 	assert_int_equal(config.improve_time, 600);
 	assert_int_equal(config.first_answer, 5);
+	assert_int_equal(config.improve_share, 100);
 	assert_true(config.improve_on_battery);
 	assert_string_equal(config.metrics_socket, "/run/npumemd/metrics");
 	assert_int_equal(config.metrics_mode, 0666);
@@ -335,6 +338,10 @@ TEST_WITH(values, setup, teardown)
 		  ":2: time: \"86401\" is more than a day in seconds" },
 		{ "[improve]\nfirst-answer = 0\n",
 		  ":2: first-answer: \"0\" is not between 1 and 3600000" },
+		{ "[improve]\nshare = 101\n", ":2: share: \"101\" is not between 0 and 100" },
+		{ "[improve]\nshare = -1\n", ":2: share: \"-1\" is not a number" },
+		{ "[improve]\nshare = 25%\n", ":2: share: \"25%\" is not a number" },
+		{ "[improve]\nshare = 1\nshare = 1\n", ":3: share is given twice" },
 		{ "[improve]\non-battery = 1\n", ":2: on-battery: \"1\" is not one of yes, no" },
 		{ "[planner]\ndefault = magic\n",
 		  ":2: default: \"magic\" is not a planner of this npumemd" },

@@ -13,12 +13,14 @@
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "improve.h"
 #include "journal.h"
 #include "log.h"
+#include "metrics.h"
 #include "power.h"
 #include "said.h"
 #include "tries.h"
@@ -29,7 +31,20 @@
 static char folder[64];
 /* A folder for supplies has nothing but what a test puts there. */
 static char supplies[80];
-static const struct improver_power power = { .supplies = supplies, .look_us = 20000 };
+/* The test's clock, by which searches have their share; one of 10 ms, instead of an hour. */
+static uint64_t fake_now;
+
+static uint64_t tell_now(void)
+{
+	return fake_now;
+}
+
+static const struct improver_host host = {
+	.supplies = supplies,
+	.look_us = 20000,
+	.period_us = 10000,
+	.now = tell_now,
+};
 
 /* The loop goes on. */
 static void on_ended(struct request *request, void *userdata)
@@ -48,10 +63,13 @@ static int improve_setup(void **state)
 	snprintf(f.config.cache_folder, sizeof(f.config.cache_folder), "%s/cache", folder);
 	f.config.improve_time = 5;
 	f.config.improve_on_battery = true;
+	f.config.improve_share = 0;
+	fake_now = 1000;
+	f.env.metrics = metrics_new();
 	keep_open(&f.config, &f.env.cache);
 	f.env.ended = on_ended;
 	setenv(REPLACED_PLAN, "plan_twice", 1);
-	if (improver_new(f.event, &f.config, &f.env.cache, NULL, &power, &f.env.improver))
+	if (improver_new(f.event, &f.config, &f.env.cache, f.env.metrics, &host, &f.env.improver))
 		return -1;
 	return f.env.cache ? 0 : -1;
 }
@@ -61,6 +79,7 @@ static int improve_teardown(void **state)
 	char command[96];
 
 	improver_free(f.env.improver);
+	metrics_free(f.env.metrics);
 	plancache_close(f.env.cache);
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
 	return system(command) || request_teardown(state) ? -1 : 0;
@@ -131,10 +150,25 @@ static int plan_then_stop(const struct worker_input *input, struct worker_reply 
 	return plan_twice(input, reply);
 }
 
+/* A search that takes a tenth of a second of processor time, and says it took none. */
+static int plan_then_work(const struct worker_input *input, struct worker_reply *reply)
+{
+	const struct planner_task *task = input->task;
+	struct timespec had = { 0 };
+
+	while (task->seconds > 1 && !had.tv_sec && had.tv_nsec < 100000000)
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &had);
+	return plan_twice(input, reply);
+}
+
 const struct worker_job replacements[] = {
-	{ "plan_twice", plan_twice },	      { "plan_then_crash", plan_then_crash },
-	{ "plan_then_lie", plan_then_lie },   { "plan_then_spin", plan_then_spin },
-	{ "plan_then_stop", plan_then_stop }, { 0 },
+	{ "plan_twice", plan_twice },
+	{ "plan_then_crash", plan_then_crash },
+	{ "plan_then_lie", plan_then_lie },
+	{ "plan_then_spin", plan_then_spin },
+	{ "plan_then_stop", plan_then_stop },
+	{ "plan_then_work", plan_then_work },
+	{ 0 },
 };
 
 /* ------------------------------------------------------------------------ requests */
@@ -426,6 +460,112 @@ IMPROVE_TEST(in_the_journal)
 	wait_for_searches();
 	assert_non_null(strstr(journal_came(), fields));
 	log_setup(true, LOG_ERR);
+}
+
+/* ----------------------------------------------------------------------- the share */
+
+static void run_for(uint64_t ms);
+
+static bool tells(const char *line)
+{
+	const struct metrics_now now = { .searches = improver_count(f.env.improver),
+					 .held = improver_held(f.env.improver) };
+	size_t size;
+	char *text = metrics_text(f.env.metrics, &now, true, &size);
+	bool has;
+
+	assert_non_null(text);
+	has = strstr(text, line);
+	free(text);
+	return has;
+}
+
+/* One with a plan of its own for each @budget: always a new search. */
+static void ask_anew(uint64_t budget)
+{
+	struct accepted accepted = next_request();
+
+	accepted.arena_budget = budget;
+	setenv(RATED, "800 1", 1);
+	ask_for(&accepted);
+}
+
+/*
+ * A tenth of a millisecond is there, and the search takes a thousand times that: who asks for ever
+ * new plans has them, and no search until what was taken has come again.
+ */
+IMPROVE_TEST(share)
+{
+	struct said said;
+	char *text, *held;
+	unsigned long long seconds = 0;
+
+	f.config.improve_share = 1;
+	setenv(REPLACED_PLAN, "plan_then_work", 1);
+	log_setup(true, LOG_INFO);
+	said_begin(&said);
+	ask_anew(1000);
+	wait_for_searches();
+	assert_false(improver_held(f.env.improver));
+	ask_anew(1001);
+	ask_anew(1002);
+	run_for(300);
+	text = said_end(&said);
+	log_setup(true, LOG_ERR);
+	assert_int_equal(improver_count(f.env.improver), 2);
+	assert_true(improver_held(f.env.improver));
+	assert_true(tells("\nnpumemd_searches_held 1\n"));
+	assert_true(tells("\nnpumemd_searches_ended_total{outcome=\"better\"} 1\n"));
+	/* What was taken is the kernel's figure. */
+	assert_false(tells("\nnpumemd_search_cpu_seconds_total 0.0"));
+	held = strstr(text, "npumemd: request 77: searches for better plans have used up their 1 % "
+			    "of a processor, the share of [improve] of npumemd.conf: again in ");
+	assert_non_null(held);
+	assert_int_equal(sscanf(strstr(held, "again in "), "again in %llu s\n", &seconds), 1);
+	assert_null(strstr(strstr(held, "again in "), "have used up"));
+	free(text);
+	/* A tenth of a second at 1 % comes in ten, and the search took more. */
+	assert_in_range(seconds, 9, 600);
+	fake_now += (seconds - 2) * 1000000;
+	run_for(100);
+	assert_int_equal(improver_count(f.env.improver), 2);
+	fake_now += 2 * 1000000;
+	while (improver_count(f.env.improver) == 2)
+		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);
+	/* The second one has made a debt, too. */
+	run_for(100);
+	assert_int_equal(improver_count(f.env.improver), 1);
+	assert_true(improver_held(f.env.improver));
+	/* Who has no limit any more does not wait for it. */
+	f.config.improve_share = 100;
+	improver_configured(f.env.improver);
+	wait_for_searches();
+	assert_false(improver_held(f.env.improver));
+	assert_true(tells("\nnpumemd_searches_held 0\n"));
+	assert_true(tells("\nnpumemd_searches_ended_total{outcome=\"better\"} 3\n"));
+}
+
+/* What is stopped has been taken, too: otherwise one would search for ever by being stopped. */
+IMPROVE_TEST(share_of_what_is_stopped)
+{
+	f.config.improve_share = 1;
+	setenv(REPLACED_PLAN, "plan_then_spin", 1);
+	ask_anew(1000);
+	run_for(300);
+	assert_int_equal(improver_count(f.env.improver), 1);
+	f.config.improve_time = 0;
+	improver_configured(f.env.improver);
+	assert_int_equal(improver_count(f.env.improver), 0);
+	assert_false(tells("\nnpumemd_search_cpu_seconds_total 0.000000\n"));
+	f.config.improve_time = 5;
+	improver_configured(f.env.improver);
+	setenv(REPLACED_PLAN, "plan_twice", 1);
+	ask_anew(1001);
+	run_for(100);
+	assert_true(improver_held(f.env.improver));
+	fake_now += 600 * 1000000ull;
+	wait_for_searches();
+	assert_true(tells("\nnpumemd_searches_ended_total{outcome=\"better\"} 1\n"));
 }
 
 /* Searches that wait for their turn are bounded, and those that came first come first. */

@@ -201,7 +201,7 @@ KEEP_TEST(looking_costs)
 	assert_int_equal(config_read(policy, false, &f.config, reason, sizeof(reason)), 0);
 	assert_int_equal(unlink(policy), 0);
 	f.config.memory_limit = 0; /* sanitizers */
-	f.env.quotas = quotas_new();
+	f.env.quotas = quotas_new(QUOTA_MINUTE_US);
 	/* Planning has used up what there is: an answer that is kept he may have. */
 	quotas_charge(f.env.quotas, "user 7", 1, 1600000, now_us());
 	accepted = by_user(7);

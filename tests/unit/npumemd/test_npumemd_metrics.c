@@ -23,7 +23,8 @@
 static const struct metrics_now now = { .registered = true,
 					.running = 1,
 					.places = 2,
-					.searches = 3 };
+					.searches = 3,
+					.held = true };
 
 static char *text_of(const struct metrics *metrics, bool open)
 {
@@ -49,6 +50,8 @@ static struct metrics *counted(void)
 	metrics_request(metrics, "cosma", METRICS_OVER, ECANCELED, 4);
 	metrics_cpu(metrics, 1000000);
 	metrics_cpu(metrics, 500000);
+	metrics_search_cpu(metrics, 2000000);
+	metrics_search_cpu(metrics, 250000);
 	metrics_search(metrics, METRICS_BETTER);
 	metrics_search(metrics, METRICS_BETTER);
 	metrics_search(metrics, METRICS_SEARCH_FAILED);
@@ -76,6 +79,10 @@ TEST(open_metrics)
 		"# TYPE npumemd_searches_waiting gauge\n"
 		"# HELP npumemd_searches_waiting Searches for better plans that run or wait.\n"
 		"npumemd_searches_waiting 3\n"
+		"# TYPE npumemd_searches_held gauge\n"
+		"# HELP npumemd_searches_held Whether searches wait since they have used up their "
+		"share of a processor.\n"
+		"npumemd_searches_held 1\n"
 		"# TYPE npumemd_requests counter\n"
 		"# HELP npumemd_requests Plan requests that have ended.\n"
 		"npumemd_requests_total{planner=\"auto\",outcome=\"planned\"} 2\n"
@@ -108,6 +115,11 @@ TEST(open_metrics)
 		"ended, but for searches.\n"
 		"# UNIT npumemd_planning_cpu_seconds seconds\n"
 		"npumemd_planning_cpu_seconds_total 1.500000\n"
+		"# TYPE npumemd_search_cpu_seconds counter\n"
+		"# HELP npumemd_search_cpu_seconds Processor time of processes of searches for "
+		"better plans that have ended.\n"
+		"# UNIT npumemd_search_cpu_seconds seconds\n"
+		"npumemd_search_cpu_seconds_total 2.250000\n"
 		"# TYPE npumemd_searches_ended counter\n"
 		"# HELP npumemd_searches_ended Searches for better plans that have ended.\n"
 		"npumemd_searches_ended_total{outcome=\"better\"} 2\n"

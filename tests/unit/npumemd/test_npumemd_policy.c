@@ -554,7 +554,7 @@ POLICY_TEST(cpu_quota)
 	int planned = 0;
 
 	configure("[user 7]\ncpu-quota = 2\n");
-	f.env.quotas = quotas_new();
+	f.env.quotas = quotas_new(QUOTA_MINUTE_US);
 	setenv(REPLACED_PLAN, "plan_long", 1);
 	do {
 		accepted = by_user(7);

@@ -16,7 +16,7 @@
 
 TEST(quota_fills_again)
 {
-	struct quotas *quotas = quotas_new();
+	struct quotas *quotas = quotas_new(QUOTA_MINUTE_US);
 	const uint64_t second = 1000000;
 
 	/* 50 %: 30 s a minute. */
@@ -41,10 +41,26 @@ TEST(quota_fills_again)
 	quotas_free(quotas);
 }
 
+/* One of an hour holds more at once, and fills as fast. */
+TEST(quota_of_an_hour)
+{
+	struct quotas *quotas = quotas_new(60 * QUOTA_MINUTE_US);
+	const uint64_t second = 1000000;
+
+	/* 25 %: 900 s an hour. */
+	quotas_charge(quotas, "searches", 25, 899 * second, 0);
+	assert_int_equal(quotas_wait_us(quotas, "searches", 25, 0), 0);
+	quotas_charge(quotas, "searches", 25, 2701 * second, 0);
+	assert_int_equal(quotas_wait_us(quotas, "searches", 25, 0), 3 * 3600 * second + 1);
+	assert_int_equal(quotas_wait_us(quotas, "searches", 25, 3 * 3600 * second), 1);
+	assert_int_equal(quotas_wait_us(quotas, "searches", 25, 3 * 3600 * second + 1), 0);
+	quotas_free(quotas);
+}
+
 /* Looking for plans counts as planning, but planning does not keep from looking. */
 TEST(quota_of_looking)
 {
-	struct quotas *quotas = quotas_new();
+	struct quotas *quotas = quotas_new(QUOTA_MINUTE_US);
 	const uint64_t second = 1000000;
 
 	quotas_charge(quotas, "user 1", 50, 40 * second, 0);
@@ -87,7 +103,7 @@ static int kept_teardown(void **state)
 
 static struct quotas *begin_again(uint64_t now)
 {
-	struct quotas *quotas = quotas_new();
+	struct quotas *quotas = quotas_new(QUOTA_MINUTE_US);
 
 	assert_non_null(quotas);
 	quotas_keep(quotas, open(kept, O_RDWR | O_CLOEXEC), now);
@@ -129,7 +145,7 @@ TEST_WITH(debts_outlive_the_daemon, kept_setup, kept_teardown)
 	assert_int_equal(quotas_wait_us(quotas, "user 1", 50, 1000 * second), 2001);
 	quotas_free(quotas);
 	/* Nowhere. */
-	quotas = quotas_new();
+	quotas = quotas_new(QUOTA_MINUTE_US);
 	quotas_keep(quotas, -1, 0);
 	quotas_charge(quotas, "user 1", 50, 40 * second, 0);
 	quotas_free(quotas);
@@ -148,7 +164,7 @@ TEST_WITH(fewer_debts, kept_setup, kept_teardown)
 	quotas = begin_again(10 * second);
 	quotas_charge(quotas, "user 2", 50, second, 10 * second);
 	quotas_free(quotas);
-	quotas = quotas_new();
+	quotas = quotas_new(QUOTA_MINUTE_US);
 	assert_int_equal(quotas_read(quotas, kept, 10 * second, wrong, sizeof(wrong)), 0);
 	quotas_free(quotas);
 }
@@ -156,7 +172,7 @@ TEST_WITH(fewer_debts, kept_setup, kept_teardown)
 /* A file that cannot be written is said once, and one that is damaged when it is taken. */
 TEST_WITH(debts_not_kept, kept_setup, kept_teardown)
 {
-	struct quotas *quotas = quotas_new();
+	struct quotas *quotas = quotas_new(QUOTA_MINUTE_US);
 	struct said said;
 	char *text, *first;
 
@@ -180,7 +196,7 @@ TEST_WITH(debts_not_kept, kept_setup, kept_teardown)
 /* @line: of the mistake. */
 static void damaged(const char *text, unsigned int line)
 {
-	struct quotas *quotas = quotas_new();
+	struct quotas *quotas = quotas_new(QUOTA_MINUTE_US);
 	char wrong[256], expected[128];
 
 	unit_write(kept, text);
@@ -211,7 +227,7 @@ TEST_WITH(damaged_debts, kept_setup, kept_teardown)
 		"600000000 0 1 100 user 1",
 		"\n",
 	};
-	struct quotas *quotas = quotas_new();
+	struct quotas *quotas = quotas_new(QUOTA_MINUTE_US);
 	char text[4096], wrong[256], expected[128];
 
 	unit_write(kept, HEAD "1\n" GOOD_LINE);
@@ -233,7 +249,7 @@ TEST_WITH(damaged_debts, kept_setup, kept_teardown)
 	memset(text, 'x', 300);
 	text[300] = '\0';
 	damaged(text, 1);
-	quotas = quotas_new();
+	quotas = quotas_new(QUOTA_MINUTE_US);
 	assert_int_equal(quotas_read(quotas, "/dev/zero", 100, wrong, sizeof(wrong)), -EBADMSG);
 	assert_string_equal(wrong, "/dev/zero:1: the file is damaged");
 	assert_int_equal(unlink(kept), 0);
@@ -254,7 +270,7 @@ TEST_WITH(debts_of_many, kept_setup, kept_teardown)
 		quotas_charge(quotas, name, 1, 700000 + (i == 4099), 0);
 	}
 	quotas_free(quotas);
-	quotas = quotas_new();
+	quotas = quotas_new(QUOTA_MINUTE_US);
 	assert_int_equal(quotas_read(quotas, kept, 0, name, sizeof(name)), 0);
 	assert_int_equal(quotas_wait_us(quotas, "user 4095", 1, 0), 10000001);
 	assert_int_equal(quotas_wait_us(quotas, "user 4096", 1, 0), 0);
@@ -263,7 +279,7 @@ TEST_WITH(debts_of_many, kept_setup, kept_teardown)
 
 TEST(quotas_of_many)
 {
-	struct quotas *quotas = quotas_new();
+	struct quotas *quotas = quotas_new(QUOTA_MINUTE_US);
 	char name[32];
 
 	for (int i = 0; i < 1000; i++) {
