@@ -223,7 +223,8 @@ static bool store(struct improver *improver, const struct worker_result *made)
 		return true;
 	better = made->data && made->cost < kept.entry.cost;
 	/* Where others computed all the time, nobody has searched. */
-	stored = keep_plan(&kept, cache, &search->accepted, made, made->cpu_us);
+	stored =
+		keep_plan(&kept, cache, &search->accepted, made, PLANCACHE_BY_SEARCH, made->cpu_us);
 	metrics_search(improver->metrics, !better ? METRICS_NO_BETTER :
 					  stored  ? METRICS_BETTER :
 						    METRICS_SEARCH_FAILED);

@@ -139,7 +139,7 @@ static bool put(const struct kept *kept, struct plancache *cache, const struct a
 }
 
 bool keep_plan(struct kept *kept, struct plancache *cache, const struct accepted *accepted,
-	       const struct worker_result *made, uint64_t given_us)
+	       const struct worker_result *made, enum plancache_maker maker, uint64_t given_us)
 {
 	struct plancache_request request;
 	struct plancache_entry entry;
@@ -157,6 +157,7 @@ bool keep_plan(struct kept *kept, struct plancache *cache, const struct accepted
 	entry.cost = made->cost;
 	entry.final = made->final;
 	entry.given_us = given_us;
+	plancache_entry_made(&entry, kept->entry.data ? &kept->entry : NULL, maker, made->cpu_us);
 	if (accepted->client.known)
 		entry.owner = accepted->client.uid;
 	snprintf(entry.text, sizeof(entry.text), "%.*s", PLANCACHE_TEXT_SIZE - 1, made->text);

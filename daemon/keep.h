@@ -54,12 +54,14 @@ bool keep_no_worse(const struct kept *kept, const struct worker_result *made);
  * keep_plan() - keep the better one of a plan that was made anew and what is kept
  * @cache: it may be another one than keep_find() had, or none
  * @made: the new one
+ * @maker: what it was made for
  * @given_us: how long planning could take
  *
- * @kept says then what is kept, but for its bytes. False: nothing could be kept.
+ * @kept says then what is kept, but for its bytes. False: nothing could be kept. The caller waits
+ * for the disk, so this comes after the answer.
  */
 bool keep_plan(struct kept *kept, struct plancache *cache, const struct accepted *accepted,
-	       const struct worker_result *made, uint64_t given_us);
+	       const struct worker_result *made, enum plancache_maker maker, uint64_t given_us);
 
 /* The driver has refused what the cache said. */
 void keep_not(const struct kept *kept, struct plancache *cache);

@@ -232,8 +232,9 @@ static void remember(struct request *request, uint32_t status)
 		keep_not(&request->kept, cache);
 	if (status)
 		return;
-	if (request->plan.data && !keep_plan(&request->kept, cache, &request->accepted,
-					     &request->plan, request->given_us))
+	if (request->plan.data &&
+	    !keep_plan(&request->kept, cache, &request->accepted, &request->plan,
+		       PLANCACHE_BY_ANSWER, request->given_us))
 		return;
 	if (!cache || !improver || !request->policy.improve)
 		return;

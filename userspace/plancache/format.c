@@ -5,10 +5,14 @@
 #include <nettle/sha2.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 _Static_assert(PLANCACHE_KEY_SIZE == SHA256_DIGEST_SIZE, "a key is a SHA-256");
 _Static_assert(PLANCACHE_DIGEST == SHA256_DIGEST_SIZE, "a digest is a SHA-256");
 _Static_assert(sizeof(struct plancache_header) % 8 == 0, "the data is aligned");
+_Static_assert(sizeof(struct plancache_past) == 32, "all of it is hashed, so it has no gaps");
+
+#define BILLION 1000000000ll
 
 /* Bytes with their length before them, so that what follows cannot be taken for a part of them. */
 static void add(struct sha256_ctx *hash, const void *data, size_t size)
@@ -58,6 +62,25 @@ void plancache_entry_init(struct plancache_entry *entry, const struct plancache_
 	snprintf(entry->planner, sizeof(entry->planner), "%s", request->planner);
 }
 
+void plancache_entry_made(struct plancache_entry *entry, const struct plancache_entry *before,
+			  enum plancache_maker maker, uint64_t took_us)
+{
+	uint32_t kept = before ? before->past_count : 0, gone = kept == PLANCACHE_HISTORY;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	kept -= gone;
+	if (kept)
+		memcpy(entry->past, before->past + gone, kept * sizeof(entry->past[0]));
+	entry->past[kept] = (struct plancache_past){
+		.made_ns = now.tv_sec * BILLION + now.tv_nsec,
+		.cost = entry->cost,
+		.took_us = took_us,
+		.maker = maker,
+	};
+	entry->past_count = kept + 1;
+}
+
 static void digest_of(const struct plancache_header *header, const void *data,
 		      uint8_t digest[PLANCACHE_DIGEST])
 {
@@ -74,6 +97,40 @@ static void digest_of(const struct plancache_header *header, const void *data,
 void plancache_seal(struct plancache_header *header, const void *data)
 {
 	digest_of(header, data, header->digest);
+}
+
+static void digest_of_history(const struct plancache_header *header,
+			      const struct plancache_history *history,
+			      uint8_t digest[PLANCACHE_DIGEST])
+{
+	struct plancache_history blank = *history;
+	struct sha256_ctx hash;
+
+	memset(blank.digest, 0, sizeof(blank.digest));
+	sha256_init(&hash);
+	/* That of another plan is none of this one. */
+	sha256_update(&hash, sizeof(header->digest), header->digest);
+	sha256_update(&hash, sizeof(blank), (const uint8_t *)&blank);
+	sha256_digest(&hash, PLANCACHE_DIGEST, digest);
+}
+
+void plancache_seal_history(const struct plancache_header *header,
+			    struct plancache_history *history)
+{
+	digest_of_history(header, history, history->digest);
+}
+
+size_t plancache_encode_history(const struct plancache_header *header,
+				const struct plancache_entry *entry,
+				struct plancache_history *history)
+{
+	if (!entry->past_count)
+		return 0;
+	memset(history, 0, sizeof(*history));
+	history->count = entry->past_count;
+	memcpy(history->past, entry->past, entry->past_count * sizeof(entry->past[0]));
+	plancache_seal_history(header, history);
+	return sizeof(*history);
 }
 
 void plancache_encode(const struct plancache_key *key, const struct plancache_entry *entry,
@@ -98,16 +155,48 @@ void plancache_encode(const struct plancache_key *key, const struct plancache_en
 	plancache_seal(header, entry->data);
 }
 
+bool plancache_is_header(const struct plancache_header *header)
+{
+	return header->magic == PLANCACHE_MAGIC || header->magic == PLANCACHE_MAGIC_2;
+}
+
 /* A digest is right for bytes that this program wrote, and for those of somebody who can hash. */
 static bool sound(const struct plancache_header *header, const struct plancache_key *key,
 		  size_t size)
 {
-	return header->magic == PLANCACHE_MAGIC && header->size == size - sizeof(*header) &&
+	size_t behind = size - sizeof(*header);
+
+	if (!plancache_is_header(header) || header->size > behind)
+		return false;
+	behind -= header->size;
+	return behind <=
+		       (header->magic == PLANCACHE_MAGIC ? sizeof(struct plancache_history) : 0) &&
 	       !memcmp(header->key, key->bytes, sizeof(header->key)) && header->size &&
 	       header->head < header->size && !(header->head % 8) && header->final <= 1 &&
 	       !header->version[sizeof(header->version) - 1] &&
 	       !header->planner[sizeof(header->planner) - 1] &&
 	       !header->text[sizeof(header->text) - 1];
+}
+
+/* What stands behind the data, if all of it is there and makes sense. */
+static void decode_history(const struct plancache_header *header, const void *behind, size_t size,
+			   struct plancache_entry *entry)
+{
+	struct plancache_history history;
+	uint8_t digest[PLANCACHE_DIGEST];
+
+	if (size != sizeof(history))
+		return;
+	memcpy(&history, behind, sizeof(history));
+	digest_of_history(header, &history, digest);
+	if (memcmp(digest, history.digest, sizeof(digest)) != 0 ||
+	    history.count > PLANCACHE_HISTORY)
+		return;
+	for (uint32_t i = 0; i < history.count; i++)
+		if (history.past[i].maker >= PLANCACHE_MAKERS)
+			return;
+	entry->past_count = history.count;
+	memcpy(entry->past, history.past, history.count * sizeof(entry->past[0]));
 }
 
 int plancache_decode(const struct plancache_key *key, const void *file, size_t size,
@@ -138,5 +227,7 @@ int plancache_decode(const struct plancache_key *key, const void *file, size_t s
 	memcpy(entry->planner, header.planner, sizeof(entry->planner));
 	memcpy(entry->version, header.version, sizeof(entry->version));
 	memcpy(entry->text, header.text, sizeof(entry->text));
+	size -= sizeof(header) + header.size;
+	decode_history(&header, (const char *)file + sizeof(header) + header.size, size, entry);
 	return 0;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A file of the cache: a header, and what the request is answered with. */
+/* A file of the cache: a header, what the request is answered with, and what was before. */
 #pragma once
 
 #include "plancache.h"
 
-#define PLANCACHE_MAGIC	 0x32686361636e706eull
-#define PLANCACHE_DIGEST 32
+#define PLANCACHE_MAGIC	  0x33686361636e706eull /* version 3 */
+/* Version 2 is the same without history. It is read, and written no more. */
+#define PLANCACHE_MAGIC_2 0x32686361636e706eull
+#define PLANCACHE_DIGEST  32
 
 /*
  * struct plancache_header - the first bytes of a file
@@ -32,12 +34,38 @@ struct plancache_header {
 	uint8_t digest[PLANCACHE_DIGEST];
 };
 
+/*
+ * struct plancache_history - what may follow the data in a file of version 3
+ *
+ * It has a digest of its own: if it is damaged, the plan is as good as before.
+ * @digest: SHA-256 of the header's digest, and of this with zeros here
+ */
+struct plancache_history {
+	uint32_t count;
+	uint32_t pad;
+	struct plancache_past past[PLANCACHE_HISTORY];
+	uint8_t digest[PLANCACHE_DIGEST];
+};
+
 /* What is to be written before the entry's data. */
 void plancache_encode(const struct plancache_key *key, const struct plancache_entry *entry,
 		      struct plancache_header *header);
 
-/* Write the digest, as the header and its data are now. */
+/*
+ * What is to be written behind the entry's data, whose header is sealed. Returns its bytes: none if
+ * nothing is known of any plan.
+ */
+size_t plancache_encode_history(const struct plancache_header *header,
+				const struct plancache_entry *entry,
+				struct plancache_history *history);
+
+/* Write the digest, as the header and its data are now; and that of the history behind them. */
 void plancache_seal(struct plancache_header *header, const void *data);
+void plancache_seal_history(const struct plancache_header *header,
+			    struct plancache_history *history);
+
+/* Whether it is the beginning of a file of the cache, of a version that is read. */
+bool plancache_is_header(const struct plancache_header *header);
 
 /*
  * plancache_decode() - what a file says, if it is whole and of that key

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +23,8 @@
 #define BILLION	    1000000000ll
 #define NAME_TRIES  100
 #define FOLDER_MODE 0755
+/* Years from now, with room behind them for what is used after that; nanoseconds. */
+#define FAR_FUTURE  (INT64_MAX / BILLION / 2 * BILLION)
 
 typedef char file_name[PLANCACHE_NAME_SIZE + sizeof(SUFFIX)];
 
@@ -107,6 +110,16 @@ static void remove_unfinished(const struct plancache *cache, const char *name)
 	close(fd);
 }
 
+/* A time, which somebody may have set to any year. */
+static int64_t nanoseconds(const struct timespec *time)
+{
+	const int64_t most = INT64_MAX / BILLION;
+
+	if (time->tv_sec >= most)
+		return FAR_FUTURE;
+	return (time->tv_sec <= -most ? 1 - most : time->tv_sec) * BILLION + time->tv_nsec;
+}
+
 /* What a file of the folder is; false: none of the cache's. */
 static bool look_at(const struct plancache *cache, const char *name, struct plancache_file *file)
 {
@@ -121,7 +134,7 @@ static bool look_at(const struct plancache *cache, const char *name, struct plan
 	    !S_ISREG(stat.st_mode))
 		return false;
 	file->bytes = blocks((uint64_t)stat.st_size);
-	file->used_ns = stat.st_mtim.tv_sec * BILLION + stat.st_mtim.tv_nsec;
+	file->used_ns = nanoseconds(&stat.st_mtim);
 	return true;
 }
 
@@ -239,7 +252,7 @@ static void touch(struct plancache *cache, int fd)
 	int64_t now;
 
 	clock_gettime(CLOCK_REALTIME, &times[1]);
-	now = times[1].tv_sec * BILLION + times[1].tv_nsec;
+	now = nanoseconds(&times[1]);
 	/* Devices without a clock of their own begin anew in 1970. */
 	cache->newest = now > cache->newest ? now : cache->newest + 1;
 	times[1] = (struct timespec){ .tv_sec = cache->newest / BILLION,
@@ -344,17 +357,45 @@ int plancache_drop(struct plancache *cache, const struct plancache_key *key)
 /* ------------------------------------------------------------------------ room */
 
 /**
+ * struct newcomer - a plan that is being written, or was
+ * @key: what has it already is not asked to go, and does not count
+ * @owner: whose it counts as
+ * @bytes: that it counts
+ */
+struct newcomer {
+	const struct plancache_key *key;
+	uint32_t owner;
+	uint64_t bytes;
+};
+
+/**
  * struct held - a file, and whose it is
  * @file: in a list by use
  * @owner: as its header says
  * @share: index of the owner's bytes
- * @gone: it was removed
+ * @goes: it is to be removed
  */
 struct held {
 	const struct plancache_file *file;
 	uint32_t owner;
 	uint32_t share;
-	bool gone;
+	bool goes;
+};
+
+/**
+ * struct holding - all files but the newcomer's
+ * @files: by use
+ * @count: of them
+ * @total: bytes that they count
+ * @held: of each of them, by owner; NULL before find_owners()
+ * @shares: bytes of each owner that do not go, with the newcomer's
+ */
+struct holding {
+	struct plancache_file *files;
+	size_t count;
+	uint64_t total;
+	struct held *held;
+	uint64_t *shares;
 };
 
 static uint32_t owner_of(const struct plancache *cache, const struct plancache_key *key)
@@ -365,7 +406,7 @@ static uint32_t owner_of(const struct plancache *cache, const struct plancache_k
 
 	if (fd < 0)
 		return owner;
-	if (!read_all(fd, &header, sizeof(header)) && header.magic == PLANCACHE_MAGIC)
+	if (!read_all(fd, &header, sizeof(header)) && plancache_is_header(&header))
 		owner = header.owner;
 	close(fd);
 	return owner;
@@ -381,85 +422,152 @@ static int by_owner(const void *a, const void *b)
 	return x->file < y->file ? 1 : -1;
 }
 
+static int find_files(struct plancache *cache, const struct newcomer *newcomer,
+		      struct holding *holding)
+{
+	size_t count;
+	int err;
+
+	*holding = (struct holding){ 0 };
+	err = plancache_list(cache, &holding->files, &count);
+	if (err)
+		return err;
+	for (size_t i = 0; i < count; i++) {
+		if (!memcmp(&holding->files[i].key, newcomer->key, sizeof(*newcomer->key)))
+			continue;
+		holding->total += holding->files[i].bytes;
+		holding->files[holding->count++] = holding->files[i];
+	}
+	return 0;
+}
+
+static int find_owners(const struct plancache *cache, const struct newcomer *newcomer,
+		       struct holding *holding)
+{
+	size_t count = holding->count;
+	struct held *held = calloc(count + 1, sizeof(*held));
+	uint32_t share = 0;
+
+	holding->held = held;
+	holding->shares = calloc(count + 1, sizeof(*holding->shares));
+	if (!held || !holding->shares)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		held[i].file = &holding->files[i];
+		held[i].owner = owner_of(cache, &holding->files[i].key);
+	}
+	qsort(held, count, sizeof(*held), by_owner);
+	for (size_t i = 0; i < count; i++) {
+		bool is_next = !i || held[i].owner != held[i - 1].owner;
+
+		share += i && is_next;
+		held[i].share = share;
+		if (is_next && held[i].owner == newcomer->owner)
+			holding->shares[share] += newcomer->bytes;
+		holding->shares[share] += held[i].file->bytes;
+	}
+	return 0;
+}
+
+static void free_holding(struct holding *holding)
+{
+	free(holding->files);
+	free(holding->held);
+	free(holding->shares);
+}
+
 /*
- * The next one to go: of the owner who has the most, that which was used longest ago. @newcomer:
- * has so many bytes more in a moment.
+ * Say that one more goes: of the owner who has the most, that which was used longest ago. NULL: all
+ * go already.
  */
-static struct held *next_to_go(struct held *held, size_t count, const uint64_t *shares,
-			       uint32_t newcomer, uint64_t bytes)
+static struct held *choose(struct holding *holding)
 {
 	struct held *best = NULL;
 	uint64_t most = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		uint64_t has = shares[held[i].share];
+	for (size_t i = 0; i < holding->count; i++) {
+		struct held *held = &holding->held[i];
+		uint64_t has = holding->shares[held->share];
 
-		if (held[i].gone)
+		if (held->goes)
 			continue;
-		if (held[i].owner == newcomer)
-			has += bytes;
 		if (!best || has > most ||
-		    (has == most && held[i].share != best->share && held[i].file > best->file)) {
-			best = &held[i];
+		    (has == most && held->share != best->share && held->file > best->file)) {
+			best = held;
 			most = has;
 		}
+	}
+	if (best) {
+		best->goes = true;
+		holding->shares[best->share] -= best->file->bytes;
 	}
 	return best;
 }
 
-/* Files go until so many bytes more are within the limit; @total: of all files. */
-static int let_go(struct plancache *cache, const struct plancache_file *files, size_t count,
-		  uint64_t total, uint32_t newcomer, uint64_t bytes)
+/*
+ * The plan is there: others go until all are within the limit. Who cannot do that leaves it to the
+ * next one who writes.
+ */
+static void keep_to_limit(struct plancache *cache, const struct newcomer *newcomer)
 {
-	uint64_t *shares = calloc(count + 1, sizeof(*shares));
-	struct held *held = calloc(count + 1, sizeof(*held)), *next;
-	uint32_t share = 0;
+	struct holding holding;
+	const struct held *next;
+	uint64_t total;
+	int err = find_files(cache, newcomer, &holding);
 
-	if (!shares || !held) {
-		free(shares);
-		free(held);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < count; i++)
-		held[i] =
-			(struct held){ .file = &files[i], .owner = owner_of(cache, &files[i].key) };
-	qsort(held, count, sizeof(*held), by_owner);
-	for (size_t i = 0; i < count; i++) {
-		share += i && held[i].owner != held[i - 1].owner;
-		held[i].share = share;
-		shares[share] += held[i].file->bytes;
-	}
-	while (total + bytes > cache->limit &&
-	       (next = next_to_go(held, count, shares, newcomer, bytes))) {
+	if (err)
+		return;
+	total = holding.total + newcomer->bytes;
+	if (total > cache->limit)
+		err = find_owners(cache, newcomer, &holding);
+	while (!err && total > cache->limit && (next = choose(&holding))) {
 		plancache_drop(cache, &next->file->key);
-		next->gone = true;
-		shares[next->share] -= next->file->bytes;
 		total -= next->file->bytes;
 	}
-	free(shares);
-	free(held);
-	return 0;
+	free_holding(&holding);
 }
 
-/* Room for so many bytes of an owner. */
-static int make_room(struct plancache *cache, uint32_t owner, uint64_t bytes)
+/* Bytes that the disk has again when a file is removed; of one with other names none. */
+static uint64_t gives_back(const struct plancache *cache, const struct plancache_key *key)
 {
-	struct plancache_file *files;
-	uint64_t total = 0;
-	size_t count;
-	int err;
+	struct stat stat;
+	file_name name;
 
-	if (bytes > cache->limit)
-		return -EFBIG;
-	err = plancache_list(cache, &files, &count);
-	if (err)
-		return err;
-	for (size_t i = 0; i < count; i++)
-		total += files[i].bytes;
-	if (total + bytes > cache->limit)
-		err = let_go(cache, files, count, total, owner, bytes);
-	free(files);
-	return err;
+	name_of(key, name);
+	if (fstatat(cache->dir, name, &stat, AT_SYMLINK_NOFOLLOW) || stat.st_nlink != 1)
+		return 0;
+	return (uint64_t)stat.st_blocks * 512;
+}
+
+/*
+ * The disk is full: those who would go first at the limit go now, if a file of @size bytes is sure
+ * to fit then, as far as the filesystem knows. False: it is not, and all are still there.
+ *
+ * Files of writers who were killed go in any case, which may be enough.
+ */
+static bool make_room_on_disk(struct plancache *cache, const struct newcomer *newcomer, size_t size)
+{
+	struct holding holding = { 0 };
+	struct statvfs disk;
+	const struct held *next;
+	uint64_t room, need;
+	bool fits = false;
+
+	if (find_files(cache, newcomer, &holding) || find_owners(cache, newcomer, &holding) ||
+	    fstatvfs(cache->dir, &disk) || !disk.f_frsize)
+		goto out;
+	/* A block for what filesystems write beside the data. */
+	need = ((size + disk.f_frsize - 1) / disk.f_frsize + 1) * disk.f_frsize;
+	room = disk.f_bavail * disk.f_frsize;
+	while (room < need && (next = choose(&holding)))
+		room += gives_back(cache, &next->file->key);
+	fits = room >= need;
+	for (size_t i = 0; fits && i < holding.count; i++)
+		if (holding.held[i].goes)
+			plancache_drop(cache, &holding.held[i].file->key);
+out:
+	free_holding(&holding);
+	return fits;
 }
 
 /* ---------------------------------------------------------------------- writing */
@@ -528,36 +636,61 @@ static int begin_file(struct plancache *cache, char *name, size_t size)
 	return fd;
 }
 
-int plancache_put(struct plancache *cache, const struct plancache_key *key,
-		  const struct plancache_entry *entry)
+/* Write a file, flush it, and give it its name. All of it is there then, or what was before. */
+static int write_file(struct plancache *cache, const struct plancache_key *key, struct iovec *parts,
+		      int count)
 {
-	struct plancache_header header;
-	struct iovec parts[] = {
-		{ .iov_base = &header, .iov_len = sizeof(header) },
-		{ .iov_base = entry->data, .iov_len = entry->size },
-	};
-	file_name name;
 	char unfinished[64];
+	file_name name;
 	int fd, err;
 
-	err = make_room(cache, entry->owner, blocks(sizeof(header) + entry->size));
-	if (err)
-		return err;
-	plancache_encode(key, entry, &header);
 	fd = begin_file(cache, unfinished, sizeof(unfinished));
 	if (fd == -ENOENT && !reopen(cache))
 		fd = begin_file(cache, unfinished, sizeof(unfinished));
 	if (fd < 0)
 		return fd;
-	err = write_all(fd, parts, 2);
+	err = write_all(fd, parts, count);
 	name_of(key, name);
 	if (!err) {
 		touch(cache, fd);
-		if (renameat(cache->dir, unfinished, cache->dir, name))
+		if (fsync(fd) || renameat(cache->dir, unfinished, cache->dir, name))
 			err = -errno;
 	}
 	if (err)
 		unlinkat(cache->dir, unfinished, 0);
+	else
+		/* What goes for it is not gone before it is there. Without, either of both is. */
+		(void)!fsync(cache->dir);
 	close(fd);
+	return err;
+}
+
+int plancache_put(struct plancache *cache, const struct plancache_key *key,
+		  const struct plancache_entry *entry)
+{
+	struct plancache_header header;
+	struct plancache_history history;
+	const size_t behind = entry->past_count ? sizeof(history) : 0;
+	const size_t size = sizeof(header) + entry->size + behind;
+	const struct newcomer newcomer = { key, entry->owner, blocks(size) };
+	int err = -ENOSPC;
+
+	if (newcomer.bytes > cache->limit)
+		return -EFBIG;
+	plancache_encode(key, entry, &header);
+	plancache_encode_history(&header, entry, &history);
+	for (int tries = 0; tries < 2 && err == -ENOSPC; tries++) {
+		struct iovec parts[] = {
+			{ .iov_base = &header, .iov_len = sizeof(header) },
+			{ .iov_base = entry->data, .iov_len = entry->size },
+			{ .iov_base = &history, .iov_len = behind },
+		};
+
+		if (tries && !make_room_on_disk(cache, &newcomer, size))
+			break;
+		err = write_file(cache, key, parts, 3);
+	}
+	if (!err)
+		keep_to_limit(cache, &newcomer);
 	return err;
 }

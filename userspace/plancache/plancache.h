@@ -5,14 +5,15 @@
  * A file's name is the SHA-256 of all that a plan is made from: the graph's bytes, planner,
  * objective, budget and options of the request, and the version of npumem. Nothing that a file
  * says is believed: a digest over all of it finds what power loss, a full disk or a bad
- * block did, and who uses the plan has it verified like any other. So files are not flushed to
- * the disk: one that was lost is a plan to be made again.
+ * block did, and who uses the plan has it verified like any other. A file is flushed to the disk
+ * before it takes its name: loss of power leaves the plan before, or the new one.
  *
  * The folder is bounded. Where there is no room, the owner who has the most gives some: what of his
  * was used longest ago goes first, so nobody can push out more of another one's plans than brings
- * both to the same. The order is kept in the files' times of modification, but never goes back,
- * whatever becomes of the clock. Several programs may use one folder at a time. Files in it that
- * have other names are left alone.
+ * both to the same. They go when the new plan is there: until then the folder may have more than
+ * its limit, by that one plan for each program that writes one. The order is kept in the files'
+ * times of modification, but never goes back, whatever becomes of the clock. Several programs may
+ * use one folder at a time. Files in it that have other names are left alone.
  */
 #pragma once
 
@@ -22,6 +23,7 @@
 
 #define PLANCACHE_KEY_SIZE  32
 #define PLANCACHE_TEXT_SIZE 256
+#define PLANCACHE_HISTORY   8
 #define PLANCACHE_NOBODY    UINT32_MAX
 
 /*
@@ -50,6 +52,31 @@ struct plancache_key {
 	uint8_t bytes[PLANCACHE_KEY_SIZE];
 };
 
+/** enum plancache_maker - what a plan was made for */
+enum plancache_maker {
+	PLANCACHE_BY_UNKNOWN,
+	PLANCACHE_BY_ANSWER, /* a request, which waited for it */
+	PLANCACHE_BY_SEARCH, /* the next request, by a search when nothing else was to be done */
+	PLANCACHE_BY_WARM,   /* requests to come, by npumemctl cache warm */
+	PLANCACHE_MAKERS,
+};
+
+/**
+ * struct plancache_past - a plan that an entry has or had, for people
+ * @made_ns: when, by the clock of then, nanoseconds since 1970
+ * @cost: as of struct plancache_entry
+ * @took_us: how long planning took, microseconds; npumemd counts a processor's time
+ * @maker: enum plancache_maker
+ * @pad: 0
+ */
+struct plancache_past {
+	int64_t made_ns;
+	uint64_t cost;
+	uint64_t took_us;
+	uint32_t maker;
+	uint32_t pad;
+};
+
 /*
  * struct plancache_entry - a plan, and what is known of it
  * @planner, @objective, @arena_budget, @graph_size: of the request it answers
@@ -59,6 +86,8 @@ struct plancache_key {
  * @final: more time would not have made a better one
  * @owner: whose it counts as, a user's number; PLANCACHE_NOBODY: it is not known
  * @text: one line about the plan, for people
+ * @past: the last plans of this request, @past_count of them, and this one behind them. Nobody
+ *	decides anything by it, and where it was damaged there is none
  * @data: what the request is answered with
  * @size: bytes of @data
  * @head: of these, the graph that stands before the plan; 0 = none
@@ -74,6 +103,8 @@ struct plancache_entry {
 	bool final;
 	uint32_t owner;
 	char text[PLANCACHE_TEXT_SIZE];
+	uint32_t past_count;
+	struct plancache_past past[PLANCACHE_HISTORY];
 	void *data;
 	size_t size;
 	size_t head;
@@ -84,6 +115,15 @@ struct plancache;
 void plancache_key(const struct plancache_request *request, struct plancache_key *key);
 /* What of an entry the request says. */
 void plancache_entry_init(struct plancache_entry *entry, const struct plancache_request *request);
+
+/*
+ * plancache_entry_made() - write down that an entry's plan was made now
+ * @entry: whose cost is known
+ * @before: the entry in whose place it comes; NULL if there is none
+ * @took_us: how long planning took
+ */
+void plancache_entry_made(struct plancache_entry *entry, const struct plancache_entry *before,
+			  enum plancache_maker maker, uint64_t took_us);
 
 /*
  * plancache_open() - use a folder, which is made if only it is missing
@@ -116,9 +156,11 @@ int plancache_peek(struct plancache *cache, const struct plancache_key *key,
 /*
  * plancache_put() - keep a plan, in place of one with the same key
  *
- * Others see all of it or nothing. A folder that was removed is made again. Returns 0; -EFBIG: it
- * is larger than all of the cache may be; -ENOMEM; or the errno of writing it, and then the one
- * before is still there.
+ * Others see all of it or nothing, and when this returns 0 it is on the disk, for which the caller
+ * waits. A folder that was removed is made again. Where the disk is full, those plans go that would
+ * go first at the limit, if the filesystem says that this one will fit then; else none goes.
+ * Returns 0; -EFBIG: it is larger than all of the cache may be; -ENOMEM; or the errno of writing
+ * it, and then the one before is still there.
  */
 int plancache_put(struct plancache *cache, const struct plancache_key *key,
 		  const struct plancache_entry *entry);

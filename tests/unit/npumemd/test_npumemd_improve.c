@@ -222,6 +222,21 @@ IMPROVE_TEST(better)
 	assert_int_equal(only_entry().cost, 800);
 }
 
+/* The better plan says what was before it. */
+IMPROVE_TEST(history)
+{
+	struct plancache_entry entry;
+
+	searched("800 1");
+	entry = only_entry();
+	assert_int_equal(entry.past_count, 2);
+	assert_int_equal(entry.past[0].cost, 900);
+	assert_int_equal(entry.past[0].maker, PLANCACHE_BY_ANSWER);
+	assert_int_equal(entry.past[1].cost, 800);
+	assert_int_equal(entry.past[1].maker, PLANCACHE_BY_SEARCH);
+	assert_true(entry.past[1].made_ns >= entry.past[0].made_ns);
+}
+
 /* The first answer has the time that it is to have. */
 IMPROVE_TEST(first_answer)
 {

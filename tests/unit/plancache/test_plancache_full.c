@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The cache of plans on a disk that is full, and what it does in which order so that loss of power
+ * costs nothing.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "folder.h"
+
+/* ---------------------------------------------------------------- a disk that fails */
+
+/*
+ * struct disk - what the filesystem does for the cache
+ * @small: it has room for @room bytes; else it is the real one
+ * @liar: it says that it has much more
+ * @fsync_err: of files, not folders
+ * @done: what was done: 'f' a file flushed, 'n' given its name, 'd' the folder flushed, 'u' a file
+ *	removed
+ */
+static struct {
+	bool small;
+	bool liar;
+	size_t room;
+	int fsync_err;
+	char done[32];
+} disk;
+
+static void note(char what)
+{
+	size_t n = strlen(disk.done);
+
+	if (n < sizeof(disk.done) - 1)
+		disk.done[n] = what;
+}
+
+static size_t disk_used(void)
+{
+	DIR *list = opendir(folder_name);
+	struct dirent *entry;
+	struct stat file;
+	size_t used = 0;
+
+	while ((entry = readdir(list)))
+		if (!fstatat(dirfd(list), entry->d_name, &file, 0) && S_ISREG(file.st_mode))
+			used += (size_t)file.st_blocks * 512;
+	closedir(list);
+	return used;
+}
+
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd)
+{
+	struct stat file;
+
+	assert_int_equal(fstat(fd, &file), 0);
+	note(S_ISDIR(file.st_mode) ? 'd' : 'f');
+	if (disk.fsync_err && !S_ISDIR(file.st_mode)) {
+		errno = disk.fsync_err;
+		return -1;
+	}
+	return 0;
+}
+
+int __real_renameat(int from, const char *old, int to, const char *name);
+int __wrap_renameat(int from, const char *old, int to, const char *name);
+int __wrap_renameat(int from, const char *old, int to, const char *name)
+{
+	note('n');
+	return __real_renameat(from, old, to, name);
+}
+
+int __real_unlinkat(int dir, const char *name, int flags);
+int __wrap_unlinkat(int dir, const char *name, int flags);
+int __wrap_unlinkat(int dir, const char *name, int flags)
+{
+	note('u');
+	return __real_unlinkat(dir, name, flags);
+}
+
+ssize_t __real_writev(int fd, const struct iovec *parts, int count);
+ssize_t __wrap_writev(int fd, const struct iovec *parts, int count);
+ssize_t __wrap_writev(int fd, const struct iovec *parts, int count)
+{
+	size_t used = disk.small ? disk_used() : 0, room;
+	struct iovec first[8];
+
+	if (!disk.small)
+		return __real_writev(fd, parts, count);
+	if (used >= disk.room) {
+		errno = ENOSPC;
+		return -1;
+	}
+	/* What there is room for comes to the disk. */
+	room = disk.room - used;
+	assert_in_range(count, 1, 8);
+	for (int i = 0; i < count; i++) {
+		first[i] = parts[i];
+		if (first[i].iov_len > room)
+			first[i].iov_len = room;
+		room -= first[i].iov_len;
+	}
+	return __real_writev(fd, first, count);
+}
+
+int __wrap_fstatvfs(int fd, struct statvfs *stat);
+int __wrap_fstatvfs64(int fd, struct statvfs *stat);
+
+int __wrap_fstatvfs(int fd, struct statvfs *stat)
+{
+	size_t used = disk_used();
+
+	if (!disk.small)
+		return statvfs(folder_name, stat);
+	*stat = (struct statvfs){ .f_bsize = 4096, .f_frsize = 1 };
+	stat->f_bavail = disk.liar ? 1 << 30 : used < disk.room ? disk.room - used : 0;
+	return 0;
+}
+
+/* Its name where sizes of files have 64 bits. */
+int __wrap_fstatvfs64(int fd, struct statvfs *stat)
+{
+	return __wrap_fstatvfs(fd, stat);
+}
+
+static int disk_setup(void **state)
+{
+	memset(&disk, 0, sizeof(disk));
+	return folder_make(state);
+}
+
+#define DISK_TEST(name) TEST_WITH(name, disk_setup, folder_remove)
+
+/* ---------------------------------------------------------------------- a full disk */
+
+/* A cache that has just what it may have. */
+static struct plancache_key full_keys[4];
+
+static void fill_to_limit(void)
+{
+	for (uint64_t i = 0; i < 4; i++)
+		full_keys[i] = folder_key_number(i);
+	folder_reopen(3 * 4096);
+	for (int i = 0; i < 3; i++)
+		folder_put(&full_keys[i], 50, (char)('0' + i));
+}
+
+static void all_are_there(void)
+{
+	DIR *list = opendir(folder_name);
+	size_t count = 0;
+
+	while (readdir(list))
+		count++;
+	closedir(list);
+	assert_int_equal(count, 3 + 2);
+	for (int i = 0; i < 3; i++)
+		folder_has(&full_keys[i], 50, (char)('0' + i));
+}
+
+/* No file can have more than so many bytes: the plans before are still there, and nothing else. */
+DISK_TEST(full_at_every_byte)
+{
+	struct rlimit limit, before;
+	char data[100] = "new";
+	struct plancache_entry entry = folder_entry_past(data, sizeof(data), 3);
+	size_t size =
+		sizeof(struct plancache_header) + sizeof(data) + sizeof(struct plancache_history);
+
+	fill_to_limit();
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	for (size_t n = 0; n < 2 * size; n++) {
+		int err;
+
+		limit = before;
+		limit.rlim_cur = n / 2;
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+		err = plancache_put(folder_cache, &full_keys[n % 2 ? 3 : 0], &entry);
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+		assert_int_equal(err, -EFBIG);
+		all_are_there();
+	}
+	assert_int_equal(plancache_put(folder_cache, &full_keys[0], &entry), 0);
+	signal(SIGXFSZ, SIG_DFL);
+}
+
+/* The disk is full after so many bytes, and nobody knows whether it helps if a plan goes. */
+DISK_TEST(disk_full_at_every_byte)
+{
+	char data[100] = "new";
+	struct plancache_entry entry = folder_entry_past(data, sizeof(data), 3);
+	size_t size =
+		sizeof(struct plancache_header) + sizeof(data) + sizeof(struct plancache_history);
+
+	fill_to_limit();
+	disk.small = true;
+	disk.liar = true;
+	for (size_t n = 0; n < 2 * size; n++) {
+		disk.room = disk_used() + n / 2;
+		assert_int_equal(plancache_put(folder_cache, &full_keys[n % 2 ? 3 : 0], &entry),
+				 -ENOSPC);
+		all_are_there();
+	}
+	disk.room++;
+	assert_int_equal(plancache_put(folder_cache, &full_keys[3], &entry), 0);
+	disk.small = false;
+	folder_has_not(&full_keys[0], -ENOENT);
+	assert_int_equal(folder_files(), 3);
+}
+
+/* Others go for one that fits then, and no more of them than have to. */
+DISK_TEST(room_on_a_full_disk)
+{
+	static char data[5000];
+	struct plancache_entry entry = folder_entry(data, sizeof(data));
+
+	fill_to_limit();
+	folder_reopen(PLENTY);
+	disk.small = true;
+	disk.room = disk_used();
+	folder_put(&full_keys[3], 50, '3');
+	folder_has_not(&full_keys[0], -ENOENT);
+	folder_has(&full_keys[1], 50, '1');
+	folder_has(&full_keys[2], 50, '2');
+	folder_has(&full_keys[3], 50, '3');
+	/* Two have to go for it. It does not go itself, though it is the one used first. */
+	assert_int_equal(plancache_put(folder_cache, &full_keys[1], &entry), 0);
+	folder_has_not(&full_keys[2], -ENOENT);
+	folder_has_not(&full_keys[3], -ENOENT);
+	assert_int_equal(folder_files(), 1);
+}
+
+/* It would not fit if all went: none goes. */
+DISK_TEST(no_room_on_a_full_disk)
+{
+	static char data[3 * 4096];
+	struct plancache_entry entry = folder_entry(data, sizeof(data));
+	char path[256], other[256];
+
+	fill_to_limit();
+	folder_reopen(PLENTY);
+	disk.small = true;
+	disk.room = disk_used();
+	assert_int_equal(plancache_put(folder_cache, &full_keys[3], &entry), -ENOSPC);
+	all_are_there();
+	/* Nor if what goes stays on the disk by another name. */
+	entry = folder_entry(data, 4096);
+	for (int i = 0; i < 2; i++) {
+		folder_path(&full_keys[i], path);
+		snprintf(other, sizeof(other), "%s/.other-%d", folder_name, i);
+		assert_int_equal(link(path, other), 0);
+	}
+	disk.room = disk_used();
+	assert_int_equal(plancache_put(folder_cache, &full_keys[3], &entry), -ENOSPC);
+	for (int i = 0; i < 3; i++)
+		folder_has(&full_keys[i], 50, (char)('0' + i));
+}
+
+/* What a killed writer left is removed before anything else is. */
+DISK_TEST(room_that_was_left)
+{
+	char path[256];
+
+	fill_to_limit();
+	folder_reopen(PLENTY);
+	snprintf(path, sizeof(path), "%s/.npumem-1-0", folder_name);
+	folder_write(path, "part", 4);
+	disk.small = true;
+	disk.room = disk_used();
+	folder_put(&full_keys[3], 50, '3');
+	disk.small = false;
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(folder_files(), 4);
+}
+
+/* Power may be lost at any time: the new one is on the disk before an old one goes. */
+DISK_TEST(flushed)
+{
+	struct plancache_key other = folder_key_number(9);
+
+	fill_to_limit();
+	memset(disk.done, 0, sizeof(disk.done));
+	folder_put(&full_keys[0], 60, 'n');
+	assert_string_equal(disk.done, "fnd");
+	memset(disk.done, 0, sizeof(disk.done));
+	folder_put(&other, 50, 'o');
+	assert_string_equal(disk.done, "fndu");
+}
+
+DISK_TEST(not_flushed)
+{
+	char data[100] = "new";
+	struct plancache_entry entry = folder_entry(data, sizeof(data));
+
+	fill_to_limit();
+	disk.fsync_err = EIO;
+	assert_int_equal(plancache_put(folder_cache, &full_keys[0], &entry), -EIO);
+	assert_int_equal(plancache_put(folder_cache, &full_keys[3], &entry), -EIO);
+	all_are_there();
+}
