@@ -134,7 +134,44 @@ check 'a damaged file is said' says 1 "npumemctl: $damaged: the file is damaged"
 check 'it is still there: who looks removes nothing' [ -e "plans/$damaged.plan" ]
 check 'it can be dropped' gives 0 '' '' cache drop "$damaged"
 
+# ------------------------------------------------------------------------ room and time
+# 16 KiB hold both, and one of them put again.
+again_in_its_place() {
+	"$ctl" cache --folder again warm "$graphs/loop_conv.json" models/a.json &&
+		"$ctl" cache --folder again --size-limit 16K warm models/a.json &&
+		[ "$(find again -name '*.plan' | wc -l)" = 2 ]
+}
+check 'a plan put again counts once' again_in_its_place
+# A disk of 20 KiB, in a mount namespace of its own: nothing goes for a plan that does not fit.
+full_disk() {
+	# shellcheck disable=SC2016 # of the inner shell
+	unshare -rm bash -c 'mount -t tmpfs -o size=20k none disk && cp again/*.plan disk || exit 9
+		"$1" cache --folder disk --size-limit 40960 warm "$2/inception_v3.fused.json" "$2/densenet121.fused.json"
+		echo "status $?"; ls disk | wc -l' - "$ctl" "$graphs" 2>&1
+}
+mkdir disk
+if unshare -rm mount -t tmpfs none disk 2>/dev/null; then
+	full='No space left on device'
+	check 'a full disk loses no plan' is "npumemctl: disk: $graphs/inception_v3.fused.json: $full
+npumemctl: disk: $graphs/densenet121.fused.json: $full
+status 1
+2" full_disk
+else
+	skipped 'a full disk loses no plan' 'no mount namespaces here'
+fi
+in_400_years() {
+	cp -r again years && touch -d 2400-01-01 years/*.plan && "$ctl" cache --folder years list
+}
+check 'times are of any year' prints '  in the future ' in_400_years
+
 # ----------------------------------------------------------------------- export, drop
+mkdir -p device && ln -s plans link
+check 'not to itself' usage_says \
+	'npumemctl cache: FOLDER ./plans would overwrite --folder plans' cache export ./plans
+check 'under no other name' usage_says \
+	'npumemctl cache: FOLDER link would overwrite --folder plans' cache --size-limit 8K export link
+check 'all are still there' [ "$(find plans -name '*.plan' | wc -l)" = 3 ]
+rmdir device
 check 'one is exported' gives 0 '' '' cache export device "$key"
 same() { cmp "plans/$key.plan" "device/$key.plan" && [ "$(find device -type f | wc -l)" = 1 ]; }
 check 'it is the same there' same

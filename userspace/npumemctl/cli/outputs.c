@@ -165,7 +165,8 @@ void outputs_check(const struct argp_state *state, const struct named_path *inpu
 			if (in->path)
 				other = identify(in->path, STDIN_FILENO);
 			/* A terminal, or a pipe, may well be both. */
-			if (is_same(&id, &other) && (S_ISREG(id.mode) || S_ISBLK(id.mode)))
+			if (is_same(&id, &other) &&
+			    (S_ISREG(id.mode) || S_ISBLK(id.mode) || S_ISDIR(id.mode)))
 				refuse(state, out, "would overwrite", in, "");
 			free(other.name);
 		}

@@ -123,6 +123,12 @@ static void check(const struct arguments *args, struct argp_state *state)
 		usage_error(state, "drop: either keys or --all");
 	if (args->words.count < actions[action].least || args->words.count > actions[action].most)
 		usage_error(state, "%s takes %s", actions[action].name, actions[action].what);
+	if (actions[action].run == export) {
+		const struct named_path from[] = { { "--folder", args->folder }, { 0 } };
+		const struct named_path to[] = { { "FOLDER", args->words.list[0] }, { 0 } };
+
+		outputs_check(state, from, to);
+	}
 	if (args->objective &&
 	    !(args->planner && npuplan_planner_traits(args->planner) & NPUPLAN_PLANNER_MOVES))
 		usage_error(state, "--objective %s needs a planner that moves tensors, like cosma",
@@ -265,14 +271,14 @@ static json_t *entry_json(const struct plancache_file *file, const struct planca
 		text_json(entry->planner), "objective", objective_name(entry->objective),
 		"arena_budget", (json_int_t)entry->arena_budget, "graph_bytes",
 		(json_int_t)entry->graph_size, "cost", (json_int_t)entry->cost, "bytes",
-		(json_int_t)file->bytes, "given_us",
-		(json_int_t)(entry->given_us > INT64_MAX ? INT64_MAX : entry->given_us), "final",
+		(json_int_t)file->bytes, "given_us", int_json(entry->given_us), "final",
 		entry->final, "version", text_json(entry->version), "used_ns",
 		(json_int_t)file->used_ns, "plan_bytes", (json_int_t)(entry->size - entry->head),
-		"uid", entry->owner == PLANCACHE_NOBODY ? json_null() : json_integer(entry->owner));
+		"uid", entry->owner == PLANCACHE_NOBODY ? json_null() : json_integer(entry->owner),
+		"history", history_json(entry));
 }
 
-/* How long ago, in the largest unit of which it is at least two. */
+/* How long ago, in the largest unit of which it is at least two; clocks may have been set. */
 static const char *ago(int64_t then_ns, char text[32])
 {
 	static const struct {
@@ -281,6 +287,8 @@ static const char *ago(int64_t then_ns, char text[32])
 	} units[] = { { 86400, "days" }, { 3600, "hours" }, { 60, "minutes" }, { 1, "seconds" } };
 	int64_t seconds = time(NULL) - then_ns / BILLION;
 
+	if (seconds <= -2 * 60)
+		return "in the future";
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (seconds < 2 * units[i].seconds)
 			continue;
