@@ -174,10 +174,6 @@ static int complete(int argc, char **argv)
 		verbs_complete(argv[1]);
 		return EXIT_OK;
 	}
-	if (argc == 2 && !strcmp(argv[0], "cache") && argv[1][0] != '-') {
-		cache_complete(argv[1]);
-		return EXIT_OK;
-	}
 	return run(command, argc, argv);
 }
 

@@ -30,11 +30,22 @@ ONE = [
     ("npumemctl plan x.json -o only", "npumemctl plan x.json -o only-one.json"),
     ("npumemctl bench pack --packer=squ", "npumemctl bench pack --packer=squeaky"),
 ]
+# A plan of the folder "plans".
+KEY = "abc" + 61 * "0"
+ONE += [
+    ("npumemctl cache --folder plans show abc", "npumemctl cache --folder plans show " + KEY),
+    ("npumemctl cache --folder=plans drop ab", "npumemctl cache --folder=plans drop " + KEY),
+    ("npumemctl cache --folder plans export only-one.json ab",
+     "npumemctl cache --folder plans export only-one.json " + KEY),
+    ("npumemctl cache warm only", "npumemctl cache warm only-one.json"),
+]
 # Where nothing is known: the line stays as it is.
 NONE = [
     "npumemctl plan --external sys",
     "npumemctl plan --work onl",
     "npumemctl devices onl",
+    "npumemctl cache --folder plans show onl",
+    "npumemctl cache --folder none show ab",
 ]
 
 SHELLS = {
@@ -108,6 +119,8 @@ def main():
     folder = tempfile.mkdtemp()
     os.chdir(folder)
     open("only-one.json", "w").close()
+    os.mkdir("plans")
+    open(f"plans/{KEY}.plan", "w").close()
     os.environ["PATH"] = os.path.dirname(CTL) + ":" + os.environ["PATH"]
     cases = ONE + [(text, text) for text in NONE]
     count = failed = 0

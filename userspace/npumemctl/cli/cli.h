@@ -105,6 +105,8 @@ struct command_option {
  * struct command - what a command line may have, and what the help says of it
  * @options: the command's own options; an empty one ends them
  * @parse: takes arguments, and those options that are not just kept; NULL: there are none
+ * @complete: prints what the next argument can be, by complete_word() or as the line ":files";
+ *	NULL: files, if there are arguments. @words: arguments that stand before it
  * @args_doc, @doc: the texts that struct argp has under these names
  * @shared: commands without a name whose options this one has, too; @offset says where in this
  *	one's input the struct begins that they are parsed into
@@ -112,6 +114,7 @@ struct command_option {
 struct command {
 	const struct command_option *options;
 	argp_parser_t parse;
+	void (*complete)(const char *const *words, size_t count, const char *typed);
 	const char *args_doc;
 	const char *doc;
 	struct {
@@ -131,6 +134,8 @@ void command_parse(const struct command *command, int argc, char **argv, void *i
 void command_complete(void);
 /* complete_word() prints such a line if @word begins as @typed; @what, its text, may be NULL. */
 void complete_word(const char *word, const char *typed, const char *what);
+/* What a long option of the line that is completed has as its value; NULL: nothing. */
+const char *complete_value_of(const char *name);
 
 /* ------------------------------------------------------------ messages.c */
 

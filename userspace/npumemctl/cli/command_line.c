@@ -207,7 +207,8 @@ static void complete_value(const struct command_option *option, const char *pref
 		offer(prefix, option_word(option, i), typed, NULL);
 	/* "FILE", "OUT.csv": the shell knows best how to complete these. */
 	if (!option->files && !option_word(option, 0) &&
-	    (strstr(option->arg, "FILE") || strstr(option->arg, ".csv")))
+	    (strstr(option->arg, "FILE") || strstr(option->arg, "FOLDER") ||
+	     strstr(option->arg, ".csv")))
 		puts(":files");
 }
 
@@ -247,6 +248,63 @@ static void complete_options(const struct line *line, const char *typed)
 	}
 }
 
+/* The words of the line, the last of which is to be completed. */
+static char **typed_words;
+static int typed_count;
+
+/*
+ * Whether the i-th word is an option; @value: out: the one it has, which may be the next word, or
+ * NULL.
+ */
+static const struct command_option *option_at(int i, const char **value)
+{
+	const char *word = typed_words[i];
+	const struct command_option *option;
+	const char *equals = strncmp(word, "--", 2) ? NULL : strchr(word, '=');
+
+	*value = NULL;
+	if (word[0] != '-' || !word[1])
+		return NULL;
+	option = find_option(word);
+	if (option && option->arg && equals)
+		*value = equals + 1;
+	else if (option && option->arg && !(option->flags & OPTION_ARG_OPTIONAL) &&
+		 i + 1 < typed_count - 1)
+		*value = typed_words[i + 1];
+	return option;
+}
+
+const char *complete_value_of(const char *name)
+{
+	const struct command_option *option;
+	const char *value, *last = NULL;
+
+	for (int i = 1; i < typed_count - 1; i++) {
+		option = option_at(i, &value);
+		if (option && value && option->name && !strcmp(option->name, name))
+			last = value;
+		i += value && value == typed_words[i + 1];
+	}
+	return last;
+}
+
+/* The command knows what its arguments can be: the next one, after those that are no options. */
+static void complete_argument(const struct command *command, const char *typed)
+{
+	const char **words = calloc((size_t)typed_count, sizeof(*words)), *value;
+	size_t count = 0;
+
+	if (!words)
+		abort();
+	for (int i = 1; i < typed_count - 1; i++) {
+		if (!option_at(i, &value) && typed_words[i][0] != '-')
+			words[count++] = typed_words[i];
+		i += value && value == typed_words[i + 1];
+	}
+	command->complete(words, count, typed);
+	free(words);
+}
+
 /* argv[0] is "npumemctl COMMAND", the last one is what is to be completed. */
 static void complete_words(int argc, char **argv)
 {
@@ -255,6 +313,8 @@ static void complete_words(int argc, char **argv)
 	const struct command_option *option = NULL;
 	char *prefix;
 
+	typed_words = argv;
+	typed_count = argc;
 	if (!strncmp(typed, "--", 2) && equals) {
 		option = find_option(typed);
 		if (!option || !option->arg)
@@ -279,7 +339,9 @@ static void complete_words(int argc, char **argv)
 		complete_word("--version", typed, "Print program version");
 		return;
 	}
-	if (lines[0].command->args_doc)
+	if (lines[0].command->complete)
+		complete_argument(lines[0].command, typed);
+	else if (lines[0].command->args_doc)
 		puts(":files");
 }
 

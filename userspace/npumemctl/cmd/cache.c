@@ -149,9 +149,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static void complete(const char *const *words, size_t count, const char *typed);
+
 static const struct command command = {
 	.options = options,
 	.parse = parse,
+	.complete = complete,
 	.args_doc =
 		"list\nshow KEY...\nwarm MODEL|FOLDER...\nexport FOLDER [KEY...]\ndrop KEY...|--all",
 	.doc = "Look at the plans that npumemd keeps, and make some before they are asked for. No "
@@ -605,10 +608,53 @@ static int warm(const struct arguments *args, struct plancache *cache)
 
 /* ----------------------------------------------------------------------------- */
 
-void cache_complete(const char *typed)
+static void offer_keys(const char *folder, const char *typed)
 {
-	for (size_t i = 0; i < ACTIONS; i++)
-		complete_word(actions[i].name, typed, actions[i].purpose);
+	struct plancache_entry entry;
+	struct plancache_file *files;
+	struct plancache *cache;
+	size_t count;
+
+	if (plancache_open_existing(folder, &cache))
+		return;
+	if (!plancache_list(cache, &files, &count)) {
+		for (size_t i = 0; i < count; i++) {
+			char name[PLANCACHE_NAME_SIZE], *text;
+
+			plancache_key_name(&files[i].key, name);
+			if (strncmp(name, typed, strlen(typed)) != 0)
+				continue;
+			entry = (struct plancache_entry){ 0 };
+			if (!plancache_peek(cache, &files[i].key, &entry))
+				free(entry.data);
+			text = plain_text(entry.text, false);
+			complete_word(name, typed, text);
+			free(text);
+		}
+		free(files);
+	}
+	plancache_close(cache);
+}
+
+/* The words of an action: files, folders, or keys of the folder that the line names. */
+static void complete(const char *const *words, size_t count, const char *typed)
+{
+	const char *folder = complete_value_of("folder");
+	size_t action = 0;
+
+	if (!count) {
+		for (size_t i = 0; i < ACTIONS; i++)
+			complete_word(actions[i].name, typed, actions[i].purpose);
+		return;
+	}
+	while (action < ACTIONS && strcmp(actions[action].name, words[0]) != 0)
+		action++;
+	if (action == ACTIONS || actions[action].run == list)
+		return;
+	if (actions[action].run == warm || (actions[action].run == export && count == 1))
+		puts(":files");
+	else
+		offer_keys(folder ? folder : FOLDER, typed);
 }
 
 int cmd_cache(int argc, char **argv)

@@ -44,5 +44,3 @@ int plan_verb(int argc, char **argv);
 int run_verb(int argc, char **argv);
 /* Print those verbs that begin so. */
 void verbs_complete(const char *typed);
-/* Print those actions of the command cache that begin so. */
-void cache_complete(const char *typed);
