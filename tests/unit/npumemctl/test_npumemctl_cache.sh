@@ -49,6 +49,13 @@ actions() { "$ctl" --complete cache "$1" | cut -f 1 | tr '\n' ' '; }
 check 'actions are completed' is 'list show warm export drop ' actions ''
 check 'an action is completed' is 'export ' actions e
 
+completed() { "$ctl" --complete cache "$@" | cut -f 1; }
+check 'models are files' is :files completed warm ''
+check 'so is where to export' is :files completed --folder plans export ''
+check 'a cache is a folder' is :files completed --folder ''
+check 'list takes no words' is '' completed list ''
+check 'no folder has no keys' is '' completed --folder none show ''
+
 # ------------------------------------------------------------------------------- warm
 check 'a model is planned' is "models/a.json: $mobilenet" cache warm models/a.json
 check 'it is listed' prints "  $mobilenet" cache list
@@ -56,10 +63,29 @@ for field in planner:auto objective:arena arena_budget:0 cost:1505280 final:True
 	check "it has ${field%:*}" is "${field#*:}" of_json "${field%:*}"
 done
 key=$(of_json key)
+history_lines() { cache show "${key:0:4}" | grep -c ' UTC, warm in .* s: 1505280 bytes (1.4 MiB)$'; }
+shows_history() {
+	[ "$(history_lines)" = 2 ] &&
+		cache show "${key:0:4}" | grep -q '^  history    20..-..-.. ..:..:.. UTC, warm in'
+}
 check 'whose it is' prints "counts as  user $(id -u)'s" cache show "${key:0:4}"
 check 'it is shown' prints 'arena      1505280 bytes (1.4 MiB), lower bound 1505280 bytes' \
 	cache show "${key:0:4}"
+plans_before() { cache show -j "${key:0:4}" | python3 -c 'import json, sys
+past = json.load(sys.stdin)["plans"][0]["history"]
+print([(one["cost"], one["by"], one["seconds"] > 0) for one in past], past[-1]["made_ns"] > 15 * 10**17)'; }
+check 'it has no plan before it' is "[(1505280, 'warm', True)] True" plans_before
 check 'planned again it takes the place' cache warm models/a.json
+check 'and says what was before' is "[(1505280, 'warm', True), (1505280, 'warm', True)] True" plans_before
+check 'to people, too' shows_history
+for _ in {1..8}; do cache warm models/a.json >/dev/null; done
+check 'the last eight are known' is 8 history_lines
+check 'keys are completed' is "$key" completed --folder plans show "${key:0:3}"
+check 'of the folder that the line names' is "$key" completed --folder=plans drop ''
+check 'behind others, too' is "$key" completed show abcd --folder plans -j ''
+check 'and behind the folder of an export' is "$key" completed export device --folder plans ''
+check 'with what they are' prints "$mobilenet" "$ctl" --complete cache --folder plans show "${key:0:3}"
+check 'no key begins so' is '' completed --folder plans show x
 check 'there is one' is "$key" of_json key
 check 'another planner, another plan' cache warm --planner greedy models/a.json
 check 'there are two' is 2 of_json key

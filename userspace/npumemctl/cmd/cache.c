@@ -264,13 +264,42 @@ static json_t *text_json(const char *text)
 	return string;
 }
 
+static const char *maker_name(uint32_t maker)
+{
+	static const char *const names[PLANCACHE_MAKERS] = { "unknown", "answer", "search",
+							     "warm" };
+
+	return names[maker < PLANCACHE_MAKERS ? maker : PLANCACHE_BY_UNKNOWN];
+}
+
+static json_int_t int_json(uint64_t number)
+{
+	return (json_int_t)(number > INT64_MAX ? INT64_MAX : number);
+}
+
+static json_t *history_json(const struct plancache_entry *entry)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < entry->past_count; i++) {
+		const struct plancache_past *past = &entry->past[i];
+
+		json_array_append_new(array,
+				      json_pack("{sI sI ss sf}", "made_ns",
+						(json_int_t)past->made_ns, "cost",
+						int_json(past->cost), "by", maker_name(past->maker),
+						"seconds", 1e-6 * (double)past->took_us));
+	}
+	return array;
+}
+
 static json_t *entry_json(const struct plancache_file *file, const struct plancache_entry *entry)
 {
 	char name[PLANCACHE_NAME_SIZE];
 
 	plancache_key_name(&file->key, name);
 	return json_pack(
-		"{ss so ss sI sI sI sI sI sb so sI sI so}", "key", name, "planner",
+		"{ss so ss sI sI sI sI sI sb so sI sI so so}", "key", name, "planner",
 		text_json(entry->planner), "objective", objective_name(entry->objective),
 		"arena_budget", (json_int_t)entry->arena_budget, "graph_bytes",
 		(json_int_t)entry->graph_size, "cost", (json_int_t)entry->cost, "bytes",
@@ -346,6 +375,23 @@ static void print_plan(const struct npumem_plan_info *info)
 		printf("  traffic    %s\n", size_text(info->spill_bytes + info->fill_bytes).s);
 }
 
+/* What was kept before, oldest first, and last the plan of now. */
+static void print_history(const struct plancache_entry *entry)
+{
+	for (uint32_t i = 0; i < entry->past_count; i++) {
+		const struct plancache_past *past = &entry->past[i];
+		const time_t seconds = past->made_ns / BILLION;
+		char when[64] = "?";
+		struct tm tm;
+
+		if (gmtime_r(&seconds, &tm))
+			strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
+		printf("  %-9s  %s UTC, %s in %.3g s: %s\n", i ? "" : "history", when,
+		       maker_name(past->maker), 1e-6 * (double)past->took_us,
+		       size_text(past->cost).s);
+	}
+}
+
 static void print_entry(const char *name, const struct plancache_file *file,
 			const struct plancache_entry *entry)
 {
@@ -401,6 +447,7 @@ static int show_one(const struct arguments *args, struct plancache *cache,
 	} else {
 		print_entry(name, file, &entry);
 		print_plan(&plan->info);
+		print_history(&entry);
 	}
 	npuplan_plan_free(plan);
 	return EXIT_OK;
@@ -475,8 +522,8 @@ static int keep(const struct arguments *args, struct plancache *cache, const str
 		.objective = args->objective,
 		.arena_budget = args->budget,
 	};
+	struct plancache_entry entry, before = { 0 };
 	struct npuplan_error error = { 0 };
-	struct plancache_entry entry;
 	struct plancache_key key;
 	int err;
 
@@ -489,6 +536,11 @@ static int keep(const struct arguments *args, struct plancache *cache, const str
 	entry.cost = plancache_cost(args->planner, args->objective, &plan->info);
 	entry.final = plancache_final(plan, args->deadline, plan->seconds);
 	entry.given_us = args->deadline ? (uint64_t)(1e6 * args->deadline) : NO_DEADLINE;
+	/* One that is damaged, or that is not there, has no history. */
+	err = plancache_peek(cache, &key, &before);
+	plancache_entry_made(&entry, err ? NULL : &before, PLANCACHE_BY_WARM,
+			     (uint64_t)(1e6 * plan->seconds));
+	free(before.data);
 	plancache_summary(model->graph, plan, entry.text, sizeof(entry.text));
 	err = plancache_put(cache, &key, &entry);
 	free(entry.data);
