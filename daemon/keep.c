@@ -26,6 +26,9 @@ void keep_open(const struct config *config, struct plancache **cache)
 	err = plancache_open(config->cache_folder, config->cache_limit, cache);
 	if (err)
 		log_notice("plans are not kept: %s: %s", config->cache_folder, strerror(-err));
+	else
+		/* Everybody waits for this process, and a card may take seconds. */
+		plancache_hurry(*cache);
 }
 
 /* ------------------------------------------------------------------ the request */

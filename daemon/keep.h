@@ -57,8 +57,8 @@ bool keep_no_worse(const struct kept *kept, const struct worker_result *made);
  * @maker: what it was made for
  * @given_us: how long planning could take
  *
- * @kept says then what is kept, but for its bytes. False: nothing could be kept. This waits for the
- * disk, and all other requests with it: it comes after the answer.
+ * @kept says then what is kept, but for its bytes. False: nothing could be kept. All other requests
+ * wait for this: it comes after the answer, and is not flushed to the disk.
  */
 bool keep_plan(struct kept *kept, struct plancache *cache, const struct accepted *accepted,
 	       const struct worker_result *made, enum plancache_maker maker, uint64_t given_us);

@@ -36,6 +36,7 @@ typedef char file_name[PLANCACHE_NAME_SIZE + sizeof(SUFFIX)];
  * @newest: time of modification of the file that was used last, nanoseconds
  * @made: files that this process has begun to write
  * @writes: whether plans are put into it: who only looks removes nothing
+ * @hurries: nobody waits for the disk
  */
 struct plancache {
 	char *folder;
@@ -44,6 +45,7 @@ struct plancache {
 	int64_t newest;
 	unsigned int made;
 	bool writes;
+	bool hurries;
 };
 
 static void name_of(const struct plancache_key *key, file_name name)
@@ -226,6 +228,11 @@ int plancache_open(const char *folder, uint64_t limit, struct plancache **cache)
 	if (mkdir(folder, FOLDER_MODE) && errno != EEXIST)
 		return -errno;
 	return open_folder(folder, limit, true, cache);
+}
+
+void plancache_hurry(struct plancache *cache)
+{
+	cache->hurries = true;
 }
 
 int plancache_open_existing(const char *folder, struct plancache **cache)
@@ -653,12 +660,13 @@ static int write_file(struct plancache *cache, const struct plancache_key *key, 
 	name_of(key, name);
 	if (!err) {
 		touch(cache, fd);
-		if (fsync(fd) || renameat(cache->dir, unfinished, cache->dir, name))
+		if ((!cache->hurries && fsync(fd)) ||
+		    renameat(cache->dir, unfinished, cache->dir, name))
 			err = -errno;
 	}
 	if (err)
 		unlinkat(cache->dir, unfinished, 0);
-	else
+	else if (!cache->hurries)
 		/* What goes for it is not gone before it is there. Without, either of both is. */
 		(void)!fsync(cache->dir);
 	close(fd);

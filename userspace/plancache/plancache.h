@@ -6,7 +6,8 @@
  * objective, budget and options of the request, and the version of npumem. Nothing that a file
  * says is believed: a digest over all of it finds what power loss, a full disk or a bad
  * block did, and who uses the plan has it verified like any other. A file is flushed to the disk
- * before it takes its name: loss of power leaves the plan before, or the new one.
+ * before it takes its name, so that loss of power leaves the plan before, or the new one; who may
+ * not wait for the disk (plancache_hurry()) may lose both, and makes a plan again.
  *
  * The folder is bounded. Where there is no room, the owner who has the most gives some: what of his
  * was used longest ago goes first, so nobody can push out more of another one's plans than brings
@@ -134,6 +135,8 @@ void plancache_entry_made(struct plancache_entry *entry, const struct plancache_
 int plancache_open(const char *folder, uint64_t limit, struct plancache **cache);
 /* The same for who only looks: no folder is made, and a file of any size is read. */
 int plancache_open_existing(const char *folder, struct plancache **cache);
+/* Have plancache_put() wait for no disk from now on: for who has others to answer meanwhile. */
+void plancache_hurry(struct plancache *cache);
 /* NULL is fine. */
 void plancache_close(struct plancache *cache);
 
@@ -157,10 +160,10 @@ int plancache_peek(struct plancache *cache, const struct plancache_key *key,
  * plancache_put() - keep a plan, in place of one with the same key
  *
  * Others see all of it or nothing, and when this returns 0 it is on the disk, for which the caller
- * waits. A folder that was removed is made again. Where the disk is full, those plans go that would
- * go first at the limit, if the filesystem says that this one will fit then; else none goes.
- * Returns 0; -EFBIG: it is larger than all of the cache may be; -ENOMEM; or the errno of writing
- * it, and then the one before is still there.
+ * waits, unless it hurries. A folder that was removed is made again. Where the disk is full, those
+ * plans go that would go first at the limit, if the filesystem says that this one will fit then;
+ * else none goes. Returns 0; -EFBIG: it is larger than all of the cache may be; -ENOMEM; or the
+ * errno of writing it, and then the one before is still there.
  */
 int plancache_put(struct plancache *cache, const struct plancache_key *key,
 		  const struct plancache_entry *entry);

@@ -296,6 +296,18 @@ DISK_TEST(flushed)
 	assert_string_equal(disk.done, "fndu");
 }
 
+/* Who has others to answer waits for no disk. */
+DISK_TEST(hurried)
+{
+	struct plancache_key other = folder_key_number(9);
+
+	fill_to_limit();
+	plancache_hurry(folder_cache);
+	memset(disk.done, 0, sizeof(disk.done));
+	folder_put(&other, 50, 'o');
+	assert_string_equal(disk.done, "nu");
+}
+
 DISK_TEST(not_flushed)
 {
 	char data[100] = "new";
