@@ -289,12 +289,14 @@ TEST_WITH(head, setup, teardown)
 static void use_up(int used[64])
 {
 	const struct rlimit limit = { 32, 32 };
-	int count = 0;
+	int count = -1;
 
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	do
+	do {
+		count++;
+		assert_in_range(count, 0, 63);
 		used[count] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	while (used[count++] >= 0 && count < 64);
+	} while (used[count] >= 0);
 	assert_int_equal(errno, EMFILE);
 }
 

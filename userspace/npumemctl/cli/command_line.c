@@ -260,11 +260,12 @@ static const struct command_option *option_at(int i, const char **value)
 {
 	const char *word = typed_words[i];
 	const struct command_option *option;
-	const char *equals = strncmp(word, "--", 2) ? NULL : strchr(word, '=');
+	const char *equals;
 
 	*value = NULL;
-	if (word[0] != '-' || !word[1])
+	if (!word || word[0] != '-' || !word[1])
 		return NULL;
+	equals = word[1] == '-' ? strchr(word, '=') : NULL;
 	option = find_option(word);
 	if (option && option->arg && equals)
 		*value = equals + 1;
