@@ -24,7 +24,7 @@ header() {
 		-isystem "$drm" "use.$3"
 }
 
-for name in npumem.h npumem_builder.h npumem_commands.h npumem_layout.h npumem_memory.h npumem_serve.h npuplan.h npuplan_base.h npuplan_graph.h \
+for name in npumem.h npumem_builder.h npumem_commands.h npumem_follow.h npumem_layout.h npumem_memory.h npumem_serve.h npuplan.h npuplan_base.h npuplan_graph.h \
 	npuplan_copies.h npuplan_pack.h npuplan_plan.h npuplan_tiling.h npuimport.h npumem_tflite.h npumem_drm.h npumem_graph.h npumem_plan.h npumem_netlink.h; do
 	header gcc c11 c $name
 	for standard in c++11 c++20; do

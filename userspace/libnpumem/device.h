@@ -77,6 +77,25 @@ int npumem_sync_wait_one(const struct npumem_device *device, uint32_t handle, in
 
 /* plan.c */
 struct npumem_device *npumem_plan_device(const struct npumem_plan *plan);
+/* One more npumem_graph_free() gives it up. */
+struct npumem_graph *npumem_graph_get(struct npumem_graph *graph);
+
+/**
+ * struct npumem_asked - a request that can be sent more than once
+ * @args: but for graph and syncobj; the deadline is the one that was asked for
+ * @options: that @args points to, or NULL
+ */
+struct npumem_asked {
+	struct drm_npumem_plan_request args;
+	void *options;
+};
+
+/* Errors as of npumem_plan_request(); npumem_asked_fini() in any case. */
+int npumem_asked_init(struct npumem_asked *asked, const struct npumem_request *request,
+		      size_t request_size, struct npumem_error *error);
+void npumem_asked_fini(struct npumem_asked *asked);
+int npumem_asked_send(const struct npumem_asked *asked, struct npumem_graph *graph,
+		      int64_t deadline, struct npumem_plan **out, struct npumem_error *error);
 
 /* error.c; all return @code. */
 

@@ -11,9 +11,11 @@
 /* Text of one sentence or two; the driver keeps 4096 bytes at most. */
 #define MESSAGE_SIZE 4096
 
+/* struct npumem_graph - @refs: the caller's, and those of who asks for plans again */
 struct npumem_graph {
 	struct npumem_device *device;
 	uint32_t handle;
+	atomic_uint refs;
 };
 
 struct npumem_plan {
@@ -47,13 +49,20 @@ int npumem_graph_new(struct npumem_device *device, const void *blob, size_t size
 	}
 	graph->device = npumem_device_get(device);
 	graph->handle = args.handle;
+	atomic_init(&graph->refs, 1);
 	*out = graph;
 	return 0;
 }
 
+struct npumem_graph *npumem_graph_get(struct npumem_graph *graph)
+{
+	atomic_fetch_add(&graph->refs, 1);
+	return graph;
+}
+
 void npumem_graph_free(struct npumem_graph *graph)
 {
-	if (!graph)
+	if (!graph || atomic_fetch_sub(&graph->refs, 1) > 1)
 		return;
 	npumem_handle_destroy(graph->device, DRM_IOCTL_NPUMEM_GRAPH_DESTROY, graph->handle);
 	npumem_device_put(graph->device);
@@ -106,53 +115,62 @@ int npumem_plan_load(struct npumem_graph *graph, const void *blob, size_t size,
 	return 0;
 }
 
-int npumem_plan_request_sized(struct npumem_graph *graph, const struct npumem_request *request,
-			      size_t request_size, struct npumem_plan **out,
-			      struct npumem_error *error)
+int npumem_asked_init(struct npumem_asked *asked, const struct npumem_request *request,
+		      size_t request_size, struct npumem_error *error)
 {
-	struct npumem_request asked;
-	struct drm_npumem_plan_request args = { 0 };
-	struct npumem_plan *plan;
-	void *options = NULL;
+	struct npumem_request known;
+	struct drm_npumem_plan_request *args = &asked->args;
 	size_t options_size;
 	int err;
 
-	if (!graph || !request || !out)
-		return npumem_fail(error, -EINVAL, "npumem_plan_request: NULL argument");
-	if (!sized_take(&asked, sizeof(asked), request, request_size))
+	memset(asked, 0, sizeof(*asked));
+	if (!sized_take(&known, sizeof(known), request, request_size))
 		return npumem_fail_later(error, "plan request");
-	if (asked.deadline <= 0)
+	if (known.deadline <= 0)
 		return npumem_fail(error, -EINVAL, "a plan request needs a deadline");
-	if (asked.deadline > npumem_deadline(NPUMEM_MAX_REQUEST_NS))
+	if (known.deadline > npumem_deadline(NPUMEM_MAX_REQUEST_NS))
 		return npumem_fail(error, -EINVAL,
 				   "the deadline of a plan request is more than %lld s away",
 				   NPUMEM_MAX_REQUEST_NS / 1000000000);
-	if (asked.planner && strlen(asked.planner) >= sizeof(args.planner))
+	if (known.planner && strlen(known.planner) >= sizeof(args->planner))
 		return npumem_fail(error, -EINVAL,
-				   "planner name \"%.64s\" is longer than %zu bytes", asked.planner,
-				   sizeof(args.planner) - 1);
-	err = npumem_options_write(&asked, &options, &options_size, error);
+				   "planner name \"%.64s\" is longer than %zu bytes", known.planner,
+				   sizeof(args->planner) - 1);
+	err = npumem_options_write(&known, &asked->options, &options_size, error);
 	if (err)
 		return err;
-	plan = plan_new(graph->device);
-	if (!plan) {
-		free(options);
+	args->objective = known.objective;
+	args->arena_budget = known.arena_budget;
+	args->deadline_ns = known.deadline;
+	if (known.planner)
+		memcpy(args->planner, known.planner, strlen(known.planner) + 1);
+	args->options = buffer_of(asked->options, options_size);
+	args->flags = npumem_options_cut(&known) ? NPUMEM_PLAN_REQUEST_CUT : 0;
+	return 0;
+}
+
+void npumem_asked_fini(struct npumem_asked *asked)
+{
+	free(asked->options);
+	asked->options = NULL;
+}
+
+int npumem_asked_send(const struct npumem_asked *asked, struct npumem_graph *graph,
+		      int64_t deadline, struct npumem_plan **out, struct npumem_error *error)
+{
+	struct drm_npumem_plan_request args = asked->args;
+	struct npumem_plan *plan = plan_new(graph->device);
+	int err;
+
+	if (!plan)
 		return npumem_fail_errno(error, -ENOMEM, "request a plan");
-	}
 	args.graph = graph->handle;
-	args.objective = asked.objective;
-	args.arena_budget = asked.arena_budget;
-	args.deadline_ns = asked.deadline;
-	if (asked.planner)
-		memcpy(args.planner, asked.planner, strlen(asked.planner) + 1);
-	args.options = buffer_of(options, options_size);
-	args.flags = npumem_options_cut(&asked) ? NPUMEM_PLAN_REQUEST_CUT : 0;
+	args.deadline_ns = deadline;
 	err = npumem_sync_new(graph->device, &plan->sync, error);
 	args.out_sync = plan->sync;
 	if (!err)
 		err = npumem_call(graph->device, DRM_IOCTL_NPUMEM_PLAN_REQUEST, &args, error,
 				  "request a plan");
-	free(options);
 	if (err) {
 		plan_free(plan);
 		return err;
@@ -160,6 +178,22 @@ int npumem_plan_request_sized(struct npumem_graph *graph, const struct npumem_re
 	plan->handle = args.handle;
 	*out = plan;
 	return 0;
+}
+
+int npumem_plan_request_sized(struct npumem_graph *graph, const struct npumem_request *request,
+			      size_t request_size, struct npumem_plan **out,
+			      struct npumem_error *error)
+{
+	struct npumem_asked asked;
+	int err;
+
+	if (!graph || !request || !out)
+		return npumem_fail(error, -EINVAL, "npumem_plan_request: NULL argument");
+	err = npumem_asked_init(&asked, request, request_size, error);
+	if (!err)
+		err = npumem_asked_send(&asked, graph, asked.args.deadline_ns, out, error);
+	npumem_asked_fini(&asked);
+	return err;
 }
 
 /* PLAN_READ, with what the caller has put into args beside the handle. */

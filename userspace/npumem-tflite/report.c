@@ -203,6 +203,8 @@ void report_text(struct report *report)
 		printf("; npumem has %u of %u operators in %u partitions, enforced by %s%s",
 		       stats->claimed, stats->operators, stats->partitions, enforced_by(stats),
 		       stats->cached ? ", plan from the cache" : "");
+	if (report->has_stats && stats->swaps)
+		printf(", %u better plans taken meanwhile", stats->swaps);
 	puts("");
 	print_inputs(work);
 	print_table(report);
@@ -280,6 +282,7 @@ static void add_stats(json_t *object, const struct npumem_tflite_stats *stats)
 	json_object_set_new(object, "partitions", json_integer(stats->partitions));
 	json_object_set_new(object, "enforced_by", json_string(enforced_by(stats)));
 	json_object_set_new(object, "cached", json_boolean(stats->cached));
+	json_object_set_new(object, "swaps", json_integer(stats->swaps));
 }
 
 static void add_best(json_t *object, const struct report *report)

@@ -12,7 +12,10 @@
 #include "npumem_fake.h"
 #include "said.h"
 
-/* struct driver - what the stand-in does; @refused: ioctl that ends with @errnum */
+/*
+ * struct driver - what the stand-in does; @refused: ioctl that ends with @errnum; @options: bytes
+ * of those of the last request
+ */
 static struct {
 	unsigned long refused;
 	int errnum;
@@ -21,6 +24,7 @@ static struct {
 	unsigned int resets;
 	uint32_t positions[4];
 	unsigned int submitted;
+	uint64_t options;
 } driver;
 
 static char node[] = "/tmp/npumem-node-XXXXXX";
@@ -259,6 +263,8 @@ static void be_child(struct enforcer *enforcer, struct enforced *enforced, uint8
 		"the plan is of the process that this one was forked from: here it "
 		"takes another interpreter with another delegate";
 	struct blobs blobs = graph();
+	void *plan = NULL;
+	size_t size;
 	struct why why;
 	bool good = arena[0] == 1;
 
@@ -268,6 +274,8 @@ static void be_child(struct enforcer *enforcer, struct enforced *enforced, uint8
 	       !strcmp(why.text, text);
 	good = good && enforcer->ops->plan(enforcer, &blobs, &why) == -ECHILD &&
 	       !strcmp(why.text, text);
+	good = good && enforcer->ops->improved(enforced, &plan, &size, &why) == -ECHILD &&
+	       !strcmp(why.text, text) && !plan;
 	enforcer->ops->stop(enforced);
 	free_blobs(&blobs);
 	enforcer->ops->free(enforcer);
@@ -305,6 +313,73 @@ TEST_WITH(a_child_has_nothing_of_its_parents, setup, teardown)
 		_exit(0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
+	free_blobs(&blobs);
+	enforcer->ops->free(enforcer);
+}
+
+/* What was loaded has handle 8, what is asked for 9, and the daemon's plan is the smaller one. */
+static int improving(unsigned long request, void *argument)
+{
+	int err = handle(request, argument);
+
+	if (request == DRM_IOCTL_NPUMEM_PLAN_READ &&
+	    ((struct drm_npumem_plan_read *)argument)->handle == 9)
+		((struct drm_npumem_plan_read *)argument)->arena_size = 4000;
+	if (request == DRM_IOCTL_NPUMEM_PLAN_REQUEST)
+		driver.options = ((struct drm_npumem_plan_request *)argument)->options.size;
+	return err;
+}
+
+/* Until something has come of asking, every now and then. */
+static int follow(struct enforcer *enforcer, struct enforced *enforced, void **plan,
+		  struct why *why)
+{
+	size_t size;
+
+	for (int i = 0; i < 30000; i++) {
+		int err = enforcer->ops->improved(enforced, plan, &size, why);
+
+		if (err || *plan)
+			return err;
+		usleep(10000);
+	}
+	return -ETIMEDOUT;
+}
+
+TEST_WITH(better_plans_are_asked_for, setup, teardown)
+{
+	struct options options = { .device = node, .follow = 1 };
+	struct blobs blobs = graph();
+	struct enforcer *enforcer;
+	struct enforced *enforced;
+	struct npumem_maps maps;
+	struct why why;
+	void *plan;
+
+	fake.handler = improving;
+	assert_int_equal(device_open(&options, &enforcer, &why), 0);
+	driver.options = 1;
+	assert_int_equal(enforcer->ops->plan(enforcer, &blobs, &why), 0);
+	/* A search that npumemd makes later has no limit of work. */
+	assert_int_equal(driver.options, 0);
+	assert_int_equal(enforcer->ops->start(enforcer, &blobs, &enforced, &maps, &why), 0);
+	assert_int_equal(follow(enforcer, enforced, &plan, &why), 0);
+	assert_string_equal(plan, "a plan blob");
+	free(plan);
+	driver.refused = DRM_IOCTL_NPUMEM_PLAN_REQUEST;
+	driver.errnum = ENOTCONN;
+	assert_int_equal(follow(enforcer, enforced, &plan, &why), -ENOTCONN);
+	assert_ptr_equal(strstr(why.text, "cannot request a plan: "), why.text);
+	enforcer->ops->stop(enforced);
+	enforcer->ops->free(enforcer);
+	/* Who does not follow waits for the answer, whose search has one. */
+	driver.refused = 0;
+	options.follow = 0;
+	free_blobs(&blobs);
+	blobs = graph();
+	assert_int_equal(device_open(&options, &enforcer, &why), 0);
+	assert_int_equal(enforcer->ops->plan(enforcer, &blobs, &why), 0);
+	assert_true(driver.options > 0);
 	free_blobs(&blobs);
 	enforcer->ops->free(enforcer);
 }

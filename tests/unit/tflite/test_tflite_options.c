@@ -87,6 +87,12 @@ REFUSED(rows_of_borrowed, "rows", "4",
 REFUSED(onchip_of_borrowed, "onchip", "4k",
 	"npumem: option \"onchip\" cuts operators, which takes engine=engine: the runtime's kernels "
 	"compute them whole")
+REFUSED(bad_follow, "follow", "3601",
+	"npumem: option \"follow\" is \"3601\", which is not a number of seconds from 1 to 3600")
+REFUSED(no_follow, "follow", "0",
+	"npumem: option \"follow\" is \"0\", which is not a number of seconds from 1 to 3600")
+REFUSED(follow_in_process, "follow", "10",
+	"npumem: option \"follow\" asks npumemd again, which device=none does not")
 REFUSED(bad_inputs, "inputs", "lose",
 	"npumem: option \"inputs\" is \"lose\", which is not \"keep\", "
 	"\"reuse\" or \"bound\"")
@@ -165,6 +171,21 @@ TEST(inputs_are_of_borrow)
 {
 	inputs_of_engine("reuse");
 	inputs_of_engine("bound");
+}
+
+TEST(bound_inputs_do_not_follow)
+{
+	char *keys[] = { strdup("inputs"), strdup("follow") };
+	char *values[] = { strdup("bound"), strdup("1") };
+
+	assert_null(plugin_create(keys, values, 2, report));
+	assert_string_equal(reported,
+			    "npumem: options \"follow\" and \"inputs=bound\" exclude each "
+			    "other: a dma-buf is of one run");
+	for (int i = 0; i < 2; i++) {
+		free(keys[i]);
+		free(values[i]);
+	}
 }
 
 /* How operators are cut, of which there is one way at a time. */

@@ -88,6 +88,7 @@ struct delegate;
  * @empty: of ENGINE_COMPUTE: no operator writes a byte
  * @program: what npumem's engine computes of the operators; NULL: nothing
  * @in, @out: what is copied before and after an inference of @program
+ * @swaps: plans that took the place of others
  */
 struct partition {
 	struct delegate *delegate;
@@ -112,6 +113,7 @@ struct partition {
 	struct program *program;
 	struct copies in;
 	struct copies out;
+	uint32_t swaps;
 };
 
 /*
@@ -214,6 +216,17 @@ int partition_bind(struct delegate *delegate, int index, int dma_buf, uint64_t o
 /* One inference: the positions of the plan in their order. TFL_OK or an error that was said. */
 int partition_invoke(struct tfl_context *context, struct partition *p);
 
+/* Run a better plan from the next inference on. On failure the partition is what it was. */
+int partition_take(struct partition *p, struct memory *better, struct why *why);
+
+/* -------------------------------------------------------------------- improve.c */
+
+/*
+ * Between two inferences: have a partition run a better plan, if there is one by now and the option
+ * "follow" wants it. What fails is said to who wants to know, and the old plan goes on.
+ */
+void improve(struct partition *p);
+
 /* -------------------------------------------------------------------- engine.c */
 
 /*
@@ -227,6 +240,8 @@ int engine_check_node(struct tfl_context *context, const struct tfl_node *node, 
 int engine_plan(struct tfl_context *context, struct partition *p, bool *again, struct why *why);
 /* One inference. */
 int engine_invoke(struct tfl_context *context, struct partition *p, struct why *why);
+/* partition_take() of one that is computed. */
+int engine_take(struct partition *p, struct memory *better, struct why *why);
 /* Give up what engine_plan() has made. */
 void engine_fini(struct partition *p);
 

@@ -44,12 +44,18 @@ static int64_t plan_deadline(void)
 	return npumem_deadline(time);
 }
 
+/* Who follows does not wait for a search, and wants npumemd's later ones to have no limit. */
+static struct npumem_request request_of(const struct options *options)
+{
+	return (struct npumem_request){ .planner = options->planner,
+					.arena_budget = options->budget,
+					.work_limit = options->follow ? 0 : PLAN_WORK,
+					.deadline = plan_deadline() };
+}
+
 static int ask_daemon(struct device *d, struct blobs *blobs, struct npumem_error *error)
 {
-	const struct npumem_request request = { .planner = d->base.options->planner,
-						.arena_budget = d->base.options->budget,
-						.work_limit = PLAN_WORK,
-						.deadline = plan_deadline() };
+	const struct npumem_request request = request_of(d->base.options);
 	struct npumem_graph *graph = NULL;
 	struct npumem_plan *plan = NULL;
 	int err;
@@ -92,6 +98,7 @@ static void stop(struct enforced *e)
 		return;
 	forked_remove_map(&e->device->forked, &e->arena_map);
 	forked_remove_map(&e->device->forked, &e->host_map);
+	npumem_follow_free(e->follow);
 	npumem_run_free(e->run);
 	weights_free(e->weights);
 	npumem_bo_free(e->host);
@@ -248,6 +255,28 @@ static int end(struct enforced *e, struct why *why)
 	return err ? why_fail(why, err, "%s", error.text) : 0;
 }
 
+static int improved(struct enforced *e, void **plan, size_t *size, struct why *why)
+{
+	const struct options *options = e->device->base.options;
+	const struct npumem_request request = request_of(options);
+	struct npumem_plan *better = NULL;
+	struct npumem_error error = { 0 };
+	int err = device_check(e->device, why);
+
+	*plan = NULL;
+	if (err)
+		return err;
+	if (!e->follow)
+		err = npumem_follow_new(e->graph, &request, options->follow * SECOND, &e->follow,
+					&error);
+	if (!err)
+		err = npumem_follow_improved(e->follow, e->plan, &better, &error);
+	if (!err && better)
+		err = npumem_plan_read(better, plan, size, &error);
+	npumem_plan_free(better);
+	return err ? why_fail(why, err, "%s", error.text) : 0;
+}
+
 /* ----------------------------------------------------------------- enforcer */
 
 static void free_device(struct enforcer *enforcer)
@@ -270,6 +299,7 @@ static const struct enforcer_ops ops = {
 	.begin = begin,
 	.step = step,
 	.end = end,
+	.improved = improved,
 	.stop = stop,
 	.free = free_device,
 };

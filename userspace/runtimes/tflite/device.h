@@ -5,6 +5,7 @@
 #include "enforcer.h"
 #include "forked.h"
 #include "npumem.h"
+#include "npumem_follow.h"
 
 #define SECOND	 1000000000ll
 /* A job that touches nothing takes long only on a stopped machine; the driver ends all others. */
@@ -34,6 +35,7 @@ struct device {
  * @bos: per binding its tensor and its buffer, @bo_count
  * @jobs: room for as many as one submission takes
  * @begun: it has had an inference before
+ * @follow: asks for a better plan; NULL: nothing has asked yet
  * @arena_map, @host_map: of the run's memory
  */
 struct enforced {
@@ -52,6 +54,7 @@ struct enforced {
 	uint32_t bo_count;
 	struct drm_npumem_job *jobs;
 	bool begun;
+	struct npumem_follow *follow;
 	struct forked_map arena_map, host_map;
 };
 

@@ -46,6 +46,8 @@ struct blobs {
  * @step: the step at a position of the plan's schedule is about to run
  * @end: an inference has ended, and its outputs have been taken from where they lay: whether the
  *	memory was there until now. NULL: it always is
+ * @improved: a better plan than the one that is enforced, if somebody has one by now: free() it;
+ *	NULL: there is none. It does not wait. NULL: nobody looks for better ones
  * @stop: give up an enforced plan and its memory
  * @free: give up the enforcer
  */
@@ -63,6 +65,7 @@ struct enforcer_ops {
 	int (*begin)(struct enforced *enforced, struct why *why);
 	int (*step)(struct enforced *enforced, uint32_t position, struct why *why);
 	int (*end)(struct enforced *enforced, struct why *why);
+	int (*improved)(struct enforced *enforced, void **plan, size_t *size, struct why *why);
 	void (*stop)(struct enforced *enforced);
 	void (*free)(struct enforcer *enforcer);
 };

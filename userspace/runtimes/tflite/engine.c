@@ -251,6 +251,32 @@ int engine_plan(struct tfl_context *context, struct partition *p, bool *again, s
 	return err;
 }
 
+/* Nothing lasts in the arena from one inference to the next. */
+int engine_take(struct partition *p, struct memory *better, struct why *why)
+{
+	struct memory *old = p->memory;
+	struct copies in = p->in, out = p->out;
+	int err;
+
+	p->memory = better;
+	p->in = p->out = (struct copies){ 0 };
+	err = find_inputs(p, why);
+	if (!err)
+		err = find_outputs(p, why);
+	if (err) {
+		free(p->in.list);
+		free(p->out.list);
+		p->memory = old;
+		p->in = in;
+		p->out = out;
+		return err;
+	}
+	free(in.list);
+	free(out.list);
+	memory_free(old);
+	return 0;
+}
+
 /* ------------------------------------------------------------------------ invoking */
 
 /* The runtime's bytes that a copy is of. */
@@ -276,6 +302,7 @@ int engine_invoke(struct tfl_context *context, struct partition *p, struct why *
 	if (!p->memory)
 		return why_fail(why, -EINVAL,
 				"the operators have no memory: allocating it has failed");
+	improve(p);
 	err = ops->begin(p->memory->enforced, why);
 	for (uint32_t i = 0; i < p->in.count && !err; i++) {
 		const char *from = bytes_of(context, &p->in.list[i], &err, why);

@@ -165,16 +165,66 @@ static int take_cached(struct memory *m, const struct program *program)
 	return err ? -ENOENT : 0;
 }
 
-static int make_plan(struct memory *m, const struct program *program, struct why *why)
+/* A plan that was just made. */
+static int take_made(struct memory *m, const struct program *program, struct why *why)
 {
 	const struct options *options = m->enforcer->options;
 	struct why unsaved;
-	int err = m->enforcer->ops->plan(m->enforcer, &m->blobs, why);
+	int err = take_plan(m, program, why);
 
-	if (!err)
-		err = take_plan(m, program, why);
 	if (!err && options->cache && cache_write(options, &m->blobs, &unsaved))
 		say("the plan is not cached: %s", unsaved.text);
+	return err;
+}
+
+static int make_plan(struct memory *m, const struct program *program, struct why *why)
+{
+	int err = m->enforcer->ops->plan(m->enforcer, &m->blobs, why);
+
+	return err ? err : take_made(m, program, why);
+}
+
+/* @plan: becomes the memory's, also on failure */
+static int memory_of_plan(const struct memory *m, const struct program *program, void *plan,
+			  size_t size, struct memory **out, struct why *why)
+{
+	struct memory *next = calloc(1, sizeof(*next));
+	void *graph = malloc(m->blobs.graph_size);
+	int err;
+
+	if (!next || !graph) {
+		free(next);
+		free(graph);
+		free(plan);
+		return why_fail(why, -ENOMEM, "out of memory");
+	}
+	memcpy(graph, m->blobs.graph, m->blobs.graph_size);
+	next->enforcer = m->enforcer;
+	next->blobs = (struct blobs){ graph, m->blobs.graph_size, plan, size };
+	next->tensor_count = m->tensor_count;
+	next->in_order = m->in_order;
+	err = take_made(next, program, why);
+	if (err)
+		memory_free(next);
+	else
+		*out = next;
+	return err;
+}
+
+int memory_better(const struct memory *m, const struct program *program, struct memory **out,
+		  struct why *why)
+{
+	int64_t before = monotonic_ns();
+	size_t size = 0;
+	void *plan;
+	int err;
+
+	*out = NULL;
+	err = m->enforcer->ops->improved(m->enforced, &plan, &size, why);
+	if (!err && plan)
+		err = memory_of_plan(m, program, plan, size, out, why);
+	if (*out)
+		(*out)->plan_ns = m->plan_ns + (uint64_t)(monotonic_ns() - before);
 	return err;
 }
 

@@ -63,6 +63,13 @@ struct memory_args {
  */
 int memory_new(struct enforcer *enforcer, const struct memory_args *args, struct memory **out,
 	       struct why *why);
+/*
+ * memory_better() - a better plan of the same graph with memory of its own, if there is one by now
+ * @program: as in struct memory_args
+ * @out: NULL: there is none. What @memory has is not carried over
+ */
+int memory_better(const struct memory *memory, const struct program *program, struct memory **out,
+		  struct why *why);
 /* Whether it is that of a graph blob. */
 bool memory_is_of(const struct memory *memory, const void *graph, size_t size);
 void memory_free(struct memory *memory);

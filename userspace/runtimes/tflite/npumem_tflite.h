@@ -34,6 +34,8 @@ enum npumem_tflite_enforcer {
  * @spilled_bytes: bytes that one inference moves to host memory
  * @enforced_by: enum npumem_tflite_enforcer
  * @cached: plans that came from the cache
+ * @swaps: better plans that took the place of others between two inferences
+ * @pad: zero
  */
 struct npumem_tflite_stats {
 	uint32_t size;
@@ -47,6 +49,8 @@ struct npumem_tflite_stats {
 	uint64_t spilled_bytes;
 	uint32_t enforced_by;
 	uint32_t cached;
+	uint32_t swaps;
+	uint32_t pad;
 };
 
 /**

@@ -9,7 +9,9 @@
 #include "size.h"
 
 /* As many as npumemctl and the kernel's verifier take. */
-#define MAX_BANDS 65536
+#define MAX_BANDS  65536
+/* An hour, as libnpumem has it (NPUMEM_FOLLOW_MAX_NS). */
+#define MAX_FOLLOW 3600
 
 /*
  * struct option - one key
@@ -116,6 +118,11 @@ static int read_onchip(struct options *options, const char *value)
 	return npusize_parse(value, &options->onchip) || !options->onchip ? -EINVAL : 0;
 }
 
+static int read_follow(struct options *options, const char *value)
+{
+	return read_count(&options->follow, value, MAX_FOLLOW);
+}
+
 static int read_inputs(struct options *options, const char *value)
 {
 	static const char *const words[] = { "keep", "reuse", "bound", NULL };
@@ -152,6 +159,7 @@ static const struct option all[] = {
 	{ "device", "\"auto\", \"none\", or a path", read_device },
 	{ "engine", "\"borrow\" or \"engine\"", read_engine },
 	{ "fallback", "\"process\", \"aside\" or \"error\"", read_fallback },
+	{ "follow", "a number of seconds from 1 to 3600", read_follow },
 	{ "inputs", "\"keep\", \"reuse\" or \"bound\"", read_inputs },
 	{ "onchip", "a number of bytes, as 64KiB", read_onchip },
 	{ "planner", "a planner of \"npumemctl plan --list-planners\"", read_planner },
@@ -205,6 +213,13 @@ static int check_together(const struct options *options, struct why *why)
 	if ((options->reuse_inputs || options->bound_inputs) && options->engine == ENGINE_COMPUTE)
 		return why_fail(why, -EINVAL,
 				"option \"inputs\" is of engine=borrow: others copy the inputs");
+	if (options->follow && options->none)
+		return why_fail(why, -EINVAL,
+				"option \"follow\" asks npumemd again, which device=none does not");
+	if (options->follow && options->bound_inputs)
+		return why_fail(why, -EINVAL,
+				"options \"follow\" and \"inputs=bound\" exclude each other: a "
+				"dma-buf is of one run");
 	return 0;
 }
 

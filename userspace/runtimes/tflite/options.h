@@ -32,6 +32,7 @@ enum engine {
  * @planner: name; NULL: "auto", or the daemon's choice
  * @budget: bytes that an arena may have; 0: any
  * @cache: folder for plans; NULL: none
+ * @follow: npumemd is asked for a better plan after so many seconds, at least; 0: never
  * @strict: an operator that is not claimed is an error
  * @reuse_inputs: the memory of the model's inputs is used for others once they are read
  * @bound_inputs: the model's inputs lie in dma-bufs that they are bound to
@@ -48,6 +49,7 @@ struct options {
 	char *planner;
 	uint64_t budget;
 	char *cache;
+	uint32_t follow;
 	bool strict;
 	bool reuse_inputs;
 	bool bound_inputs;

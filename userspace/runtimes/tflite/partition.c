@@ -243,10 +243,10 @@ static int make_bounds(struct partition *p, struct why *why)
 	return 0;
 }
 
-static int check_places(const struct partition *p, struct why *why)
+static int check_places(const struct partition *p, const struct memory *memory, struct why *why)
 {
 	for (uint32_t i = 0; i < p->planned_count; i++)
-		if (!p->planned[i].external && p->memory->offsets[i] == UINT64_MAX)
+		if (!p->planned[i].external && memory->offsets[i] == UINT64_MAX)
 			return why_fail(why, -EOPNOTSUPP,
 					"the plan has no place for tensor %" PRIu32, i);
 	return 0;
@@ -278,7 +278,7 @@ static int plan_memory(struct tfl_context *context, struct partition *p, struct 
 	args.in_order = p->variables;
 	err = memory_new(d->enforcer, &args, &p->memory, why);
 	if (!err)
-		err = check_places(p, why);
+		err = check_places(p, p->memory, why);
 	if (!err)
 		err = make_bounds(p, why);
 	if (err) {
@@ -334,6 +334,29 @@ static int prepare(struct tfl_context *context, struct tfl_node *node)
 	if (!computes)
 		bind(context, p);
 	return TFL_OK;
+}
+
+/*
+ * The program has written the model's inputs, now or before an earlier inference; nothing else
+ * lasts in the arena.
+ */
+int partition_take(struct partition *p, struct memory *better, struct why *why)
+{
+	struct memory *old = p->memory;
+	int err = check_places(p, better, why);
+
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < p->planned_count; i++) {
+		const struct planned *planned = &p->planned[i];
+
+		if (planned->kind == NPUMEM_TENSOR_INPUT || planned->kind == NPUMEM_TENSOR_STATE)
+			memcpy((uint8_t *)better->maps.arena + better->offsets[i],
+			       (uint8_t *)old->maps.arena + old->offsets[i], planned->bytes);
+	}
+	p->memory = better;
+	memory_free(old);
+	return 0;
 }
 
 /* -------------------------------------------------------------------- invoke */
@@ -402,6 +425,7 @@ int partition_invoke(struct tfl_context *context, struct partition *p)
 		why_fail(&why, -EINVAL, "the operators have no memory: allocating it has failed");
 		return report(context, &why);
 	}
+	improve(p);
 	bind(context, p);
 	err = begin_reading(p, &reading, &why);
 	if (!err)

@@ -75,6 +75,7 @@ static void add_partition(struct npumem_tflite_stats *stats, const struct partit
 	stats->spilled_bytes += m->info.spill_bytes;
 	stats->plan_ns += m->plan_ns;
 	stats->cached += m->cached;
+	stats->swaps += p->swaps;
 	for (uint32_t i = 0; i < p->planned_count; i++)
 		stats->tensor_bytes += p->planned[i].bytes;
 	stats->enforced_by = m->enforcer->ops->enforced_by;
