@@ -3,7 +3,8 @@
  * follow - a runtime that runs one model again and again, and takes its plan's better successors,
  * or does not.
  *
- * usage: npumem_follow [-f MS] [-r RUNS] [-s SWAPS] [-w FILE] [-p PLANNER] [-b] [-g GRAPH-BLOB] DIGESTS
+ * usage: npumem_follow [-f MS] [-r RUNS] [-s SWAPS] [-w FILE] [-p PLANNER] [-b] [-g GRAPH-BLOB]
+ *        DIGESTS
  *
  *   -f MS       follow: ask for a better plan after so many milliseconds, at least
  *   -r RUNS     inferences, at least (1)

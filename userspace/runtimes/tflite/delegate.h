@@ -83,12 +83,12 @@ struct delegate;
  * @bounds: inputs of the model that are bound, @bound_count
  * @op_of: per step of the graph, its operator
  * @step_count: number of @op_of
+ * @swaps: plans that took the place of others
  * @memory: plan and arena; NULL: nothing is planned
  * @variables: an operator has tensors that last from one inference to the next
  * @empty: of ENGINE_COMPUTE: no operator writes a byte
  * @program: what npumem's engine computes of the operators; NULL: nothing
  * @in, @out: what is copied before and after an inference of @program
- * @swaps: plans that took the place of others
  */
 struct partition {
 	struct delegate *delegate;
@@ -107,13 +107,13 @@ struct partition {
 	uint32_t bound_count;
 	uint32_t *op_of;
 	uint32_t step_count;
+	uint32_t swaps;
 	struct memory *memory;
 	bool variables;
 	bool empty;
 	struct program *program;
 	struct copies in;
 	struct copies out;
-	uint32_t swaps;
 };
 
 /*
