@@ -24,8 +24,8 @@
 
 #include "cosma_oracle.h"
 #include "cpu_seconds.h"
+#include "large_network.h"
 #include "npuimport.h"
-#include "random.h"
 
 #define BUDGETS 3
 #define SCHEMES 4
@@ -362,56 +362,6 @@ static double reduction(const struct totals *totals, int parameters, bool print)
 
 /* ------------------------------------------------------------ large networks */
 
-static uint32_t add_tensor(struct npuplan_graph *graph, uint32_t kind, uint64_t random)
-{
-	struct npuplan_tensor tensor = {
-		.size = 1000 + (random >> 33) % 9000,
-		.align = 1,
-		.kind = kind,
-		.id = graph->tensor_count,
-	};
-
-	return (uint32_t)npuplan_graph_add_tensor(graph, &tensor);
-}
-
-/** large_network() - @shape: "chain", "ladder" (two chains with rungs) or "random" */
-static struct npuplan_graph *large_network(const char *shape)
-{
-	struct npuplan_graph *graph = npuplan_graph_new(shape);
-	uint64_t state = 20261121, random = state;
-
-	add_tensor(graph, NPUMEM_TENSOR_INPUT, random);
-	for (uint32_t v = 0; v < LARGE_OPS; v++) {
-		uint32_t inputs[3] = { v }, output;
-		struct npuplan_op op = {
-			.inputs = inputs, .outputs = &output, .input_count = 1, .output_count = 1
-		};
-		uint32_t kind = v + 1 < LARGE_OPS ? NPUMEM_TENSOR_INTERMEDIATE :
-						    NPUMEM_TENSOR_OUTPUT;
-
-		random = random_next(&state);
-		if (*shape == 'l') {
-			inputs[0] = v > 1 ? v - 1 : 0;
-			inputs[1] = v;
-			op.input_count = v % 2 && v > 1 ? 2 : 1;
-		} else if (*shape == 'r') {
-			op.input_count = 1 + (random >> 60) % 3;
-			for (uint32_t k = 0; k < op.input_count; k++) {
-				uint64_t draw = random >> (10 + 11 * k);
-				uint32_t back = v < 20 ? v + 1 : 20;
-
-				/* Mostly what was made lately. */
-				inputs[k] = draw % 3 ? v - (uint32_t)(draw >> 2) % back :
-						       (uint32_t)(draw >> 2) % (v + 1);
-			}
-		}
-		op.id = v;
-		output = add_tensor(graph, kind, random);
-		npuplan_graph_add_op(graph, &op);
-	}
-	return graph;
-}
-
 static bool table_large(struct totals *totals)
 {
 	static const char *const shapes[] = { "chain", "ladder", "random" };
@@ -421,7 +371,7 @@ static bool table_large(struct totals *totals)
 	       LARGE_DEADLINE, LARGE_MEMORY >> 20, "shape", "", "budget", "traffic", "at least",
 	       "gap", "KiB held", "s");
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-		struct npuplan_graph *graph = large_network(shapes[i]);
+		struct npuplan_graph *graph = large_network(shapes[i], LARGE_OPS);
 		struct cosma_settings options = {
 			.common.deadline_seconds = LARGE_DEADLINE,
 			.common.memory_limit = LARGE_MEMORY,
