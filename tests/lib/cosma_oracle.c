@@ -17,6 +17,8 @@
  * @loaded: per tensor: it has been on chip before
  * @ran: per operator
  * @active: placements now
+ * @first: per position, the first placement that begins there, or NPUMEM_NONE; the next one that
+ *	does is behind each placement in @next
  */
 struct world {
 	const struct npuplan_graph *graph;
@@ -30,6 +32,8 @@ struct world {
 	bool *gone;
 	bool *ran;
 	uint32_t *active;
+	uint32_t *first;
+	uint32_t *next;
 	uint32_t active_count;
 	uint32_t done;
 };
@@ -276,15 +280,33 @@ static uint64_t needed_at(const struct world *world, uint32_t p)
 	return loads > stores ? loads : stores;
 }
 
+/* Placements behind the last position begin nowhere. */
+static void list_placements(struct world *world)
+{
+	const struct npuplan_cosma_plan *plan = world->plan;
+
+	for (uint32_t p = 0; p < plan->position_count; p++)
+		world->first[p] = NPUMEM_NONE;
+	for (uint32_t i = plan->placement_count; i-- > 0;) {
+		uint32_t from = plan->placements[i].from;
+
+		if (from >= plan->position_count)
+			continue;
+		world->next[i] = world->first[from];
+		world->first[from] = i;
+	}
+}
+
 static bool execute(struct world *world)
 {
 	const struct npuplan_cosma_plan *plan = world->plan;
 
+	list_placements(world);
 	for (uint32_t p = 0; p < plan->position_count; p++) {
 		uint64_t bytes;
 
-		for (uint32_t i = 0; i < plan->placement_count; i++)
-			if (plan->placements[i].from == p && !begin(world, p, i))
+		for (uint32_t i = world->first[p]; i != NPUMEM_NONE; i = world->next[i])
+			if (!begin(world, p, i))
 				return false;
 		for (uint32_t k = 0; k < world->active_count; k++) {
 			uint32_t t = plan->placements[world->active[k]].tensor;
@@ -350,9 +372,11 @@ bool cosma_oracle_run(struct cosma_oracle *oracle, const struct npuplan_graph *g
 		.gone = calloc(tensors, sizeof(bool)),
 		.ran = calloc(ops, sizeof(bool)),
 		.active = malloc(((size_t)plan->placement_count + 1) * sizeof(uint32_t)),
+		.first = malloc(((size_t)plan->position_count + 1) * sizeof(uint32_t)),
+		.next = malloc(((size_t)plan->placement_count + 1) * sizeof(uint32_t)),
 	};
 	bool ok = world.at && world.valid && world.host && world.loaded && world.gone &&
-		  world.ran && world.active;
+		  world.ran && world.active && world.first && world.next;
 
 	memset(oracle, 0, sizeof(*oracle));
 	for (uint32_t t = 0; t < graph->tensor_count && ok; t++) {
@@ -367,6 +391,8 @@ bool cosma_oracle_run(struct cosma_oracle *oracle, const struct npuplan_graph *g
 	free(world.gone);
 	free(world.ran);
 	free(world.active);
+	free(world.first);
+	free(world.next);
 	return ok;
 }
 

@@ -100,6 +100,7 @@ static void model_of(struct cosma_model *model, const struct npuplan_graph *grap
 
 	if (cosma_model_init(model, graph, &options, &error))
 		fail_msg("%s", error.text);
+	assert_int_equal(cosma_model_relate(model), 0);
 }
 
 TEST(cuts)

@@ -174,7 +174,7 @@ static bool is_returning(const struct cosma_model *model, const struct cosma_dow
 	cosma_for_each(k, model->consumers, x) {
 		uint32_t user = model->consumers.item[k];
 
-		if (!npuplan_set_has(downset->executed, user) &&
+		if (!cosma_downset_has(downset, user) &&
 		    (user == v || cosma_before(model, user, v)))
 			return true;
 	}
@@ -184,7 +184,7 @@ static bool is_returning(const struct cosma_model *model, const struct cosma_dow
 /* Whether the operator that uses a deferred member has run. */
 static bool is_used(const struct cosma_downset *downset, const struct cosma_member *member)
 {
-	return member->first != NPUMEM_NONE && npuplan_set_has(downset->executed, member->first);
+	return member->first != NPUMEM_NONE && cosma_downset_has(downset, member->first);
 }
 
 static int add_item(struct cosma_scratch *scratch, uint32_t *count, struct downset_item item)
@@ -313,7 +313,7 @@ static int prepare(struct cosma_bounds *bounds, struct cosma_downset *downset)
 		struct downset_critical entry = { critical->excess, group, items, items };
 		int64_t gone;
 
-		if (npuplan_set_has(downset->executed, critical->op))
+		if (cosma_downset_has(downset, critical->op))
 			continue;
 		for (uint32_t k = 0; k < critical->member_count && !scratch->touched[i]; k++)
 			scratch->touched[i] = scratch->at[critical->member[k].tensor] !=

@@ -131,7 +131,8 @@ int ilp_plan(const struct npuplan_graph *graph, const struct cosma_settings *opt
 	err = err ? err : cosma_solver_init(&cosma, graph, options, error);
 	if (err)
 		return err;
-	if (is_too_much(&cosma, &plan->needed, &plan->needed_op, &err))
+	err = cosma_model_relate(&cosma.model);
+	if (!err && is_too_much(&cosma, &plan->needed, &plan->needed_op, &err))
 		plan->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
 	else if (!err && ilp->divide && ilp->divide < cosma.model.op_count)
 		err = solve_parts(&cosma, ilp, solver, plan, error);
@@ -225,7 +226,8 @@ int npuplan_cosma_ilp_write(const struct npuplan_graph *graph, const struct cosm
 	err = err ? err : cosma_solver_init(&cosma, graph, options, error);
 	if (err)
 		return err;
-	if (is_too_much(&cosma, &needed, &op, &err)) {
+	err = cosma_model_relate(&cosma.model);
+	if (!err && is_too_much(&cosma, &needed, &op, &err)) {
 		cosma_solver_fini(&cosma);
 		return npuplan_fail(error, -EINVAL,
 				    "%s '%s' needs %llu bytes, more than the budget of %llu",

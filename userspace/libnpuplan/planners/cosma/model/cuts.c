@@ -5,84 +5,103 @@
 #include "cuts.h"
 
 /*
- * Returns how many operators run before @v, if every other one runs before or after it; else
- * NPUMEM_NONE.
+ * Finds the operators that every other one runs before or after. @change: room for as many numbers
+ * as there are operators, and one more: 0 before and after.
+ *
+ * Numbers are a topological order. So all operators with a smaller number run before @v if it is the
+ * only one of [0, v] that no other one of these follows, and all with a greater number run behind
+ * it if it is the only one of [v, n) that follows none of these.
  */
-static uint32_t rank_of(const struct cosma_model *model, uint32_t v)
+static void find_crossroads(const struct cosma_model *model, bool *cut, int32_t *change)
 {
-	const uint64_t *row = cosma_ancestors(model, v);
-	uint32_t before = 0;
+	uint32_t n = model->op_count, ends = 0, begins = 0;
 
-	for (uint32_t w = 0; w < model->words; w++)
-		before += (uint32_t)__builtin_popcountll(row[w]);
-	/* Numbers are a topological order, so nothing after @v has a smaller one. */
-	for (uint32_t u = 0; u < model->op_count; u++)
-		if (u != v && !cosma_before(model, u, v) && !cosma_before(model, v, u))
-			return NPUMEM_NONE;
-	return before;
+	/* Operator @u is an end of [0, v] for all v from u on until the first that follows it. */
+	for (uint32_t u = 0; u < n; u++) {
+		uint32_t next = n;
+
+		cosma_for_each(k, model->after, u)
+			next = model->after.item[k] < next ? model->after.item[k] : next;
+		change[u]++;
+		change[next]--;
+	}
+	for (uint32_t v = 0; v < n; v++) {
+		ends += (uint32_t)change[v];
+		cut[v] = ends == 1;
+	}
+	memset(change, 0, ((size_t)n + 1) * sizeof(*change));
+	/* And a beginning of [v, n) for all v from u down to the last that it follows. */
+	for (uint32_t u = 0; u < n; u++) {
+		uint32_t last = 0;
+
+		cosma_for_each(k, model->before, u)
+			last = model->before.item[k] >= last ? model->before.item[k] + 1 : last;
+		change[last]++;
+		change[u + 1]--;
+	}
+	for (uint32_t v = 0; v < n; v++) {
+		begins += (uint32_t)change[v];
+		cut[v] &= begins == 1;
+	}
+	memset(change, 0, ((size_t)n + 1) * sizeof(*change));
 }
 
-/* Whether nothing but outputs of @v is alive once @v and all before it have run. */
-static bool nothing_crosses(const struct cosma_model *model, uint32_t v)
+/* Takes out cuts behind which more than their outputs is alive. */
+static void drop_crossed(const struct cosma_model *model, bool *cut, int32_t *change)
 {
-	for (uint32_t x = 0; x < model->tensor_count; x++) {
-		uint32_t producer = model->producer[x];
-		bool touched = model->flags[x] & COSMA_ENTRY, later = false;
+	int32_t crossing = 0;
 
-		if (producer == v)
+	for (uint32_t x = 0; x < model->tensor_count; x++) {
+		uint32_t producer = model->producer[x], first = producer, last = 0;
+
+		if (!cosma_users(model, x))
 			continue;
-		if (producer != NPUMEM_NONE) {
-			if (!cosma_before(model, producer, v))
-				continue;
-			touched = true;
-		}
 		cosma_for_each(k, model->consumers, x) {
 			uint32_t user = model->consumers.item[k];
 
-			touched |= user == v || cosma_before(model, user, v);
-			later |= cosma_before(model, v, user);
+			if (producer == NPUMEM_NONE && user < first)
+				first = user;
+			last = user > last ? user : last;
 		}
-		if (touched && later)
-			return false;
+		/* What an operator makes crosses those behind it; other tensors, their first user. */
+		if (producer != NPUMEM_NONE)
+			first++;
+		else if (model->flags[x] & COSMA_ENTRY)
+			first = 0;
+		if (first < last) {
+			change[first]++;
+			change[last]--;
+		}
 	}
-	return true;
+	for (uint32_t v = 0; v < model->op_count; v++) {
+		crossing += change[v];
+		cut[v] &= !crossing;
+	}
 }
 
 int cosma_subgraphs_init(struct cosma_subgraphs *subgraphs, const struct cosma_model *model)
 {
-	uint32_t n = model->op_count, filled = 0, *cut_at;
+	uint32_t n = model->op_count;
 	struct npuplan_pool *pool = &subgraphs->pool;
-	bool *taken;
+	int32_t *change;
+	bool *cut;
 
 	memset(subgraphs, 0, sizeof(*subgraphs));
 	subgraphs->first = npuplan_pool_take(pool, (size_t)n + 2, sizeof(*subgraphs->first));
 	subgraphs->ops = npuplan_pool_take(pool, n, sizeof(*subgraphs->ops));
-	cut_at = npuplan_pool_take(pool, (size_t)n + 1, sizeof(*cut_at));
-	taken = npuplan_pool_take(pool, n, sizeof(*taken));
+	cut = npuplan_pool_take(pool, (size_t)n + 1, sizeof(*cut));
+	change = npuplan_pool_take(pool, (size_t)n + 1, sizeof(*change));
 	if (pool->failed) {
 		cosma_subgraphs_fini(subgraphs);
 		return -ENOMEM;
 	}
-	/* The number of operators before a cut gives the order of cuts. */
+	find_crossroads(model, cut, change);
+	drop_crossed(model, cut, change);
 	for (uint32_t v = 0; v < n; v++) {
-		uint32_t rank = rank_of(model, v);
-
-		if (rank != NPUMEM_NONE && nothing_crosses(model, v))
-			cut_at[rank] = v + 1;
-	}
-	/* What comes after the last cut is a subgraph, too. */
-	for (uint32_t rank = 0; rank <= n && filled < n; rank++) {
-		uint32_t cut = cut_at[rank] - 1;
-
-		if (rank < n && !cut_at[rank])
-			continue;
-		for (uint32_t u = 0; u < n; u++) {
-			if (taken[u] || (rank < n && u != cut && !cosma_before(model, u, cut)))
-				continue;
-			taken[u] = true;
-			subgraphs->ops[filled++] = u;
-		}
-		subgraphs->first[++subgraphs->count] = filled;
+		subgraphs->ops[v] = v;
+		/* What comes after the last cut is a subgraph, too. */
+		if (cut[v] || v + 1 == n)
+			subgraphs->first[++subgraphs->count] = v + 1;
 	}
 	return 0;
 }

@@ -109,11 +109,12 @@ static int model_alloc(struct cosma_model *model, uint32_t ops, uint32_t tensors
 	model->born = npuplan_pool_take(pool, ops, sizeof(*model->born));
 	model->staged = npuplan_pool_take(pool, ops, sizeof(*model->staged));
 	model->taker = npuplan_pool_take(pool, inputs, sizeof(*model->taker));
-	model->ancestors =
-		npuplan_pool_take(pool, (size_t)ops * model->words, sizeof(*model->ancestors));
 	list_take(&model->inputs, pool, ops, inputs);
 	list_take(&model->outputs, pool, ops, outputs);
 	model->before.first = npuplan_pool_take(pool, (size_t)ops + 1, sizeof(uint32_t));
+	model->part_of = npuplan_pool_take(pool, tensors, sizeof(*model->part_of));
+	for (uint32_t x = 0; x < tensors && !pool->failed; x++)
+		model->part_of[x] = NPUMEM_NONE;
 	return pool->failed ? -ENOMEM : 0;
 }
 
@@ -173,20 +174,37 @@ static int derive_after(struct cosma_model *model)
 				 model->op_count);
 }
 
-static void derive_ancestors(struct cosma_model *model)
+/* Makes room for the sets of ancestors, which are empty. */
+static int take_ancestors(struct cosma_model *model)
 {
-	for (uint32_t v = 0; v < model->op_count; v++) {
-		uint64_t *row = cosma_ancestors(model, v);
+	model->ancestors = npuplan_pool_take(&model->pool, (size_t)model->op_count * model->words,
+					     sizeof(*model->ancestors));
+	return model->ancestors ? 0 : -ENOMEM;
+}
 
-		cosma_for_each(k, model->before, v) {
-			uint32_t from = model->before.item[k];
-			const uint64_t *other = cosma_ancestors(model, from);
+/* Adds @from, which runs directly before @v, and what runs before that, to @v's ancestors. */
+static void add_ancestors(struct cosma_model *model, uint32_t v, uint32_t from)
+{
+	const uint64_t *other = cosma_ancestors(model, from);
+	uint64_t *row = cosma_ancestors(model, v);
 
-			for (uint32_t w = 0; w < model->words; w++)
-				row[w] |= other[w];
-			npuplan_set_add(row, from);
-		}
-	}
+	/* Numbers are a topological order: no ancestor has a greater one. */
+	for (uint32_t w = 0; w <= from / 64; w++)
+		row[w] |= other[w];
+	npuplan_set_add(row, from);
+}
+
+int cosma_model_relate(struct cosma_model *model)
+{
+	if (model->ancestors)
+		return 0;
+	if (take_ancestors(model))
+		return -ENOMEM;
+	for (uint32_t v = 0; v < model->op_count; v++)
+		cosma_for_each(k, model->before, v)
+			add_ancestors(model, v, model->before.item[k]);
+	cosma_model_chains(model);
+	return 0;
 }
 
 /* -------------------------------------------------------------- from a graph */
@@ -493,8 +511,6 @@ static int fill_model(struct cosma_model *model, struct graph_reading *reading)
 		fill_op(model, reading, v);
 	if (derive_lists(model) || derive_before(model, reading) || derive_after(model))
 		return -ENOMEM;
-	derive_ancestors(model);
-	cosma_model_chains(model);
 	return 0;
 }
 
@@ -542,9 +558,10 @@ int cosma_model_init(struct cosma_model *model, const struct npuplan_graph *grap
 
 /* ------------------------------------------------------------ part of a model */
 
-static uint32_t part_tensor(struct cosma_model *part, const struct cosma_model *whole, uint32_t x,
-			    uint32_t *part_of)
+static uint32_t part_tensor(struct cosma_model *part, const struct cosma_model *whole, uint32_t x)
 {
+	uint32_t *part_of = whole->part_of;
+
 	if (part_of[x] == NPUMEM_NONE) {
 		part_of[x] = part->tensor_count;
 		part->tensor_of[part->tensor_count] = x;
@@ -578,7 +595,7 @@ static int64_t outside_outputs(const struct cosma_model *whole, uint32_t v, cons
 
 /* Makes operator @v of the whole operator number @i of the part. */
 static void part_op(struct cosma_model *part, const struct cosma_model *whole, uint32_t v,
-		    uint32_t i, const bool *keep, uint32_t *part_of)
+		    uint32_t i, const bool *keep)
 {
 	uint32_t in = part->inputs.first[i], out = part->outputs.first[i];
 
@@ -593,16 +610,16 @@ static void part_op(struct cosma_model *part, const struct cosma_model *whole, u
 			part->workspace[i] += whole->size[x];
 			continue;
 		}
-		part->inputs.item[in] = part_tensor(part, whole, x, part_of);
+		part->inputs.item[in] = part_tensor(part, whole, x);
 		part->taker[in++] = y != NPUMEM_NONE && (!keep || keep[y]) ?
-					    part_tensor(part, whole, y, part_of) :
+					    part_tensor(part, whole, y) :
 					    NPUMEM_NONE;
 	}
 	cosma_for_each(k, whole->outputs, v) {
 		uint32_t x = whole->outputs.item[k];
 
 		if (!keep || keep[x])
-			part->outputs.item[out++] = part_tensor(part, whole, x, part_of);
+			part->outputs.item[out++] = part_tensor(part, whole, x);
 	}
 	if (keep)
 		part->workspace[i] += outside_outputs(whole, v, keep);
@@ -610,25 +627,40 @@ static void part_op(struct cosma_model *part, const struct cosma_model *whole, u
 	part->outputs.first[i + 1] = out;
 }
 
+/*
+ * Lists what runs directly before each operator. What is between two operators of the part is in it,
+ * so that the whole's lists say all of it, and more: an operator that another one implies is not
+ * listed.
+ */
 static int part_order(struct cosma_model *part, const struct cosma_model *whole)
 {
 	struct cosma_list *before = &part->before;
+	uint32_t base = part->op_of[0];
 
+	if (take_ancestors(part))
+		return -ENOMEM;
 	for (uint32_t v = 0; v < part->op_count; v++) {
-		uint64_t *row = cosma_ancestors(part, v);
+		uint32_t last = v;
 
-		for (uint32_t u = 0; u < v; u++)
-			if (cosma_before(whole, part->op_of[u], part->op_of[v]))
-				npuplan_set_add(row, u);
 		before->first[v + 1] = before->first[v];
-		for (uint32_t u = v; u-- > 0;) {
-			bool implied = !npuplan_set_has(row, u);
+		/* The latest come first, since only these imply others. */
+		for (;;) {
+			uint32_t u = NPUMEM_NONE;
 
-			/* An operator that another one implies is not listed. */
-			for (uint32_t k = before->first[v]; k < before->first[v + 1] && !implied;
-			     k++)
-				implied = cosma_before(part, u, before->item[k]);
-			if (!implied && add_before(before, v, u))
+			cosma_for_each(k, whole->before, base + v) {
+				uint32_t from = whole->before.item[k];
+
+				if (from >= base && from - base < last &&
+				    (u == NPUMEM_NONE || from - base > u))
+					u = from - base;
+			}
+			if (u == NPUMEM_NONE)
+				break;
+			last = u;
+			if (cosma_before(part, u, v))
+				continue;
+			add_ancestors(part, v, u);
+			if (add_before(before, v, u))
 				return -ENOMEM;
 		}
 	}
@@ -638,8 +670,6 @@ static int part_order(struct cosma_model *part, const struct cosma_model *whole)
 int cosma_model_part(struct cosma_model *part, const struct cosma_model *whole, const uint32_t *ops,
 		     uint32_t op_count, const bool *keep)
 {
-	AUTO_HEAP uint32_t *part_of =
-		npuplan_malloc(((size_t)whole->tensor_count + 1) * sizeof(*part_of));
 	size_t inputs = 0, outputs = 0;
 	int err;
 
@@ -648,12 +678,10 @@ int cosma_model_part(struct cosma_model *part, const struct cosma_model *whole, 
 		outputs += whole->outputs.first[ops[i] + 1] - whole->outputs.first[ops[i]];
 	}
 	err = model_alloc(part, op_count, (uint32_t)(inputs + outputs), inputs, outputs);
-	if (!part_of)
-		err = -ENOMEM;
-	for (uint32_t x = 0; x < whole->tensor_count && !err; x++)
-		part_of[x] = NPUMEM_NONE;
 	for (uint32_t i = 0; i < op_count && !err; i++)
-		part_op(part, whole, ops[i], i, keep, part_of);
+		part_op(part, whole, ops[i], i, keep);
+	for (uint32_t x = 0; x < part->tensor_count; x++)
+		whole->part_of[part->tensor_of[x]] = NPUMEM_NONE;
 	err = err ? err : derive_lists(part);
 	for (uint32_t x = 0; x < part->tensor_count && !err; x++) {
 		if (part->producer[x] != NPUMEM_NONE ||

@@ -56,7 +56,9 @@ struct cosma_list {
  * @follower: per operator, one that may run right after it without loss, so that nothing else has
  *	to be tried; else NPUMEM_NONE
  * @leader: per operator, the one that it follows; else NPUMEM_NONE
- * @ancestors: a matrix of bits, whose row v is the set of operators that must run before v
+ * @ancestors: a matrix of bits, whose row v is the set of operators that must run before v; NULL:
+ *	nobody has asked for it (cosma_model_relate())
+ * @part_of: per tensor, room for cosma_model_part(): NPUMEM_NONE
  * @pool: owns all arrays but the items of @before, which grow
  */
 struct cosma_model {
@@ -83,6 +85,7 @@ struct cosma_model {
 	uint32_t *follower;
 	uint32_t *leader;
 	uint64_t *ancestors;
+	uint32_t *part_of;
 	struct npuplan_pool pool;
 };
 
@@ -141,14 +144,23 @@ bool cosma_is_own_parameter(const struct cosma_model *model, const struct npupla
 
 /* cosma_model_init() - make a model of a graph's operators
  *
+ * It has no ancestors, closing operators, followers and leaders: parts have them, which are small
+ * where the whole is large.
+ *
  * -EINVAL: the graph cannot be executed (a cycle, an operator without outputs, a tensor written
  * twice, an activation nobody writes), or bytes overflow. -EOPNOTSUPP: aliases, state.
  */
 int cosma_model_init(struct cosma_model *model, const struct npuplan_graph *graph,
 		     const struct cosma_settings *options, struct npuplan_error *error);
 
+/* cosma_model_relate() - find ancestors, closing operators, followers and leaders of a whole model
+ *
+ * Ancestors take a bit for each pair of operators. -ENOMEM
+ */
+int cosma_model_relate(struct cosma_model *model);
+
 /* cosma_model_part() - make a model of some operators of a model, with its order
- * @ops: operators of @whole, ascending
+ * @ops: operators of @whole that follow one another, ascending
  * @keep: per tensor of @whole: it is one of the part. The bytes of others are @workspace of the
  *	operators that touch them. NULL: all are
  *

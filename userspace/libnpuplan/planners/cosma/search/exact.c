@@ -624,7 +624,8 @@ int cosma_exact(struct cosma_solver *solver, const struct cosma_schedule *relaxe
 	/* The search calls itself once an operator, and has a board for each. */
 	if (model->op_count > MAX_OPS || is_over(&exact))
 		return COSMA_STOPPED;
-	outcome = exact_init(&exact);
+	outcome = cosma_model_relate(&solver->model);
+	outcome = outcome ? outcome : exact_init(&exact);
 	if (!outcome)
 		outcome = search_thresholds(&exact);
 	*threshold = exact.threshold;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "planners/cosma/bound/critical.h"
 #include "search.h"
 #include "tree.h"
@@ -32,9 +33,11 @@ static int find_certain(struct peak_search *search)
 {
 	const struct cosma_model *model = search->model;
 	AUTO_HEAP uint64_t *members = npuplan_malloc(2 * (size_t)model->words * sizeof(*members));
+	AUTO_HEAP struct npuplan_keyed *keyed =
+		npuplan_malloc(((size_t)model->op_count + 1) * sizeof(*keyed));
 	uint64_t *adders;
 
-	if (!members)
+	if (!members || !keyed)
 		return -ENOMEM;
 	adders = members + model->words;
 	for (uint32_t v = 0; v < model->op_count; v++)
@@ -47,13 +50,12 @@ static int find_certain(struct peak_search *search)
 			npuplan_set_add(
 				search->adders + v * (size_t)search->tree.board.tensor_words, x);
 	}
-	for (uint32_t v = 0; v < model->op_count; v++) {
-		uint32_t at = v;
-
-		for (; at && search->certain[search->largest[at - 1]] < search->certain[v]; at--)
-			search->largest[at] = search->largest[at - 1];
-		search->largest[at] = v;
-	}
+	for (uint32_t v = 0; v < model->op_count; v++)
+		keyed[v] = (struct npuplan_keyed){
+			.key = ~(uint64_t)search->certain[v],
+			.item = v,
+		};
+	npuplan_sort_items(keyed, model->op_count, search->largest);
 	search->call->work += (uint64_t)model->tensor_count * model->words;
 	return 0;
 }
@@ -112,9 +114,11 @@ static void unpack(struct peak_search *search, const struct cosma_downset *downs
 		bool on = model->producer[x] != NPUMEM_NONE || model->flags[x] & COSMA_ENTRY;
 
 		cosma_for_each(k, model->consumers, x)
-			on |= npuplan_set_has(downset->executed, model->consumers.item[k]);
+			on |= cosma_downset_has(downset, model->consumers.item[k]);
 		if (on)
 			npuplan_set_add(search->masks, i);
+		if (model->flags[x] & COSMA_HOST)
+			npuplan_set_add(search->masks + downset->words, i);
 	}
 	cosma_board_unpack(&search->tree.board, downset, search->masks);
 }

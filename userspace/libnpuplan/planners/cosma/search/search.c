@@ -230,12 +230,12 @@ static int windows_init(struct traffic_search *search)
 
 static bool ends_window(const struct traffic_search *search, uint32_t id)
 {
-	const uint64_t *executed =
-		search->tree.downsets.downset[search->tree.node[id].downset].executed;
+	const struct cosma_downset *downset =
+		&search->tree.downsets.downset[search->tree.node[id].downset];
 	const uint64_t *mask = search->window_mask + (size_t)search->window * search->model->words;
 
 	for (uint32_t w = 0; w < search->model->words; w++)
-		if (mask[w] & ~executed[w])
+		if (mask[w] & ~cosma_downset_word(downset, w))
 			return false;
 	return true;
 }

@@ -135,10 +135,13 @@ int cosma_windows_bound(const struct cosma_query *query, uint32_t count, struct 
 		uint32_t number = 0;
 		int64_t more = 0;
 
-		for (; v < model->op_count && window[v] == w; v++)
+		for (; v < model->op_count && window[v] == w; v++) {
+			cosma_for_each(k, model->inputs, v)
+				keep[model->inputs.item[k]] = owner[model->inputs.item[k]] == w;
+			cosma_for_each(k, model->outputs, v)
+				keep[model->outputs.item[k]] = owner[model->outputs.item[k]] == w;
 			ops[number++] = v;
-		for (uint32_t x = 0; x < model->tensor_count; x++)
-			keep[x] = owner[x] == w;
+		}
 		err = bound_window(*query, ops, number, keep, call, &more);
 		*bound += more;
 	}

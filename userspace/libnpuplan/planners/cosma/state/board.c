@@ -74,7 +74,9 @@ void cosma_board_unpack(struct cosma_board *board, const struct cosma_downset *d
 			const uint64_t *masks)
 {
 	blank(board);
-	memcpy(board->executed, downset->executed, board->model->words * sizeof(*board->executed));
+	memset(board->executed, 0xff, downset->executed_first * sizeof(*board->executed));
+	memcpy(board->executed + downset->executed_first, downset->executed,
+	       downset->executed_words * sizeof(*board->executed));
 	for (uint32_t i = 0; i < downset->live_count; i++) {
 		uint32_t x = downset->live[i];
 

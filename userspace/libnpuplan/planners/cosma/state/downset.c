@@ -25,38 +25,48 @@ void cosma_downsets_fini(struct cosma_downsets *downsets)
 	memset(downsets, 0, sizeof(*downsets));
 }
 
-/* A tensor is live if it is produced or comes from the host, and an operator is still to use it. */
-static bool is_live(const struct cosma_model *model, const uint64_t *executed, uint32_t x)
+/*
+ * Lists live tensors: produced or from the host, and an operator is still to use them. Each of them
+ * is on chip, or the host has a copy; a board forgets those that nobody uses any more.
+ */
+static uint32_t list_live(const struct cosma_board *board, uint32_t *live)
 {
-	uint32_t from = model->producer[x];
+	uint32_t count = 0;
 
-	if (from != NPUMEM_NONE && !npuplan_set_has(executed, from))
-		return false;
-	cosma_for_each(k, model->consumers, x)
-		if (!npuplan_set_has(executed, model->consumers.item[k]))
-			return true;
-	return false;
+	for (uint32_t w = 0; w < board->tensor_words; w++)
+		for (uint64_t bits = board->on[w] | board->host[w]; bits; bits &= bits - 1)
+			live[count++] = w * 64 + (uint32_t)__builtin_ctzll(bits);
+	return count;
+}
+
+/* Finds the words of the set of operators that are neither full nor empty, and those between. */
+static void find_words(const struct cosma_board *board, uint32_t *first, uint32_t *count)
+{
+	uint32_t end = board->model->words;
+
+	*first = 0;
+	while (*first < end && board->executed[*first] == UINT64_MAX)
+		++*first;
+	while (end > *first && !board->executed[end - 1])
+		end--;
+	*count = end - *first;
 }
 
 static int downset_fill(struct cosma_downset *downset, const struct cosma_downsets *downsets,
 			const struct cosma_board *board)
 {
-	const struct cosma_model *model = board->model;
-	uint32_t *live = downsets->live, count = 0;
+	uint32_t *live = downsets->live, count = list_live(board, live);
+	size_t bytes = downset->executed_words * sizeof(*downset->executed);
 
-	for (uint32_t x = 0; x < model->tensor_count; x++)
-		if (is_live(model, board->executed, x))
-			live[count++] = x;
 	/* One block of memory begins with the set of operators. */
 	downset->executed =
-		npuplan_malloc(model->words * sizeof(*downset->executed) +
-			       ((size_t)count + board->ready_count + 1) * sizeof(*live));
+		npuplan_malloc(bytes + ((size_t)count + board->ready_count + 1) * sizeof(*live));
 	if (!downset->executed)
 		return -ENOMEM;
-	downset->live = (uint32_t *)(downset->executed + model->words);
+	downset->live = (uint32_t *)(downset->executed + downset->executed_words);
 	downset->live_count = count;
 	downset->ready = downset->live + count;
-	memcpy(downset->executed, board->executed, model->words * sizeof(*downset->executed));
+	memcpy(downset->executed, board->executed + downset->executed_first, bytes);
 	memcpy(downset->live, live, count * sizeof(*live));
 	downset->words = (count + 63) / 64;
 	/* They are ascending, so that what is tried first does not depend on the way here. */
@@ -75,16 +85,26 @@ static int downset_fill(struct cosma_downset *downset, const struct cosma_downse
 int cosma_downsets_of(struct cosma_downsets *downsets, const struct cosma_board *board,
 		      uint32_t *id)
 {
-	size_t bytes = downsets->model->words * sizeof(*board->executed);
-	uint32_t hash = npuplan_hash(0, board->executed, bytes);
 	struct cosma_downset downset = { 0 };
+	const uint64_t *executed;
+	uint32_t hash;
+	size_t bytes;
 	int err;
 
-	npuplan_table_for_each(i, &downsets->table, hash)
-		if (!memcmp(downsets->downset[i].executed, board->executed, bytes)) {
+	find_words(board, &downset.executed_first, &downset.executed_words);
+	executed = board->executed + downset.executed_first;
+	bytes = downset.executed_words * sizeof(*executed);
+	hash = npuplan_hash(downset.executed_first, executed, bytes);
+	npuplan_table_for_each(i, &downsets->table, hash) {
+		const struct cosma_downset *other = &downsets->downset[i];
+
+		if (other->executed_first == downset.executed_first &&
+		    other->executed_words == downset.executed_words &&
+		    !memcmp(other->executed, executed, bytes)) {
 			*id = i;
 			return 0;
 		}
+	}
 	err = downset_fill(&downset, downsets, board);
 	if (err)
 		return err;

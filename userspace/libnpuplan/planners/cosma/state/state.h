@@ -15,7 +15,9 @@ struct cosma_downset_bound;
 /*
  * struct cosma_downset - operators that have run, and what follows from that. With an operator it
  * has all that must run before it: it is a downset of the dependence order
- * @executed: set of operators; @live and @ready are behind it in the same block of memory
+ * @executed: @executed_words words of the set of operators, from number @executed_first on: all
+ *	operators of the words before these have run, and none of those behind. @live and @ready are
+ *	behind it in the same block of memory
  * @live: @live_count tensors that operators are still to use, and that are produced or come from
  *	the host
  * @ready: @ready_count operators that may run next, ascending
@@ -28,6 +30,8 @@ struct cosma_downset {
 	uint64_t *executed;
 	uint32_t *live;
 	uint32_t *ready;
+	uint32_t executed_first;
+	uint32_t executed_words;
 	uint32_t live_count;
 	uint32_t ready_count;
 	uint32_t words;
@@ -35,6 +39,21 @@ struct cosma_downset {
 	uint32_t states;
 	struct cosma_downset_bound *bound;
 };
+
+/* Returns word @w of the set of operators that have run. */
+static inline uint64_t cosma_downset_word(const struct cosma_downset *downset, uint32_t w)
+{
+	if (w < downset->executed_first)
+		return UINT64_MAX;
+	w -= downset->executed_first;
+	return w < downset->executed_words ? downset->executed[w] : 0;
+}
+
+/* Whether operator @v has run. */
+static inline bool cosma_downset_has(const struct cosma_downset *downset, uint32_t v)
+{
+	return cosma_downset_word(downset, v / 64) >> v % 64 & 1;
+}
 
 /*
  * struct cosma_downsets - all downsets met so far
