@@ -19,12 +19,13 @@
 #include "cosma_case.h"
 #include "cosma_exhaustive.h"
 #include "cosma_plan.h"
+#include "planners/cosma/bound/chain.h"
 
 /* What the cases were like. */
 static struct {
 	unsigned long compared, spilled, apart, infeasible, resident, flagged, parameters, aligned,
 		too_large, planned, inplace, staged, yielded, fixed, fixed_moved, fixed_apart, kept,
-		collided;
+		collided, chained, chained_all;
 } seen;
 
 static struct npuplan_graph *random_graph(void)
@@ -138,6 +139,26 @@ static void check_plan(const struct npuplan_graph *graph, const struct cosma_set
 		FAIL(graph, options, "%s: %s", what, oracle.why);
 }
 
+/* The bound by chains, which large graphs only are asked for, is none above the least traffic. */
+static void check_chains(const struct npuplan_graph *graph, const struct cosma_settings *options,
+			 uint64_t least)
+{
+	struct cosma_model model;
+	struct npuplan_error error;
+	uint64_t work = 0;
+	int64_t bound;
+
+	if (cosma_model_init(&model, graph, options, &error) || cosma_model_relate(&model) ||
+	    cosma_chain_bound(&model, (int64_t)options->common.arena_budget, &work, &bound))
+		FAIL(graph, options, "no bound by chains");
+	if (bound < 0 || (uint64_t)bound > least)
+		FAIL(graph, options, "bound by chains %" PRId64 ", but the least is %" PRIu64,
+		     bound, least);
+	seen.chained += bound > 0;
+	seen.chained_all += bound > 0 && (uint64_t)bound == least;
+	cosma_model_fini(&model);
+}
+
 static uint64_t check_traffic(const struct npuplan_graph *graph,
 			      const struct cosma_settings *options)
 {
@@ -187,6 +208,7 @@ static uint64_t check_traffic(const struct npuplan_graph *graph,
 			     "status %u cost %" PRIu64 ", but the least is %" PRIu64, plan.status,
 			     cost, least);
 	}
+	check_chains(graph, options, plan.relaxed_bound);
 	seen.compared += least != EXHAUSTIVE_TOO_LARGE;
 	seen.spilled += cost > 0;
 	if (npuplan_cosma(graph, options, &again, &error) ||
@@ -414,17 +436,18 @@ int main(int argc, char **argv)
 	       "inputs, %lu with inputs as flagged, %lu aligned, %lu too large to try everything, "
 	       "%lu verified, %lu operators in place, %lu staged, %lu tensors that left as their "
 	       "bytes were taken, %lu with fixed offsets (%lu where these collide, %lu where they cost, "
-	       "%lu plans that move such tensors), %lu with bytes that are kept\n",
+	       "%lu plans that move such tensors), %lu with bytes that are kept, %lu with a bound by "
+	       "chains, %lu of these the least\n",
 	       property.cases, seen.compared, seen.spilled, seen.apart, seen.infeasible,
 	       seen.parameters, seen.resident, seen.flagged, seen.aligned, seen.too_large,
 	       seen.planned, seen.inplace, seen.staged, seen.yielded, seen.fixed, seen.collided,
-	       seen.fixed_apart, seen.fixed_moved, seen.kept);
+	       seen.fixed_apart, seen.fixed_moved, seen.kept, seen.chained, seen.chained_all);
 	if (property.cases < 1000)
 		return 0;
 	if (10 * seen.compared < 17 * property.cases || 20 * seen.too_large > property.cases ||
 	    !seen.apart || !seen.spilled || 2 * seen.planned < property.cases || !seen.inplace ||
 	    !seen.staged || !seen.yielded || !seen.collided || !seen.fixed_apart ||
-	    !seen.fixed_moved || !seen.kept) {
+	    !seen.fixed_moved || !seen.kept || 10 * seen.chained < seen.spilled) {
 		puts("not ok - too few cases were compared");
 		return 1;
 	}

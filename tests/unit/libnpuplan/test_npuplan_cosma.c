@@ -414,6 +414,56 @@ TEST(large)
 	}
 }
 
+/* Adds seven branches of two operators from @x to @x again; returns what comes of them. */
+static uint32_t build_block(struct npuplan_graph *graph, uint32_t x, bool last)
+{
+	static const uint64_t first[] = { 9000, 7000, 8000, 6500, 9500, 7700, 8300 };
+	static const uint64_t second[] = { 3100, 2700, 2900, 3300, 2500, 3700, 3500 };
+	uint32_t branch[7], join[3], out;
+
+	for (int i = 0; i < 7; i++) {
+		uint32_t a = build_tensor(graph, "", NPUMEM_TENSOR_INTERMEDIATE, first[i]);
+
+		branch[i] = build_tensor(graph, "", NPUMEM_TENSOR_INTERMEDIATE, second[i]);
+		build_op(graph, "", x, NPUMEM_NONE, NPUMEM_NONE, a);
+		build_op(graph, "", a, NPUMEM_NONE, NPUMEM_NONE, branch[i]);
+	}
+	for (int i = 0; i < 3; i++)
+		join[i] = build_tensor(graph, "", NPUMEM_TENSOR_INTERMEDIATE, 4000 + 100 * i);
+	out = build_tensor(graph, "", last ? NPUMEM_TENSOR_OUTPUT : NPUMEM_TENSOR_INTERMEDIATE,
+			   5000);
+	build_op(graph, "", branch[0], branch[1], branch[2], join[0]);
+	build_op(graph, "", branch[3], branch[4], branch[5], join[1]);
+	build_op(graph, "", join[0], join[1], branch[6], join[2]);
+	build_op(graph, "", join[2], x, NPUMEM_NONE, out);
+	return out;
+}
+
+/* Blocks that are alike are searched once, and each costs as much. */
+TEST(alike)
+{
+	uint64_t cost[5], work[5];
+
+	for (int blocks = 1; blocks < 5; blocks++) {
+		AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("alike");
+		uint32_t x = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 5000);
+		struct cosma_settings options = { .common.arena_budget = 20000 };
+		struct npuplan_cosma_plan plan;
+
+		for (int i = 0; i < blocks; i++)
+			x = build_block(graph, x, i + 1 == blocks);
+		plan_ok(graph, &options, &plan);
+		assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
+		cost[blocks] = plan.spill + plan.fill;
+		work[blocks] = plan.work;
+		npuplan_cosma_plan_free(&plan);
+	}
+	/* The first block's input has a copy in host memory, the last one's output is stored. */
+	assert_true(cost[3] > cost[2]);
+	assert_int_equal(cost[4] - cost[3], cost[3] - cost[2]);
+	assert_true(work[4] - work[3] < (work[3] - work[2]) / 2);
+}
+
 /* What would take more memory does without: wherever the limit comes, there is a plan. */
 TEST(memory)
 {

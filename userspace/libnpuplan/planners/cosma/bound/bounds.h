@@ -61,6 +61,8 @@ struct cosma_critical {
  * @budget: bytes
  * @of_adder: per tensor, the numbers of those critical operators over which it must be kept if it
  *	is on chip before
+ * @members_only: critical operators are wanted for their members alone, and from all over the model
+ *	if they are too many
  * @charged: per tensor: some group counts it
  * @work: units so far
  */
@@ -71,6 +73,7 @@ struct cosma_bounds {
 	uint32_t critical_count;
 	uint32_t group_count;
 	struct cosma_list of_adder;
+	bool members_only;
 	bool *charged;
 	struct cosma_scratch *scratch;
 	struct npuplan_pool pool;

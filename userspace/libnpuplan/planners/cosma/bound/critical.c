@@ -39,6 +39,36 @@ bool cosma_exists_before(const struct cosma_model *model, uint32_t x, uint32_t v
 	return model->flags[x] & COSMA_ENTRY;
 }
 
+/* Adds those operators of @within that directly follow @v. */
+static void add_next(const struct cosma_model *model, uint32_t v, const uint64_t *within,
+		     uint64_t *members)
+{
+	cosma_for_each(k, model->after, v)
+		if (npuplan_set_has(within, model->after.item[k]))
+			npuplan_set_add(members, model->after.item[k]);
+}
+
+/*
+ * Finds the operators of @within, which is closed under ancestors, before which @x exists in every
+ * order: those behind its producer, or a use of an input.
+ */
+static void find_behind(const struct cosma_model *model, uint32_t x, const uint64_t *within,
+			uint64_t *members)
+{
+	uint32_t from = model->producer[x];
+
+	if (from == NPUMEM_NONE && model->flags[x] & COSMA_ENTRY) {
+		memcpy(members, within, model->words * sizeof(*members));
+		return;
+	}
+	if (from != NPUMEM_NONE)
+		add_next(model, from, within, members);
+	cosma_for_each(k, model->consumers, x)
+		add_next(model, model->consumers.item[k], within, members);
+	npuplan_set_for_each(v, members, model->words)
+		add_next(model, v, within, members);
+}
+
 void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *members,
 		     uint64_t *adders)
 {
@@ -56,9 +86,11 @@ void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *memb
 		for (uint32_t w = 0; w < words; w++)
 			adders[w] |= row[w];
 	}
-	cosma_for_each(k, model->consumers, x)
+	find_behind(model, x, adders, members);
+	cosma_for_each(k, model->consumers, x) {
 		npuplan_set_drop(adders, model->consumers.item[k]);
-	cosma_yielding(model, x, members);
+		npuplan_set_drop(members, model->consumers.item[k]);
+	}
 	if (from != NPUMEM_NONE) {
 		const uint64_t *row = cosma_ancestors(model, from);
 
@@ -66,9 +98,7 @@ void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *memb
 			adders[w] &= ~row[w];
 		npuplan_set_drop(adders, from);
 	}
-	npuplan_set_for_each(v, adders, words)
-		if (cosma_exists_before(model, x, v))
-			npuplan_set_add(members, v);
+	cosma_yielding(model, x, members);
 	for (uint32_t w = 0; w < words; w++)
 		adders[w] &= ~members[w];
 }
@@ -111,8 +141,9 @@ static void add_up(struct finding *finding)
 		cosma_relations(model, x, finding->members, finding->adders);
 		add_to(finding->members, model->words, model->size[x], finding->sum,
 		       finding->count);
-		add_to(finding->adders, model->words, model->size[x], finding->more,
-		       finding->adder_count);
+		if (!finding->bounds->members_only)
+			add_to(finding->adders, model->words, model->size[x], finding->more,
+			       finding->adder_count);
 		finding->bounds->work += model->words;
 	}
 }
@@ -131,11 +162,24 @@ static int keep(struct finding *finding, uint32_t v, int64_t excess)
 	return npuplan_append(&bounds->critical, &bounds->critical_count, &critical, 1);
 }
 
+/* Returns of how many operators with members only the next critical one is taken. */
+static uint64_t stride_of(const struct finding *finding)
+{
+	const struct cosma_bounds *bounds = finding->bounds;
+	const struct cosma_model *model = bounds->model;
+	uint64_t pairs = 0;
+
+	for (uint32_t v = 0; v < model->op_count && bounds->members_only; v++)
+		if (model->need[v] - bounds->budget + finding->sum[v] > 0)
+			pairs += finding->count[v];
+	return pairs / MAX_PAIRS + 1;
+}
+
 static int choose(struct finding *finding)
 {
 	struct cosma_bounds *bounds = finding->bounds;
 	const struct cosma_model *model = bounds->model;
-	uint64_t pairs = 0;
+	uint64_t pairs = 0, stride = stride_of(finding), seen = 0;
 	int err = 0;
 
 	for (uint32_t v = 0; v < model->op_count && !err; v++) {
@@ -143,7 +187,7 @@ static int choose(struct finding *finding)
 		uint64_t more = (uint64_t)finding->count[v] + finding->adder_count[v];
 
 		/* Without the rest the bounds get weaker, not wrong. */
-		if (excess + finding->more[v] <= 0 || pairs + more > MAX_PAIRS)
+		if (excess + finding->more[v] <= 0 || seen++ % stride || pairs + more > MAX_PAIRS)
 			continue;
 		pairs += more;
 		err = keep(finding, v, excess);
@@ -171,7 +215,7 @@ static int list_pairs(struct finding *finding)
 		cosma_relations(model, x, finding->members, finding->adders);
 		for (uint32_t w = 0; w < model->words; w++) {
 			finding->members[w] &= finding->critical[w];
-			finding->adders[w] &= finding->critical[w];
+			finding->adders[w] &= bounds->members_only ? 0 : finding->critical[w];
 		}
 		npuplan_set_for_each(v, finding->members, model->words) {
 			struct cosma_critical *critical = &bounds->critical[finding->number[v]];

@@ -10,10 +10,20 @@
 #include "planners/cosma/paper/baselines.h"
 #include "solve.h"
 
-/* Limit of the packing core's work on one schedule. */
-#define PLACE_WORK 10000000ull
+/* Limits of the packing core's work on one schedule: in all, or for each operator, if those are more.
+ */
+#define PLACE_WORK	  10000000ull
+#define PLACE_WORK_FOR_OP 2000ull
 /* Limit of the work of the search with addresses, if the first schedule has none. */
-#define EXACT_WORK 2000000000ull
+#define EXACT_WORK	  2000000000ull
+
+/* Returns the limit of the packing core's work on a schedule of all operators. */
+static uint64_t place_work(const struct cosma_solver *solver)
+{
+	uint64_t work = PLACE_WORK_FOR_OP * solver->model.op_count;
+
+	return work > PLACE_WORK ? work : PLACE_WORK;
+}
 
 /* Makes a plan to have, by linear allocation of an order. */
 static int solve_linear(struct cosma_solver *solver, const struct cosma_schedule *order)
@@ -39,7 +49,7 @@ static int solve_linear(struct cosma_solver *solver, const struct cosma_schedule
 static int place_relaxed(struct cosma_solver *solver, struct cosma_schedule *schedule,
 			 uint32_t *status)
 {
-	int err = cosma_solver_place(solver, schedule, PLACE_WORK, status);
+	int err = cosma_solver_place(solver, schedule, place_work(solver), status);
 
 	if (!err && !cosma_is_placed(*status)) {
 		err = solve_linear(solver, schedule);
@@ -109,7 +119,7 @@ static int place_peak(struct cosma_solver *solver, uint32_t *status)
 
 	err = err ? err :
 		    cosma_addresses(solver->graph, &solver->model, &solver->stays, 0, 0, UINT32_MAX,
-				    NPUMEM_NONE, PLACE_WORK, &solver->call, status);
+				    NPUMEM_NONE, place_work(solver), &solver->call, status);
 	if (err || !cosma_is_placed(*status))
 		cosma_stays_fini(&solver->stays);
 	return err;

@@ -8,9 +8,12 @@
 #include "search.h"
 #include "tree.h"
 
+/* Operators of a chunk. */
+#define CHUNK 1024
+
 /* struct peak_search - a search in which a node costs the most bytes at once on the way to it
  * @certain: per operator, bytes on chip while it runs, in any order
- * @largest: operators by falling @certain
+ * @largest: operators by chunks of CHUNK numbers, those of one by falling @certain
  * @adders: per operator, the set of tensors that add to it if they are on chip
  * @masks: of the state that is expanded
  * @fixed: operators run by the model's rank
@@ -52,7 +55,8 @@ static int find_certain(struct peak_search *search)
 	}
 	for (uint32_t v = 0; v < model->op_count; v++)
 		keyed[v] = (struct npuplan_keyed){
-			.key = ~(uint64_t)search->certain[v],
+			.key = v / CHUNK,
+			.second = ~(uint64_t)search->certain[v],
 			.item = v,
 		};
 	npuplan_sort_items(keyed, model->op_count, search->largest);
@@ -60,11 +64,13 @@ static int find_certain(struct peak_search *search)
 	return 0;
 }
 
-static int64_t bound_of(struct peak_search *search, const struct cosma_board *board, int64_t bound)
+/* The same as @bound, or more, by the operators of the chunk that begins with number @from. */
+static int64_t bound_of_chunk(struct peak_search *search, const struct cosma_board *board,
+			      uint32_t from, int64_t bound)
 {
 	const struct cosma_model *model = search->model;
 
-	for (uint32_t i = 0; i < model->op_count; i++) {
+	for (uint32_t i = from; i < model->op_count && i < from + CHUNK; i++) {
 		uint32_t v = search->largest[i], words = board->tensor_words;
 		const uint64_t *adders = search->adders + (size_t)v * words;
 		int64_t bytes = search->certain[v];
@@ -79,6 +85,19 @@ static int64_t bound_of(struct peak_search *search, const struct cosma_board *bo
 		search->call->work += words;
 		bound = bytes > bound ? bytes : bound;
 	}
+	return bound;
+}
+
+static int64_t bound_of(struct peak_search *search, const struct cosma_board *board, int64_t bound)
+{
+	uint32_t first = 0;
+
+	/* Of a long graph most has run, or is far: chunks that have run are passed over. */
+	while (first < search->model->words && board->executed[first] == UINT64_MAX)
+		first++;
+	for (uint32_t from = first * 64 / CHUNK * CHUNK; from < search->model->op_count;
+	     from += CHUNK)
+		bound = bound_of_chunk(search, board, from, bound);
 	return bound;
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planners/cosma/bound/chain.h"
+#include "alike.h"
 #include "solve.h"
 #include "windows.h"
 
@@ -142,6 +144,20 @@ static int bound_by_windows(struct subgraph_search *subgraph)
 	return err;
 }
 
+/* Finds the bound by chains, which says most of large graphs whose order is free. */
+static int bound_by_chains(struct subgraph_search *subgraph)
+{
+	struct cosma_call *call = &subgraph->solver->call;
+	int64_t bound;
+	int err = cosma_chain_bound(subgraph->query.model, subgraph->query.budget, &call->work,
+				    &bound);
+
+	if (err)
+		return cosma_call_refused(call, err) ? 0 : err;
+	subgraph->bound = bound > subgraph->bound ? bound : subgraph->bound;
+	return 0;
+}
+
 /*
  * The search is tried alone first. If that is not quick, windows give a plan, which leaves the
  * search less to do, and then a bound.
@@ -155,7 +171,9 @@ static int solve_subgraph(struct subgraph_search *subgraph)
 	cosma_call_share(call, divide ? FIRST_WORK : 0, 0.3);
 	outcome = attempt(subgraph);
 	if (outcome == COSMA_STOPPED && divide) {
-		err = subgraph->query.fixed ? 0 : attempt_order(subgraph);
+		err = bound_by_chains(subgraph);
+		if (!err && !subgraph->query.fixed)
+			err = attempt_order(subgraph);
 		err = err ? err : plan_by_windows(subgraph);
 		if (!err && subgraph->query.upper > subgraph->bound && !call->effort.stopped) {
 			cosma_call_share(call, 0, 0.7);
@@ -176,10 +194,56 @@ static int solve_subgraph(struct subgraph_search *subgraph)
 	return subgraph->path.order ? COSMA_FOUND : COSMA_STOPPED;
 }
 
+/* Operators of a subgraph that is remembered: to search smaller ones is as quick. */
+#define REMEMBERED_LEAST 16u
+/* More of them would take much memory; so large ones are seldom alike. */
+#define REMEMBERED_MOST	 4096u
+
+/*
+ * Solves subgraph @part, whose operators begin at number @at, unless one like it has been. Takes
+ * @part over.
+ */
+static int solve_part(struct cosma_solver *solver, struct cosma_answers *answers,
+		      struct cosma_model *part, uint32_t at, struct cosma_schedule *schedule,
+		      struct evictions *evictions, int64_t *lower_bound)
+{
+	const struct cosma_answer *answer = cosma_answers_find(answers, part);
+	struct subgraph_search subgraph = {
+		.solver = solver,
+		.query = {
+			.model = part,
+			.budget = (int64_t)solver->options->common.arena_budget,
+			.upper = INT64_MAX / 2,
+			.fixed = solver->rank,
+		},
+	};
+	int found = answer ? answer->outcome : solve_subgraph(&subgraph);
+	const struct cosma_path *path = answer ? &answer->path : &subgraph.path;
+
+	*lower_bound += answer ? answer->bound : subgraph.bound;
+	if (found == COSMA_SOLVED || found == COSMA_FOUND) {
+		cosma_schedule_part(schedule, part, path, at);
+		if (note(evictions, part, path, at))
+			found = -ENOMEM;
+	}
+	if (!answer && found >= 0 && part->op_count >= REMEMBERED_LEAST &&
+	    part->op_count <= REMEMBERED_MOST) {
+		cosma_answers_add(answers, &(struct cosma_answer){ .part = *part,
+								   .path = subgraph.path,
+								   .bound = subgraph.bound,
+								   .outcome = found });
+		return found;
+	}
+	cosma_path_fini(&subgraph.path);
+	cosma_model_fini(part);
+	return found;
+}
+
 int cosma_relaxed(struct cosma_solver *solver, struct cosma_schedule *schedule,
 		  int64_t *lower_bound)
 {
 	const struct cosma_subgraphs *subgraphs = &solver->subgraphs;
+	struct cosma_answers answers = { 0 };
 	struct evictions evictions = { 0 };
 	int outcome = COSMA_SOLVED;
 
@@ -187,30 +251,16 @@ int cosma_relaxed(struct cosma_solver *solver, struct cosma_schedule *schedule,
 	for (uint32_t i = 0; i < subgraphs->count && outcome >= 0; i++) {
 		uint32_t at = subgraphs->first[i];
 		struct cosma_model part = { 0 };
-		struct subgraph_search subgraph = {
-			.solver = solver,
-			.query = {
-				.model = &part,
-				.budget = (int64_t)solver->options->common.arena_budget,
-				.upper = INT64_MAX / 2,
-				.fixed = solver->rank,
-			},
-		};
 		int found = cosma_model_part(&part, &solver->model, subgraphs->ops + at,
 					     subgraphs->first[i + 1] - at, NULL);
 
-		found = found ? found : solve_subgraph(&subgraph);
-		*lower_bound += subgraph.bound;
-		if (found == COSMA_SOLVED || found == COSMA_FOUND) {
-			cosma_schedule_part(schedule, &part, &subgraph.path, at);
-			if (note(&evictions, &part, &subgraph.path, at))
-				found = -ENOMEM;
-		}
+		found = found ? found :
+				solve_part(solver, &answers, &part, at, schedule, &evictions,
+					   lower_bound);
 		if (found < 0 || outcome == COSMA_SOLVED || found == COSMA_STOPPED)
 			outcome = found;
-		cosma_path_fini(&subgraph.path);
-		cosma_model_fini(&part);
 	}
+	cosma_answers_fini(&answers);
 	if (outcome == COSMA_SOLVED || outcome == COSMA_FOUND) {
 		cosma_schedule_order(schedule);
 		for (uint32_t k = 0; k < evictions.count; k++)

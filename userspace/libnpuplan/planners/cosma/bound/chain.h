@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "bounds.h"
+
+/* cosma_chain_bound() - bound of a model's cost by chains of critical operators
+ * @budget: bytes; no operator needs more
+ * @work: units are added to it
+ * @bound: out: no plan costs less, whatever its order
+ *
+ * -ENOMEM
+ */
+int cosma_chain_bound(const struct cosma_model *model, int64_t budget, uint64_t *work,
+		      int64_t *bound);
