@@ -100,6 +100,8 @@ bench_cosma=${NPUMEM_BUILD:-$top/build}/bench-build/tests/bench/bench_cosma
 if [ "$graphs" != "$top/tests/graphs" ]; then
 	echo "== cosma: networks designed by people, networks found by search, large ones"
 	"$bench_cosma" "$graphs"
+	echo "== cosma: 5,000 and 50,000 operators, a minute and 512 MiB"
+	"${bench_cosma}_large" "$graphs"
 	echo "== cosma: other networks, operators that run again, two banks"
 	"${bench_cosma}_options" "$graphs"
 	echo "== cosma beside the paper's integer program on HiGHS, 20 seconds each at most"
