@@ -498,6 +498,53 @@ TEST(memory_limit)
 }
 
 /*
+ * Addresses that do not fit into 32 bits are found as lower ones are: of sizes that are so many
+ * times as large, all lie so many times as high. In the midst of it addresses become wide.
+ */
+TEST(wide_addresses)
+{
+	static const char *const packers[] = { "greedy-size", "greedy-start", "tflite" };
+	static struct npuplan_item items[MANY];
+	static uint64_t offsets[MANY], wide[MANY];
+	struct npuplan_pack_problem problem = { .items = items, .item_count = MANY };
+	const uint64_t times = 1 << 24;
+
+	for (size_t p = 0; p < sizeof(packers) / sizeof(packers[0]); p++) {
+		uint64_t top;
+
+		scatter(items);
+		items[7].fixed = true;
+		items[7].fixed_offset = 40;
+		top = pack(&problem, packers[p], offsets).top;
+		for (uint32_t i = 0; i < MANY; i++)
+			items[i].size *= times;
+		items[7].fixed_offset *= times;
+		assert_true(top * times > 2ull * UINT32_MAX);
+		assert_int_equal(pack(&problem, packers[p], wide).top, top * times);
+		for (uint32_t i = 0; i < MANY; i++)
+			assert_int_equal(wide[i], offsets[i] * times);
+	}
+}
+
+/* First fit takes at most 200 bytes an item where addresses fit into 32 bits. */
+TEST(memory_of_first_fit)
+{
+	static struct npuplan_item items[MANY];
+	static uint64_t offsets[MANY];
+	struct npuplan_pack_problem problem = { .items = items, .item_count = MANY };
+	struct npuplan_pack_options options = {
+		.packer = "greedy-size",
+		.memory_limit = 200 * MANY,
+	};
+	struct npuplan_pack_result result;
+
+	scatter(items);
+	assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
+	assert_false(result.memory_ended);
+	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_FEASIBLE);
+}
+
+/*
  * Beyond what is searched from scratch: the tight part, windows, neighbourhoods. All
  * that is a packing at last, with fixed items and alignments, too.
  */

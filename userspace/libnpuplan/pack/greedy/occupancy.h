@@ -13,9 +13,22 @@ struct npuplan_range {
 	uint64_t high;
 };
 
-/** struct npuplan_ranges - disjoint ranges that do not touch, ascending */
+/** struct npuplan_range32 - the same, of addresses of 32 bits */
+struct npuplan_range32 {
+	uint32_t low;
+	uint32_t high;
+};
+
+/**
+ * struct npuplan_ranges - disjoint ranges that do not touch, ascending
+ * @at: the ranges, if the occupancy is wide
+ * @narrow: the ranges, if it is not
+ */
 struct npuplan_ranges {
-	struct npuplan_range *at;
+	union {
+		struct npuplan_range *at;
+		struct npuplan_range32 *narrow;
+	};
 	uint32_t count;
 	uint32_t capacity;
 };
@@ -28,14 +41,16 @@ struct npuplan_ranges {
  *
  * @covering: per node, addresses taken by items that live in all of the node's sections, but not in
  *	all of its parent's
- * @inside: per node, addresses taken by items that live in some of its sections only; behind
- *	@covering in the same array
+ * @anywhere: per node that is no leaf, addresses taken by these and by items that live in some of
+ *	its sections only; behind @covering in the same array
+ * @wide: addresses have 64 bits, since one did not fit into 32
  */
 struct npuplan_occupancy {
 	struct npuplan_sections sections;
 	struct npuplan_ranges *covering;
-	struct npuplan_ranges *inside;
+	struct npuplan_ranges *anywhere;
 	size_t width;
+	bool wide;
 };
 
 int npuplan_occupancy_init(struct npuplan_occupancy *occupancy, const struct npuplan_item *items,
