@@ -52,7 +52,7 @@ int npuplan_pack_exact(struct npuplan_pack *call, int unused)
 	/* One quick packing of each kind comes first, and then what improves these. */
 	err = begin(call, NPUPLAN_VALLEY_AREA);
 	if (!err && !npuplan_pack_over(call))
-		err = npuplan_pack_first_fit(call, NPUPLAN_BY_SIZE_DURATION);
+		err = npuplan_pack_first_fit(call, NPUPLAN_BY_SIZE);
 	return err || npuplan_pack_over(call) ? err : npuplan_pack_large(call, search);
 }
 

@@ -93,6 +93,12 @@ static int improve(struct large *large, bool windows, uint64_t work)
 	return 0;
 }
 
+/* The order of first fit in a round: that by size has been tried before. */
+static int order_of(unsigned int round)
+{
+	return round == NPUPLAN_BY_SIZE ? NPUPLAN_BY_SIZE_DURATION : (int)round;
+}
+
 static int rounds(struct large *large)
 {
 	struct npuplan_pack *call = large->call;
@@ -105,7 +111,7 @@ static int rounds(struct large *large)
 			err = npuplan_tight_run(large->tight, TIGHT_SHARE * work, call);
 		if (!err && round < NPUPLAN_ORDER_COUNT && !call->packer->incumbent &&
 		    !npuplan_pack_over(call))
-			err = npuplan_pack_first_fit(call, (int)round);
+			err = npuplan_pack_first_fit(call, order_of(round));
 		/* If there is no packing yet, there is nothing to improve. */
 		if (err || call->top == UINT64_MAX)
 			continue;
