@@ -449,10 +449,10 @@ TEST(limits_are_kept)
 
 /*
  * However little memory a packer may have, it ends with what it has by then: nothing at
- * first, and with enough what it finds without a limit, too.
+ * first, and with enough what it finds without a limit, too. @bytes an item are enough.
  */
 static void check_memory(const struct npuplan_pack_problem *problem, const char *packer,
-			 uint64_t work)
+			 uint64_t work, uint64_t bytes)
 {
 	static uint64_t offsets[MANY];
 	struct npuplan_pack_options options = { .packer = packer, .work_limit = work };
@@ -482,7 +482,7 @@ static void check_memory(const struct npuplan_pack_problem *problem, const char 
 	assert_int_equal(result.status, free.status);
 	/* 8 bytes an item of offsets at the least, and nothing quadratic in items. */
 	assert_true(options.memory_limit > 8ull * problem->item_count);
-	assert_true(options.memory_limit < 3000ull * problem->item_count);
+	assert_true(options.memory_limit < bytes * problem->item_count);
 }
 
 TEST(memory_limit)
@@ -492,9 +492,12 @@ TEST(memory_limit)
 
 	scatter(items);
 	for (unsigned int p = 0; npuplan_packer_name(p); p++)
-		check_memory(&problem, npuplan_packer_name(p), 3000000);
+		check_memory(&problem, npuplan_packer_name(p), 3000000, 3000);
 	problem.item_count = MANY;
-	check_memory(&problem, NULL, 20000000);
+	check_memory(&problem, NULL, 20000000, 3000);
+	/* The search has a table that grows with the items that live at once. */
+	problem.item_count = 2000;
+	check_memory(&problem, NULL, 20000000, 20000);
 }
 
 /*
@@ -580,6 +583,25 @@ TEST(many)
 	for (uint32_t i = 0; i < MANY; i++)
 		items[i] = item(10 + i % 7, i / 3, i / 3 + i % 3);
 	assert_int_equal(pack(&problem, NULL, offsets).status, NPUMEM_PLAN_STATUS_OPTIMAL);
+}
+
+/*
+ * Of some thousands of items, a search from scratch and windows of the best packing take turns: what
+ * the one does not find in any time the other finds at once.
+ */
+TEST(turns)
+{
+	static struct npuplan_item items[MANY];
+	static uint64_t offsets[MANY];
+	struct npuplan_pack_problem problem = { .items = items };
+	struct npuplan_pack_options options = { .work_limit = 100000000 };
+	struct npuplan_pack_result result;
+
+	scatter(items);
+	for (problem.item_count = 2500; problem.item_count <= 3500; problem.item_count += 1000) {
+		assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
+		assert_int_equal(result.status, NPUMEM_PLAN_STATUS_OPTIMAL);
+	}
 }
 
 /* Of up to 4096 items, what a small search proves is proved, however many others there are. */

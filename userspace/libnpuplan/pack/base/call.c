@@ -35,7 +35,7 @@ bool npuplan_pack_stopped(struct npuplan_pack *call)
 	if (!call->effort.stopped)
 		call->effort.stopped = npuplan_effort_over(&call->effort, call->top,
 							   call->lower_bound, call->work);
-	return call->effort.stopped;
+	return call->effort.stopped || (call->share_end && call->work >= call->share_end);
 }
 
 bool npuplan_pack_over(struct npuplan_pack *call)

@@ -38,6 +38,8 @@ struct npuplan_packer {
  * @lower_bound: bytes below which no packing is, as proved so far
  * @infeasible: it is proved that the fixed offsets cannot be kept
  * @effort: limit of work, deadline and the caller, who may end the call
+ * @share_end: work units at which the part of the packer that runs now is to end, though the call goes
+ *	on; 0: with the call
  * @memory_ended: the limit of memory has ended the call
  * @packer: the packer that is called
  */
@@ -51,6 +53,7 @@ struct npuplan_pack {
 	uint64_t top;
 	uint64_t lower_bound;
 	uint64_t work;
+	uint64_t share_end;
 	struct npuplan_effort effort;
 	const struct npuplan_packer *packer;
 	bool infeasible;
@@ -77,7 +80,7 @@ void npuplan_pack_prove(struct npuplan_pack *call, uint64_t bound);
  */
 bool npuplan_pack_over(struct npuplan_pack *call);
 /*
- * Whether the packer may not go on: by its limit of work, the deadline or the caller. This looks at
- * the clock.
+ * Whether the packer may not go on: by its share, its limit of work, the deadline or the caller. This
+ * looks at the clock.
  */
 bool npuplan_pack_stopped(struct npuplan_pack *call);

@@ -28,13 +28,15 @@
 #define MOST_PART    7
 
 /*
- * struct large - one call of the packer
+ * struct npuplan_large - one call of the packer
  * @breadths: per item, its breadth; @most: the greatest of them
+ * @round: number of rounds so far; windows have @work units in the next one
+ * @ordered: first fit has been tried in all orders
  * @part: the next aim is (gap >> part) below the best packing
  * @pool: memory of all arrays, also of those of @tight, @refit and @repair
  * @at: scratch array for a packing
  */
-struct large {
+struct npuplan_large {
 	struct npuplan_pack *call;
 	struct npuplan_pool pool;
 	struct npuplan_granules granules;
@@ -44,11 +46,14 @@ struct large {
 	struct npuplan_repair *repair;
 	uint64_t *breadths;
 	uint64_t most;
+	unsigned int round;
+	uint64_t work;
+	bool ordered;
 	unsigned int part;
 	int64_t *at;
 };
 
-static uint64_t aim(const struct large *large)
+static uint64_t aim(const struct npuplan_large *large)
 {
 	const struct npuplan_pack *call = large->call;
 	uint64_t best = npuplan_granules_top_to(&large->granules, call->top - 1);
@@ -64,7 +69,7 @@ static uint64_t aim(const struct large *large)
  * Lower the packing again and again, by windows or by neighbourhoods; where one aim fails, the next
  * one is nearer.
  */
-static int improve(struct large *large, bool windows, uint64_t work)
+static int improve(struct npuplan_large *large, bool windows, uint64_t work)
 {
 	struct npuplan_pack *call = large->call;
 	uint64_t end = call->work + work;
@@ -99,58 +104,95 @@ static int order_of(unsigned int round)
 	return round == NPUPLAN_BY_SIZE ? NPUPLAN_BY_SIZE_DURATION : (int)round;
 }
 
-static int rounds(struct large *large)
+int npuplan_large_run(struct npuplan_large *large)
 {
 	struct npuplan_pack *call = large->call;
-	uint64_t work = ROUND_WORK * (uint64_t)call->problem->item_count;
 	bool any_fixed = npuplan_any_fixed(call->problem->items, call->problem->item_count);
 	int err = 0;
 
-	for (unsigned int round = 0; !err && !npuplan_pack_over(call); round++) {
+	for (; !err && !npuplan_pack_over(call); large->round++) {
 		if (!any_fixed)
-			err = npuplan_tight_run(large->tight, TIGHT_SHARE * work, call);
-		if (!err && round < NPUPLAN_ORDER_COUNT && !call->packer->incumbent &&
+			err = npuplan_tight_run(large->tight, TIGHT_SHARE * large->work, call);
+		if (!err && large->round < NPUPLAN_ORDER_COUNT && !large->ordered &&
 		    !npuplan_pack_over(call))
-			err = npuplan_pack_first_fit(call, order_of(round));
+			err = npuplan_pack_first_fit(call, order_of(large->round));
 		/* If there is no packing yet, there is nothing to improve. */
 		if (err || call->top == UINT64_MAX)
 			continue;
-		err = improve(large, false, work / 4);
+		err = improve(large, false, large->work / 4);
 		if (!err)
-			err = improve(large, true, work);
-		work += work * (ROUND_GROWTH - 100) / 100;
+			err = improve(large, true, large->work);
+		large->work += large->work * (ROUND_GROWTH - 100) / 100;
+	}
+	return err;
+}
+
+void npuplan_large_free(struct npuplan_large *large)
+{
+	if (!large)
+		return;
+	npuplan_granules_fini(&large->granules);
+	npuplan_pool_free(&large->pool);
+	npuplan_free(large);
+}
+
+static int prepare(struct npuplan_large *large, npuplan_pack_fn *exact)
+{
+	struct npuplan_pack *call = large->call;
+	size_t n = call->problem->item_count;
+	int err = npuplan_granules_init(&large->granules, call);
+
+	large->at = npuplan_pool_take(&large->pool, n, sizeof(*large->at));
+	large->breadths = npuplan_pool_take(&large->pool, n, sizeof(*large->breadths));
+	if (!err && large->pool.failed)
+		err = -ENOMEM;
+	if (!err)
+		err = npuplan_granules_prove(&large->granules, call);
+	if (!err)
+		err = npuplan_breadths(call->problem->items, n, large->breadths, &large->most);
+	if (!err)
+		err = npuplan_alive_init(&large->alive, &large->granules.sections, n, &large->pool);
+	if (!err)
+		err = npuplan_tight_new(&large->tight, n, exact, large->breadths, &large->pool);
+	if (!err)
+		err = npuplan_repair_new(&large->repair, &large->granules, &large->alive,
+					 &large->pool);
+	if (!err)
+		err = npuplan_refit_new(&large->refit, &large->granules, &large->alive,
+					large->breadths, large->most, &large->pool);
+	return err;
+}
+
+int npuplan_large_new(struct npuplan_large **out, struct npuplan_pack *call, npuplan_pack_fn *exact,
+		      bool ordered)
+{
+	struct npuplan_large *large = npuplan_calloc(1, sizeof(*large));
+	int err;
+
+	*out = large;
+	if (!large)
+		return -ENOMEM;
+	large->call = call;
+	large->part = LEAST_PART + 2;
+	large->work = ROUND_WORK * (uint64_t)call->problem->item_count;
+	large->ordered = ordered;
+	err = prepare(large, exact);
+	if (err) {
+		npuplan_large_free(large);
+		*out = NULL;
 	}
 	return err;
 }
 
 int npuplan_pack_large(struct npuplan_pack *call, npuplan_pack_fn *exact)
 {
-	size_t n = call->problem->item_count;
-	struct large large = { .call = call, .part = LEAST_PART + 2 };
-	int err = npuplan_granules_init(&large.granules, call);
+	struct npuplan_large *large;
+	int err = npuplan_large_new(&large, call, exact, call->packer->incumbent);
 
 	if (!call->options->work_limit)
 		call->effort.work_limit = LARGE_WORK;
-	large.at = npuplan_pool_take(&large.pool, n, sizeof(*large.at));
-	large.breadths = npuplan_pool_take(&large.pool, n, sizeof(*large.breadths));
-	if (!err && large.pool.failed)
-		err = -ENOMEM;
 	if (!err)
-		err = npuplan_granules_prove(&large.granules, call);
-	if (!err)
-		err = npuplan_breadths(call->problem->items, n, large.breadths, &large.most);
-	if (!err)
-		err = npuplan_alive_init(&large.alive, &large.granules.sections, n, &large.pool);
-	if (!err)
-		err = npuplan_tight_new(&large.tight, n, exact, large.breadths, &large.pool);
-	if (!err)
-		err = npuplan_repair_new(&large.repair, &large.granules, &large.alive, &large.pool);
-	if (!err)
-		err = npuplan_refit_new(&large.refit, &large.granules, &large.alive, large.breadths,
-					large.most, &large.pool);
-	if (!err)
-		err = rounds(&large);
-	npuplan_granules_fini(&large.granules);
-	npuplan_pool_free(&large.pool);
+		err = npuplan_large_run(large);
+	npuplan_large_free(large);
 	return err;
 }

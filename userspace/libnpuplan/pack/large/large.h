@@ -8,7 +8,20 @@
 /* Items that are copied or looked at in the time of a unit of work. */
 #define NPUPLAN_ITEMS_A_UNIT 4
 
-/* Pack many items with conflicts by overlap; @exact packs a few of them (large.c). */
+/* npuplan_large_new() - prepare packing many items with conflicts by overlap (large.c)
+ * @exact: packs a few of them
+ * @ordered: first fit has been tried in all orders
+ *
+ * -ENOMEM
+ */
+struct npuplan_large;
+int npuplan_large_new(struct npuplan_large **large, struct npuplan_pack *call,
+		      npuplan_pack_fn *exact, bool ordered);
+void npuplan_large_free(struct npuplan_large *large);
+/* Go on with it until the call, or its share, is over. -ENOMEM. */
+int npuplan_large_run(struct npuplan_large *large);
+
+/* Pack many items, with a limit of work of its own if the user asks for none. -ENOMEM. */
 int npuplan_pack_large(struct npuplan_pack *call, npuplan_pack_fn *exact);
 struct npuplan_refit;
 struct npuplan_repair;

@@ -176,7 +176,7 @@ static int place(struct npuplan_refit *refit, const int64_t *at, uint32_t count,
 	for (uint32_t k = count; k < total && !err; k++)
 		err = npuplan_occupancy_put(&occupancy, k, (uint64_t)at[refit->in[k]],
 					    refit->small[k].size);
-	refit->work += 8 * (uint64_t)total;
+	refit->work += 16 * (uint64_t)total;
 	*excess = 0;
 	for (uint32_t t = 0; t < count && !err; t++) {
 		uint32_t k = refit->turns[t].item, item = refit->in[k];

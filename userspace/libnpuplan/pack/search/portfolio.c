@@ -39,18 +39,24 @@ static const uint8_t strategies[][3] = {
 #define STRATEGY_COUNT (sizeof(strategies) / sizeof(strategies[0]))
 
 /*
- * struct search_portfolio - one call of the packer
- * @tick: number of slices so far
+ * struct npuplan_portfolio - the searches of one call
+ * @tick: number of slices so far, @round whole rounds and @strategy slices of the next one
+ * @nodes: nodes of a slice in this round
+ * @searched: work units of all slices
  * @random: state of the random numbers of the restarts
  * @restarts: number of restarts since the best packing had top @top
  * @restarted: work units of all restarts
  * @at: scratch array for a packing
  */
-struct search_portfolio {
+struct npuplan_portfolio {
 	struct npuplan_pack *call;
 	struct npuplan_granules granules;
 	struct npuplan_search *search;
 	uint64_t tick;
+	uint32_t round;
+	uint32_t strategy;
+	uint64_t nodes;
+	uint64_t searched;
 	uint64_t random;
 	uint64_t restarts;
 	uint64_t restarted;
@@ -59,7 +65,7 @@ struct search_portfolio {
 };
 
 /* The top to aim at: @part / @of of the way from the lower bound to the best packing. */
-static uint64_t aim(const struct search_portfolio *portfolio, unsigned int part, unsigned int of)
+static uint64_t aim(const struct npuplan_portfolio *portfolio, unsigned int part, unsigned int of)
 {
 	const struct npuplan_pack *call = portfolio->call;
 	uint64_t best = npuplan_granules_top_to(&portfolio->granules, call->top - 1);
@@ -74,7 +80,7 @@ static uint64_t aim(const struct search_portfolio *portfolio, unsigned int part,
 	return npuplan_granules_top_to(&portfolio->granules, least + (best - least) / of * part);
 }
 
-static struct npuplan_strategy pick(const struct search_portfolio *portfolio, uint32_t round,
+static struct npuplan_strategy pick(const struct npuplan_portfolio *portfolio, uint32_t round,
 				    uint32_t k)
 {
 	static const double noises[4] = { 0.02, 0.1, 0.4, 1 };
@@ -96,7 +102,7 @@ static struct npuplan_strategy pick(const struct search_portfolio *portfolio, ui
 	return strategy;
 }
 
-static int slice(struct search_portfolio *portfolio, const struct npuplan_strategy *strategy,
+static int slice(struct npuplan_portfolio *portfolio, const struct npuplan_strategy *strategy,
 		 uint64_t target, uint64_t nodes)
 {
 	struct npuplan_pack *call = portfolio->call;
@@ -111,7 +117,7 @@ static int slice(struct search_portfolio *portfolio, const struct npuplan_strate
 	return found < 0 && found != -EAGAIN ? found : 0;
 }
 
-static struct npuplan_strategy pick_restart(struct search_portfolio *portfolio, uint64_t *nodes)
+static struct npuplan_strategy pick_restart(struct npuplan_portfolio *portfolio, uint64_t *nodes)
 {
 	static const uint8_t ranks[3] = { NPUPLAN_RANK_TOTAL_AREA, NPUPLAN_RANK_AREA,
 					  NPUPLAN_RANK_WIDTH };
@@ -137,7 +143,7 @@ static struct npuplan_strategy pick_restart(struct search_portfolio *portfolio, 
  * The aim of a restart is half way to the bound at first. Where that has failed for a while, it is
  * sometimes the bound itself, or just below the best packing.
  */
-static uint64_t aim_restart(struct search_portfolio *portfolio)
+static uint64_t aim_restart(struct npuplan_portfolio *portfolio)
 {
 	if (portfolio->top != portfolio->call->top)
 		portfolio->restarts = 0;
@@ -158,7 +164,7 @@ static uint64_t aim_restart(struct search_portfolio *portfolio)
  * Run short searches with blurred rules, between the longer ones: the lower the aim, the more of
  * them fail, but those that reach it do so quickly.
  */
-static int restarts(struct search_portfolio *portfolio, uint64_t work)
+static int restarts(struct npuplan_portfolio *portfolio, uint64_t work)
 {
 	struct npuplan_pack *call = portfolio->call;
 	int err = 0;
@@ -173,53 +179,75 @@ static int restarts(struct search_portfolio *portfolio, uint64_t work)
 	return err;
 }
 
-static int rounds(struct search_portfolio *portfolio)
+int npuplan_portfolio_run(struct npuplan_portfolio *portfolio)
 {
 	struct npuplan_pack *call = portfolio->call;
-	uint64_t nodes = SLICE_NODES;
-	uint64_t searched = 0;
 	int err = 0;
 
-	if (nodes < 2 * (uint64_t)call->problem->item_count)
-		nodes = 2 * (uint64_t)call->problem->item_count;
-	for (uint32_t round = 0; !err; round++) {
-		for (uint32_t k = 0; k < STRATEGY_COUNT && !err; k++, portfolio->tick++) {
-			struct npuplan_strategy strategy = pick(portfolio, round, k);
-			unsigned int part = (portfolio->tick + round) % 6 ? 1 : 0;
-			uint64_t before = call->work;
+	while (!err && !npuplan_pack_over(call)) {
+		uint32_t round = portfolio->round;
+		struct npuplan_strategy strategy = pick(portfolio, round, portfolio->strategy);
+		unsigned int part = (portfolio->tick + round) % 6 ? 1 : 0;
+		uint64_t before = call->work;
 
-			if (npuplan_pack_over(call))
-				return 0;
-			err = slice(portfolio, &strategy, aim(portfolio, part, 3), nodes);
-			searched += call->work - before;
-			if (!err && round)
-				err = restarts(portfolio, searched * RESTART_RATIO);
-		}
-		nodes += nodes * (SLICE_GROWTH - 100) / 100;
+		err = slice(portfolio, &strategy, aim(portfolio, part, 3), portfolio->nodes);
+		portfolio->searched += call->work - before;
+		if (!err && round)
+			err = restarts(portfolio, portfolio->searched * RESTART_RATIO);
+		portfolio->tick++;
+		if (++portfolio->strategy < STRATEGY_COUNT)
+			continue;
+		portfolio->strategy = 0;
+		portfolio->round++;
+		portfolio->nodes += portfolio->nodes * (SLICE_GROWTH - 100) / 100;
+	}
+	return err;
+}
+
+void npuplan_portfolio_free(struct npuplan_portfolio *portfolio)
+{
+	if (!portfolio)
+		return;
+	npuplan_search_free(portfolio->search);
+	npuplan_granules_fini(&portfolio->granules);
+	npuplan_free(portfolio);
+}
+
+int npuplan_portfolio_new(struct npuplan_portfolio **out, struct npuplan_pack *call)
+{
+	uint32_t n = call->problem->item_count;
+	struct npuplan_portfolio *portfolio = npuplan_calloc(1, sizeof(*portfolio));
+	int err;
+
+	*out = portfolio;
+	if (!portfolio)
+		return -ENOMEM;
+	portfolio->call = call;
+	portfolio->random = NPUPLAN_RANDOM_SEED;
+	portfolio->nodes = SLICE_NODES > 2 * (uint64_t)n ? SLICE_NODES : 2 * (uint64_t)n;
+	err = npuplan_granules_init(&portfolio->granules, call);
+	if (!err)
+		err = npuplan_granules_prove(&portfolio->granules, call);
+	portfolio->at = npuplan_pool_take(&portfolio->granules.pool, n, sizeof(*portfolio->at));
+	if (!err && !portfolio->at)
+		err = -ENOMEM;
+	if (!err && !npuplan_pack_over(call))
+		err = npuplan_search_new(&portfolio->search, &portfolio->granules);
+	if (err) {
+		npuplan_portfolio_free(portfolio);
+		*out = NULL;
 	}
 	return err;
 }
 
 int npuplan_pack_portfolio(struct npuplan_pack *call)
 {
-	struct search_portfolio portfolio = { .call = call, .random = NPUPLAN_RANDOM_SEED };
-	int err = npuplan_granules_init(&portfolio.granules, call);
+	struct npuplan_portfolio *portfolio;
+	int err = npuplan_portfolio_new(&portfolio, call);
 
-	if (err)
-		return err;
-	err = npuplan_granules_prove(&portfolio.granules, call);
-	portfolio.at = npuplan_pool_take(&portfolio.granules.pool, call->problem->item_count,
-					 sizeof(*portfolio.at));
-	if (!err && !portfolio.at)
-		err = -ENOMEM;
-	if (!err && !npuplan_pack_over(call))
-		err = npuplan_search_new(&portfolio.search, &portfolio.granules);
-	if (!err && portfolio.search)
-		err = rounds(&portfolio);
+	if (!err)
+		err = npuplan_portfolio_run(portfolio);
+	npuplan_portfolio_free(portfolio);
 	/* If the problem is too large to be searched, the best packing remains. */
-	if (err == -E2BIG)
-		err = 0;
-	npuplan_search_free(portfolio.search);
-	npuplan_granules_fini(&portfolio.granules);
-	return err;
+	return err == -E2BIG ? 0 : err;
 }
