@@ -12,11 +12,15 @@
 #include "pack/greedy/first_fit.h"
 
 /*
- * The most work units for each item of the problem that packing the tight items once may take, and
- * the most tight items that a search packs.
+ * The most work units for each item of the problem that packing the tight items once may take when
+ * the levels are gone through for the first time; each time after that they are four times as many.
+ * The most tight items that a search packs.
  */
 #define TIGHT_WORK  100
+#define MOST_TIMES  8
 #define TIGHT_ITEMS 4096
+/* The most times that the tight items of one level are packed; others join them each time. */
+#define MOST_GROWTH 16
 /* Work units between two looks at the clock. */
 #define ASK_EVERY   20000
 
@@ -43,6 +47,7 @@ static const uint8_t orders[][2] = { { 2, 3 }, { 1, 4 }, { 2, 4 }, { 1, 2 } };
  * @high: those of them that came to lie above @top and above what the caller wants
  * @offsets: addresses of all items
  * @begun: how many levels were begun; @grows: the last of them is not at its end
+ * @grown: how many times its tight items were packed
  */
 struct npuplan_tight {
 	npuplan_pack_fn *exact;
@@ -58,6 +63,7 @@ struct npuplan_tight {
 	uint32_t high_count;
 	uint64_t *offsets;
 	unsigned int begun;
+	unsigned int grown;
 	bool grows;
 };
 
@@ -91,6 +97,7 @@ static void begin_level(struct npuplan_tight *tight, const struct npuplan_pack *
 
 	for (uint32_t i = 0; i < call->problem->item_count; i++)
 		tight->is_tight[i] = tight->breadths[i] > limit;
+	tight->grown = 0;
 	tight->grows = true;
 }
 
@@ -121,8 +128,10 @@ static int pack_tight(struct npuplan_tight *tight, struct npuplan_pack *call)
 		.item_count = tight->count,
 		.alignment = call->problem->alignment,
 	};
+	unsigned int times = (tight->begun - 1) / LEVEL_COUNT;
 	struct npuplan_pack_options options = {
-		.work_limit = TIGHT_WORK * (uint64_t)call->problem->item_count,
+		.work_limit = TIGHT_WORK * (uint64_t)call->problem->item_count
+			      << (times < MOST_TIMES ? 2 * times : 2 * MOST_TIMES),
 		.progress = on_progress,
 		.context = call,
 	};
@@ -239,7 +248,7 @@ int npuplan_tight_run(struct npuplan_tight *tight, uint64_t work, struct npuplan
 			continue;
 		for (uint32_t k = 0; k < tight->high_count; k++)
 			tight->is_tight[tight->high[k]] = true;
-		tight->grows = tight->high_count;
+		tight->grows = tight->high_count && ++tight->grown < MOST_GROWTH;
 	}
 	return err == -EINTR ? 0 : err;
 }
