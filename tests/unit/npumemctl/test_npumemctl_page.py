@@ -304,7 +304,9 @@ def large():
 
 def table_of_plans():
     """Of many plans a table says what each needs, and which two are drawn; who is chosen is drawn, and compared."""
-    run("show", "--graph", DENSENET, "--html", "table.html", "--planner", "all", "one.json", "spills.json")
+    quick = ["size", "duration", "peers", "breadth", "start", "area", "conflicts"]
+    run("show", "--graph", DENSENET, "--html", "table.html", *[f"--planner=greedy-{order}" for order in quick],
+        "--planner=nnc", "one.json", "spills.json")
     xml.dom.minidom.parse("table.html")
     one, spills = json.load(open("one.json")), json.load(open("spills.json"))
     got = ask("table.html", "const drawn = () => plans.map((p, i) => p.section.hidden ? -1 : i).filter(i => i >= 0);"
