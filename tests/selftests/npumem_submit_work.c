@@ -27,6 +27,9 @@
 /* A few are met by any SUBMIT, before and after it has the locks. */
 #define FAULTS	 1000
 
+/* Of what takes long enough for a signal or a fault even so. */
+#define PART 16
+
 /* A step that reads one byte again and again, and nothing else. */
 static uint32_t model_reads(struct model *m, uint32_t tile, uint32_t count)
 {
@@ -199,6 +202,12 @@ static int pipe_fd[2];
 static atomic_int submits, faults_inside;
 static atomic_bool over;
 
+/* A SUBMIT that takes a while: as much as there may be, or a part where that is minutes. */
+static uint32_t many(FIXTURE_DATA(loop) * self)
+{
+	return npu_count(self->most, self->most / PART);
+}
+
 /* Page faults in the BO that begin and end while the states are asked. */
 static void *fault_in(void *bo)
 {
@@ -227,7 +236,7 @@ TEST_F(loop, buffers_of_others_are_not_locked_meanwhile)
 	/* The other thread may be unlucky, but not each time. */
 	for (i = 0; i < 8 && faults_inside < FAULTS; i++) {
 		submits++;
-		EXPECT_EQ(0, submit(self, self->most));
+		EXPECT_EQ(0, submit(self, many(self)));
 		submits++;
 		EXPECT_EQ(0, world_wait(&self->w));
 		EXPECT_EQ(0, world_reset(&self->w));
@@ -256,7 +265,7 @@ TEST_F(loop, a_periodic_signal_does_not_interrupt_it)
 	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
 	for (i = 0; i < 64 && ticks < 16; i++) {
 		setitimer(ITIMER_REAL, &timer, NULL);
-		err = submit(self, self->most);
+		err = submit(self, many(self));
 		setitimer(ITIMER_REAL, &off, NULL);
 		ASSERT_EQ(0, err) TH_LOG("after %d signals", (int)ticks);
 		ASSERT_EQ(0, world_wait(&self->w));
@@ -318,17 +327,17 @@ TEST_F(loop, killed_in_the_midst)
 }
 
 /* A run of so many cells that a reset takes a while. */
-enum { CELLS = 300000, KILLS = 64 };
+enum { CELLS = 300000, FEW_CELLS = 50000, KILLS = 64 };
 
 static struct model model_cells(void)
 {
 	struct model m = { 0 };
-	uint32_t x, c, whole;
+	uint32_t x, c, whole, cells = npu_count(CELLS, FEW_CELLS);
 
-	x = model_tensor(&m, NPUMEM_TENSOR_INPUT, CELLS);
+	x = model_tensor(&m, NPUMEM_TENSOR_INPUT, cells);
 	whole = model_whole(&m, x);
 	model_reads(&m, whole, 1);
-	for (c = 0; c < CELLS; c++) {
+	for (c = 0; c < cells; c++) {
 		if (c % 1000 == 0)
 			model_step(&m, 0);
 		model_access(&m, model_tile(&m, x, c, 1), NPUMEM_ACCESS_READ);

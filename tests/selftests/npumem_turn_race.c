@@ -25,7 +25,7 @@
 #define SIZE (64u << 10)
 #define MARK 4096 /* where each client writes its number */
 
-enum { PROCESSES = 4, RUNS = 2, TURNS = 100, NOTHING = PROCESSES + 1 };
+enum { PROCESSES = 4, RUNS = 2, TURNS = 100, FEW_TURNS = 26, NOTHING = PROCESSES + 1 };
 
 /**
  * struct race_state - in memory that all processes share
@@ -137,7 +137,7 @@ static int client_main(struct client *c, int buffer, bool dies)
 {
 	struct world w[RUNS];
 	pthread_t looker;
-	int i, r;
+	int i, r, turns = npu_count(TURNS, FEW_TURNS);
 
 	if (client_open(c, buffer))
 		return 1;
@@ -146,10 +146,10 @@ static int client_main(struct client *c, int buffer, bool dies)
 			return 2;
 	if (pthread_create(&looker, NULL, look, c))
 		return 3;
-	for (i = 0; i < TURNS; i++) {
+	for (i = 0; i < turns; i++) {
 		for (r = 0; r < RUNS; r++)
 			turn(c, &w[r], i * RUNS + r + 1);
-		if (dies && i == TURNS / 2) {
+		if (dies && i == turns / 2) {
 			world_begin(&w[0], npu_now() + NPU_PATIENCE_NS);
 			memset(c->map, c->number, SIZE);
 			kill(getpid(), SIGKILL);
@@ -197,7 +197,7 @@ TEST_F_TIMEOUT(race, turns_at_once, 1100)
 	struct client c = { 0 };
 	struct drm_npumem_bank bank;
 	pid_t pids[PROCESSES + 1];
-	int i, fd, buffer, status;
+	int i, fd, buffer, status, turns = npu_count(TURNS, FEW_TURNS);
 	uint32_t bo;
 
 	c.race = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -225,7 +225,7 @@ TEST_F_TIMEOUT(race, turns_at_once, 1100)
 	kill(pids[PROCESSES], SIGKILL);
 	ASSERT_EQ(pids[PROCESSES], waitpid(pids[PROCESSES], &status, 0));
 	EXPECT_EQ(0, atomic_load(&c.race->failed));
-	EXPECT_EQ(RUNS * ((PROCESSES - 1) * TURNS + TURNS / 2 + 1), atomic_load(&c.race->turns));
+	EXPECT_EQ(RUNS * ((PROCESSES - 1) * turns + turns / 2 + 1), atomic_load(&c.race->turns));
 	EXPECT_LT(0, atomic_load(&c.race->seen));
 	EXPECT_LT(0, atomic_load(&c.race->faults));
 	TH_LOG("%d turns, %d bytes seen, %d faults", atomic_load(&c.race->turns),

@@ -353,11 +353,6 @@ static int release_stuck(const struct stuck *stuck)
 	return ioctl(stuck->uffd, UFFDIO_ZEROPAGE, &zero) ? -errno : 0;
 }
 
-static bool has_lockdep(void)
-{
-	return access("/proc/lockdep", F_OK) == 0;
-}
-
 /* All but unbind; that goes the same way as these (requests_fail() in upcall.c). */
 enum ending { BY_DESTROY, BY_CLOSE, BY_DEADLINE, BY_SOCKET };
 
@@ -399,7 +394,7 @@ static void ends_beside_a_stuck_writer(struct __test_metadata *_metadata, FIXTUR
 
 	err = stuck_page(&stuck);
 	if (err == -ENOSYS) {
-		ASSERT_TRUE(has_lockdep());
+		ASSERT_TRUE(npu_has_lockdep());
 		ASSERT_EQ(0, ask_and_accept(self));
 		stuck.request = self->request.fd;
 		write_stuck(&stuck);
@@ -504,7 +499,7 @@ TEST_F_TIMEOUT(end, netlink_does_not_wait_for_the_verifier, 600)
  * daemon may have it by then, and is not the one that has gone. Who comes first is
  * not drawn: it is tried often.
  */
-enum { PORT = 0x6e707500, ROUNDS = 1000 };
+enum { PORT = 0x6e707500, ROUNDS = 1000, FEW_ROUNDS = 200 };
 
 static void *close_daemon(void *data)
 {
@@ -517,12 +512,12 @@ TEST_F_TIMEOUT(end, a_portid_is_not_a_daemon, 600)
 	struct fake_daemon old, next;
 	struct drm_npumem_info info;
 	pthread_t thread;
-	int round, err, early = 0;
+	int round, rounds = npu_count(ROUNDS, FEW_ROUNDS), err, early = 0;
 
 	fake_close(&self->daemon);
 	ASSERT_EQ(0, fake_open_port(&old, PORT));
 	ASSERT_EQ(0, fake_register(&old, NPUMEM_VERSION, "old"));
-	for (round = 0; round < ROUNDS; round++) {
+	for (round = 0; round < rounds; round++) {
 		ASSERT_EQ(0, pthread_create(&thread, NULL, close_daemon, &old));
 		while (fake_open_port(&next, PORT))
 			;
@@ -536,7 +531,7 @@ TEST_F_TIMEOUT(end, a_portid_is_not_a_daemon, 600)
 		old = next;
 	}
 	fake_close(&old);
-	TH_LOG("%d of %d registered before the other's close() was back", early, ROUNDS);
+	TH_LOG("%d of %d registered before the other's close() was back", early, rounds);
 }
 
 TEST_HARNESS_MAIN

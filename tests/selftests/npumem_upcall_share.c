@@ -293,10 +293,19 @@ TEST_F(share, daemon_is_told_the_beginning_of_a_long_path)
 /* ---------------------------------------------------------------- memory */
 
 #define CGROUPS	     "/tmp/npumem_cgroups"
-#define CLIENT_LIMIT (64ll << 20)
 #define PLANS	     24
-#define STEPS	     50000
 #define MIB(bytes)   ((bytes) >> 20)
+
+/* Of the graph, and bytes that the client may have: about 16 plans. */
+static uint32_t steps(void)
+{
+	return npu_count(50000, 20000);
+}
+
+static long long client_limit(void)
+{
+	return npu_count(64, 26) * (1ll << 20);
+}
 
 FIXTURE(memory)
 {
@@ -327,12 +336,13 @@ static int enter(const char *cgroup)
 /* A graph of many small steps, and its plan: megabytes of each verified form. */
 static void build(struct blob *graph, struct blob *plan)
 {
+	uint32_t count = steps();
 	struct model m = { 0 };
 	uint32_t x = model_tensor(&m, NPUMEM_TENSOR_INPUT, 8);
-	uint32_t y = model_tensor(&m, NPUMEM_TENSOR_OUTPUT, 8 * STEPS);
+	uint32_t y = model_tensor(&m, NPUMEM_TENSOR_OUTPUT, 8 * count);
 	uint32_t i, whole = model_whole(&m, x);
 
-	for (i = 0; i < STEPS; i++)
+	for (i = 0; i < count; i++)
 		model_step_rw(&m, whole, model_tile(&m, y, 8 * i, 8));
 	model_place(&m, x, 0);
 	model_place(&m, y, 8);
@@ -381,7 +391,7 @@ FIXTURE_SETUP(memory)
 	ASSERT_EQ(0, npu_write(CGROUPS "/cgroup.subtree_control", "+memory"));
 	ASSERT_EQ(0, mkdir(CGROUPS "/client", 0755));
 	ASSERT_EQ(0, mkdir(CGROUPS "/daemon", 0755));
-	snprintf(limit, sizeof(limit), "%lld", CLIENT_LIMIT);
+	snprintf(limit, sizeof(limit), "%lld", client_limit());
 	ASSERT_EQ(0, npu_write(CGROUPS "/client/memory.max", limit));
 	ASSERT_EQ(0, pipe(fds));
 	self->daemon = fork();
@@ -511,7 +521,7 @@ TEST_F_TIMEOUT(memory, of_plans_is_bounded_by_their_requesters_limit, 600)
 		daemon = used("daemon");
 	} else {
 		EXPECT_LT(n, PLANS);
-		EXPECT_LE(client, CLIENT_LIMIT);
+		EXPECT_LE(client, client_limit());
 	}
 	TH_LOG("asked for %d plans: %s, daemon %lld MiB more", PLANS,
 	       n > PLANS ? "killed for its memory" : "refused at its limit", MIB(daemon - before));

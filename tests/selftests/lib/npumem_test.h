@@ -32,6 +32,15 @@ unsigned long npu_ioctl_resize(unsigned long request, size_t size);
 /* The name of the platform device that it has; false if it has none. */
 bool npu_device_name(char *name, size_t size);
 
+/* A kernel with lockdep, and with the sanitizers that come with it here. */
+bool npu_has_lockdep(void);
+/**
+ * npu_count() - how often, or how much, of what only repeats a path
+ * @full: on an ordinary kernel
+ * @few: on one with lockdep, which is ten times as slow and has seen each path by then
+ */
+uint32_t npu_count(uint32_t full, uint32_t few);
+
 int64_t npu_now(void); /* CLOCK_MONOTONIC, ns */
 /* A deadline of a plan request that no test lives to see. */
 int64_t npu_late(void);
