@@ -20,7 +20,7 @@ struct npuplan_graph *large_network(const char *shape, uint32_t ops);
  * @ops: operators at least; the last body is whole
  * @shared: all bodies read the same other inputs (the memory of a decoder); else each has its own
  *
- * The first output of a body is the first input of the next one, with that input's bytes. Parameters
- * are those of each body. Returns the graph, or NULL.
+ * The first output of a body is the first input of the next one, with that input's bytes.
+ * Parameters are those of each body. Returns the graph, or NULL.
  */
 struct npuplan_graph *large_network_of(const struct npuplan_graph *body, uint32_t ops, bool shared);

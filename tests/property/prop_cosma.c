@@ -139,18 +139,31 @@ static void check_plan(const struct npuplan_graph *graph, const struct cosma_set
 		FAIL(graph, options, "%s: %s", what, oracle.why);
 }
 
-/* The bound by chains, which large graphs only are asked for, is none above the least traffic. */
+/*
+ * The bound by chains, which large graphs only are asked for, is none above the least traffic,
+ * wherever it has to end.
+ */
 static void check_chains(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			 uint64_t least)
 {
 	struct cosma_model model;
 	struct npuplan_error error;
-	uint64_t work = 0;
-	int64_t bound;
+	struct cosma_call call = { .effort = { .work_limit = UINT64_MAX } };
+	int64_t bound, early, budget = (int64_t)options->common.arena_budget;
 
 	if (cosma_model_init(&model, graph, options, &error) || cosma_model_relate(&model) ||
-	    cosma_chain_bound(&model, (int64_t)options->common.arena_budget, &work, &bound))
+	    cosma_chain_bound(&model, budget, &call, &bound))
 		FAIL(graph, options, "no bound by chains");
+	for (uint64_t limit = call.work; limit--;) {
+		call = (struct cosma_call){ .effort = { .work_limit = limit } };
+		if (cosma_chain_bound(&model, budget, &call, &early))
+			FAIL(graph, options, "no bound by chains within %" PRIu64, limit);
+		if (early < 0 || early > bound)
+			FAIL(graph, options,
+			     "bound by chains %" PRId64 " within %" PRIu64 " units, but %" PRId64
+			     " in all",
+			     early, limit, bound);
+	}
 	if (bound < 0 || (uint64_t)bound > least)
 		FAIL(graph, options, "bound by chains %" PRId64 ", but the least is %" PRIu64,
 		     bound, least);

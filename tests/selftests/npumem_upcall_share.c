@@ -292,9 +292,9 @@ TEST_F(share, daemon_is_told_the_beginning_of_a_long_path)
 
 /* ---------------------------------------------------------------- memory */
 
-#define CGROUPS	     "/tmp/npumem_cgroups"
-#define PLANS	     24
-#define MIB(bytes)   ((bytes) >> 20)
+#define CGROUPS	   "/tmp/npumem_cgroups"
+#define PLANS	   24
+#define MIB(bytes) ((bytes) >> 20)
 
 /* Of the graph, and bytes that the client may have: about 16 plans. */
 static uint32_t steps(void)

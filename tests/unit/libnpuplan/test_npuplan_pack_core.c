@@ -586,8 +586,8 @@ TEST(many)
 }
 
 /*
- * Of some thousands of items, a search from scratch and windows of the best packing take turns: what
- * the one does not find in any time the other finds at once.
+ * Of some thousands of items, a search from scratch and windows of the best packing take turns:
+ * what the one does not find in any time the other finds at once.
  */
 TEST(turns)
 {

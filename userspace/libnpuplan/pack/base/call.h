@@ -38,8 +38,8 @@ struct npuplan_packer {
  * @lower_bound: bytes below which no packing is, as proved so far
  * @infeasible: it is proved that the fixed offsets cannot be kept
  * @effort: limit of work, deadline and the caller, who may end the call
- * @share_end: work units at which the part of the packer that runs now is to end, though the call goes
- *	on; 0: with the call
+ * @share_end: work units at which the part of the packer that runs now is to end, though the call
+ *	goes on; 0: with the call
  * @memory_ended: the limit of memory has ended the call
  * @packer: the packer that is called
  */
@@ -80,7 +80,7 @@ void npuplan_pack_prove(struct npuplan_pack *call, uint64_t bound);
  */
 bool npuplan_pack_over(struct npuplan_pack *call);
 /*
- * Whether the packer may not go on: by its share, its limit of work, the deadline or the caller. This
- * looks at the clock.
+ * Whether the packer may not go on: by its share, its limit of work, the deadline or the caller.
+ * This looks at the clock.
  */
 bool npuplan_pack_stopped(struct npuplan_pack *call);

@@ -7,7 +7,7 @@
 #include "base/align.h"
 #include "base/heap.h"
 
-/* The most nodes that cut an item's sections out of the tree, and that are above these: two a level. */
+/* The most nodes that cut an item's sections out of the tree, or are above these: two a level. */
 #define MAX_NODES     66
 /* Ranges that are gone through one after another in the time of a unit of work. */
 #define RANGES_A_UNIT 8
@@ -25,9 +25,9 @@ struct path {
 };
 
 /*
- * The nodes above those that cover the sections are ancestors of the first or of the last leaf. From
- * a leaf upwards, the nodes have none but the item's sections at first, and from some level on they
- * all have others.
+ * The nodes above those that cover the sections are ancestors of the first or of the last leaf.
+ * From a leaf upwards, the nodes have none but the item's sections at first, and from some level on
+ * they all have others.
  */
 static void trace(const struct npuplan_occupancy *occupancy, uint32_t item, struct path *path)
 {

@@ -23,6 +23,8 @@ struct npuplan_range32 {
  * struct npuplan_ranges - disjoint ranges that do not touch, ascending
  * @at: the ranges, if the occupancy is wide
  * @narrow: the ranges, if it is not
+ * @count: of them
+ * @capacity: for so many there is room
  */
 struct npuplan_ranges {
 	union {

@@ -18,6 +18,7 @@
  */
 #pragma once
 
+#include "planners/cosma/model/call.h"
 #include "planners/cosma/state/state.h"
 
 /* The bound of a state from which no plan is complete: an excess cannot be covered. */
@@ -63,6 +64,7 @@ struct cosma_critical {
  *	is on chip before
  * @members_only: critical operators are wanted for their members alone, and from all over the model
  *	if they are too many
+ * @call: may end the finding of critical operators, and then there are none; NULL: nobody does
  * @charged: per tensor: some group counts it
  * @work: units so far
  */
@@ -74,6 +76,7 @@ struct cosma_bounds {
 	uint32_t group_count;
 	struct cosma_list of_adder;
 	bool members_only;
+	const struct cosma_call *call;
 	bool *charged;
 	struct cosma_scratch *scratch;
 	struct npuplan_pool pool;

@@ -6,12 +6,12 @@
  *
  * Let y be 1 of a tensor and a run if the tensor is away over some operator of the run, else 0. A
  * run is operators of the chain over which the tensor is kept, one behind the other, with no use of
- * it between them that every order has there. Each run that has y = 1 has a fill of its own, and the
- * first one pays for a spill if there is no host copy. Over each operator of the chain tensors of
- * its excess are away. This is a linear program once y may be any number from 0 to 1, and each
- * solution of its dual is a bound: with a weight w of each operator, the sum of w * excess, less, for
- * each tensor and run, size * (w * operators of the run - price), if that is more than nothing. The
- * price of a byte is 1, and 2 in the tensor's first run if there is no host copy. What is to be
+ * it between them that every order has there. Each run that has y = 1 has a fill of its own, and
+ * the first one pays for a spill if there is no host copy. Over each operator of the chain tensors
+ * of its excess are away. This is a linear program once y may be any number from 0 to 1, and each
+ * solution of its dual is a bound: with a weight w of each operator, the sum of w * excess, less,
+ * for each tensor and run, size * (w * operators of the run - price), if that is more than nothing.
+ * The price of a byte is 1, and 2 in the tensor's first run if there is no host copy. What is to be
  * taken off depends on one operator of the chain and the one before it only, so the best chain is a
  * longest path. Weights are all 1, or all 2.
  */
@@ -67,7 +67,7 @@ static int64_t longest(struct cosma_bounds *bounds, int64_t weight, int64_t *bes
 	int64_t most = 0;
 
 	/* They come by rising operator, which is a topological order. */
-	for (uint32_t j = 0; j < bounds->critical_count; j++) {
+	for (uint32_t j = 0; j < bounds->critical_count && !cosma_bounds_ended(bounds); j++) {
 		const struct cosma_critical *critical = &bounds->critical[j];
 
 		best[j] = gain(bounds, NULL, critical, weight);
@@ -87,13 +87,14 @@ static int64_t longest(struct cosma_bounds *bounds, int64_t weight, int64_t *bes
 	return most;
 }
 
-int cosma_chain_bound(const struct cosma_model *model, int64_t budget, uint64_t *work,
+int cosma_chain_bound(const struct cosma_model *model, int64_t budget, struct cosma_call *call,
 		      int64_t *bound)
 {
 	struct cosma_bounds bounds = {
 		.model = model,
 		.budget = budget,
 		.members_only = true,
+		.call = call,
 	};
 	int err = cosma_critical_find(&bounds);
 	int64_t *best = npuplan_pool_take(&bounds.pool, bounds.critical_count, sizeof(*best));
@@ -105,7 +106,7 @@ int cosma_chain_bound(const struct cosma_model *model, int64_t budget, uint64_t 
 
 		*bound = found > *bound ? found : *bound;
 	}
-	*work += bounds.work;
+	call->work += bounds.work;
 	cosma_bounds_fini(&bounds);
 	return err;
 }

@@ -133,11 +133,19 @@ static void add_to(const uint64_t *set, uint32_t words, int64_t bytes, int64_t *
 	}
 }
 
+bool cosma_bounds_ended(const struct cosma_bounds *bounds)
+{
+	const struct cosma_call *call = bounds->call;
+
+	return call && (npuplan_effort_ended(&call->effort) ||
+			call->work + bounds->work >= call->effort.work_limit);
+}
+
 static void add_up(struct finding *finding)
 {
 	const struct cosma_model *model = finding->bounds->model;
 
-	for (uint32_t x = 0; x < model->tensor_count; x++) {
+	for (uint32_t x = 0; x < model->tensor_count && !cosma_bounds_ended(finding->bounds); x++) {
 		cosma_relations(model, x, finding->members, finding->adders);
 		add_to(finding->members, model->words, model->size[x], finding->sum,
 		       finding->count);
@@ -212,6 +220,11 @@ static int list_pairs(struct finding *finding)
 	if (!of_adder->first)
 		return -ENOMEM;
 	for (uint32_t x = 0; x < model->tensor_count && bounds->critical_count && !err; x++) {
+		/* With a part of its members an operator says too much. */
+		if (cosma_bounds_ended(bounds)) {
+			bounds->critical_count = 0;
+			break;
+		}
 		cosma_relations(model, x, finding->members, finding->adders);
 		for (uint32_t w = 0; w < model->words; w++) {
 			finding->members[w] &= finding->critical[w];

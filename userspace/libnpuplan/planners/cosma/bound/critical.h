@@ -33,6 +33,8 @@ struct cosma_cover_item {
  */
 int64_t cosma_cover(struct cosma_cover_item *items, uint32_t count, int64_t excess, uint64_t *work);
 
+/* Whether the call that these bounds are made for is to end (critical.c). */
+bool cosma_bounds_ended(const struct cosma_bounds *bounds);
 /* Finds critical operators (critical.c): fills critical and of_adder; they are in no group yet. */
 int cosma_critical_find(struct cosma_bounds *bounds);
 /* Puts critical operators into groups (groups.c): fills group_count, and group of each. */

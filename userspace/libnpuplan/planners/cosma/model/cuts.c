@@ -8,9 +8,9 @@
  * Finds the operators that every other one runs before or after. @change: room for as many numbers
  * as there are operators, and one more: 0 before and after.
  *
- * Numbers are a topological order. So all operators with a smaller number run before @v if it is the
- * only one of [0, v] that no other one of these follows, and all with a greater number run behind
- * it if it is the only one of [v, n) that follows none of these.
+ * Numbers are a topological order. So all operators with a smaller number run before @v if it is
+ * the only one of [0, v] that no other one of these follows, and all with a greater number run
+ * behind it if it is the only one of [v, n) that follows none of these.
  */
 static void find_crossroads(const struct cosma_model *model, bool *cut, int32_t *change)
 {
@@ -63,7 +63,7 @@ static void drop_crossed(const struct cosma_model *model, bool *cut, int32_t *ch
 				first = user;
 			last = user > last ? user : last;
 		}
-		/* What an operator makes crosses those behind it; other tensors, their first user. */
+		/* What an operator makes crosses those behind it; others, their first user. */
 		if (producer != NPUMEM_NONE)
 			first++;
 		else if (model->flags[x] & COSMA_ENTRY)

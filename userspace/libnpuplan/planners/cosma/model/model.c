@@ -628,9 +628,9 @@ static void part_op(struct cosma_model *part, const struct cosma_model *whole, u
 }
 
 /*
- * Lists what runs directly before each operator. What is between two operators of the part is in it,
- * so that the whole's lists say all of it, and more: an operator that another one implies is not
- * listed.
+ * Lists what runs directly before each operator. What is between two operators of the part is in
+ * it, so that the whole's lists say all of it, and more: an operator that another one implies is
+ * not listed.
  */
 static int part_order(struct cosma_model *part, const struct cosma_model *whole)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Networks repeat their blocks, so that subgraphs of a large one are alike: one search is enough for
- * all of them.
+ * Networks repeat their blocks, so that subgraphs of a large one are alike: one search is enough
+ * for all of them.
  */
 #pragma once
 

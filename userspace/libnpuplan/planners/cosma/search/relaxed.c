@@ -149,8 +149,7 @@ static int bound_by_chains(struct subgraph_search *subgraph)
 {
 	struct cosma_call *call = &subgraph->solver->call;
 	int64_t bound;
-	int err = cosma_chain_bound(subgraph->query.model, subgraph->query.budget, &call->work,
-				    &bound);
+	int err = cosma_chain_bound(subgraph->query.model, subgraph->query.budget, call, &bound);
 
 	if (err)
 		return cosma_call_refused(call, err) ? 0 : err;
