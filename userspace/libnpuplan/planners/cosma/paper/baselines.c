@@ -143,6 +143,12 @@ static bool evict_furthest(struct linear *linear)
 	return worst != NPUMEM_NONE;
 }
 
+/* Returns what it costs that a tensor leaves and comes back: its bytes, twice without a host copy. */
+static uint64_t eviction_price(const struct linear *linear, const struct allocation *allocation)
+{
+	return linear->host[allocation->tensor] ? allocation->size : 2 * allocation->size;
+}
+
 /* Returns what it costs to clear [at, at + size); UINT64_MAX if something pinned is there. */
 static uint64_t price_of(const struct linear *linear, uint64_t at, uint64_t size)
 {
@@ -155,23 +161,62 @@ static uint64_t price_of(const struct linear *linear, uint64_t at, uint64_t size
 			continue;
 		if (allocation->pinned)
 			return UINT64_MAX;
-		price += linear->host[allocation->tensor] ? allocation->size : 2 * allocation->size;
+		price += eviction_price(linear, allocation);
 	}
 	return price;
 }
 
-/* Keeps a gap if it costs less to clear than the best so far, or as much but is lower. */
-static void consider(const struct linear *linear, uint64_t at, uint64_t size, uint64_t *best,
-		     uint64_t *best_at)
-{
+/*
+ * struct window - a gap of @size bytes that moves up through the arena
+ * @first, @end: allocations that overlap it
+ * @price: what it costs to clear, but for what is pinned
+ * @pinned: of these allocations
+ * @best, @best_at: the least price of a gap so far, and the lowest of these gaps; UINT64_MAX: none
+ */
+struct window {
+	const struct linear *linear;
+	uint64_t size;
+	uint32_t first;
+	uint32_t end;
 	uint64_t price;
+	uint32_t pinned;
+	uint64_t best;
+	uint64_t best_at;
+};
 
-	if (at + size > linear->budget)
+/* Begins at the bottom once more. */
+static void restart(struct window *window)
+{
+	window->first = window->end = window->pinned = 0;
+	window->price = 0;
+}
+
+/* Moves the gap up to begin at @at, and keeps it if it is the best one so far. */
+static void consider(struct window *window, uint64_t at)
+{
+	const struct linear *linear = window->linear;
+	const struct allocation *allocation = linear->allocation;
+
+	if (at + window->size > linear->budget)
 		return;
-	price = price_of(linear, at, size);
-	if (price < *best || (price == *best && price != UINT64_MAX && at < *best_at)) {
-		*best = price;
-		*best_at = at;
+	for (; window->end < linear->allocation_count &&
+	       allocation[window->end].offset < at + window->size;
+	     window->end++) {
+		window->price += eviction_price(linear, &allocation[window->end]);
+		window->pinned += allocation[window->end].pinned;
+	}
+	for (; window->first < window->end &&
+	       allocation[window->first].offset + allocation[window->first].size <= at;
+	     window->first++) {
+		window->price -= eviction_price(linear, &allocation[window->first]);
+		window->pinned -= allocation[window->first].pinned;
+	}
+	if (window->pinned)
+		return;
+	if (window->price < window->best ||
+	    (window->price == window->best && at < window->best_at)) {
+		window->best = window->price;
+		window->best_at = at;
 	}
 }
 
@@ -181,23 +226,23 @@ static void consider(const struct linear *linear, uint64_t at, uint64_t size, ui
  */
 static bool evict_cheapest(struct linear *linear, uint64_t size, uint32_t align)
 {
-	uint64_t best = UINT64_MAX, best_at = 0;
+	struct window window = { .linear = linear, .size = size, .best = UINT64_MAX };
 
-	consider(linear, 0, size, &best, &best_at);
+	consider(&window, 0);
 	for (uint32_t i = 0; i < linear->allocation_count; i++) {
 		const struct allocation *allocation = &linear->allocation[i];
 
-		consider(linear, npuplan_align_up(allocation->offset + allocation->size, align),
-			 size, &best, &best_at);
-		if (allocation->offset >= size)
-			consider(linear, (allocation->offset - size) / align * align, size, &best,
-				 &best_at);
+		consider(&window, npuplan_align_up(allocation->offset + allocation->size, align));
 	}
+	restart(&window);
+	for (uint32_t i = 0; i < linear->allocation_count; i++)
+		if (linear->allocation[i].offset >= size)
+			consider(&window, (linear->allocation[i].offset - size) / align * align);
 	if (linear->budget >= size)
-		consider(linear, (linear->budget - size) / align * align, size, &best, &best_at);
-	if (best == UINT64_MAX)
+		consider(&window, (linear->budget - size) / align * align);
+	if (window.best == UINT64_MAX)
 		return false;
-	clear(linear, best_at, size);
+	clear(linear, window.best_at, size);
 	return true;
 }
 
