@@ -189,7 +189,7 @@ TEST(critical)
 	assert_int_equal(adders[0], 1u << 3);
 	cosma_relations(&model, 0, members, adders);
 	assert_int_equal(members[0] | adders[0], 0);
-	assert_int_equal(cosma_bounds_init(&bounds, &model, 24), 0);
+	assert_int_equal(cosma_bounds_init(&bounds, &model, 24, NULL), 0);
 	assert_int_equal(cosma_downsets_init(&downsets, &model), 0);
 	assert_int_equal(cosma_board_init(&board, &model), 0);
 	cosma_board_start(&board);
@@ -252,7 +252,7 @@ TEST(deferred)
 	build_op(graph, "kv", m, NPUMEM_NONE, NPUMEM_NONE, kv);
 	build_op(graph, "out", t, kv, z, build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1));
 	model_of(&model, graph);
-	assert_int_equal(cosma_bounds_init(&bounds, &model, 14), 0);
+	assert_int_equal(cosma_bounds_init(&bounds, &model, 14, NULL), 0);
 	assert_int_equal(cosma_downsets_init(&downsets, &model), 0);
 	assert_int_equal(cosma_board_init(&board, &model), 0);
 	cosma_board_start(&board);

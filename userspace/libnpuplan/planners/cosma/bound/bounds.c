@@ -148,13 +148,15 @@ static void ask_early(struct cosma_bounds *bounds, struct cosma_critical *critic
 	}
 }
 
-int cosma_bounds_init(struct cosma_bounds *bounds, const struct cosma_model *model, int64_t budget)
+int cosma_bounds_init(struct cosma_bounds *bounds, const struct cosma_model *model, int64_t budget,
+		      const struct cosma_call *call)
 {
 	int err;
 
 	memset(bounds, 0, sizeof(*bounds));
 	bounds->model = model;
 	bounds->budget = budget;
+	bounds->call = call;
 	err = cosma_critical_find(bounds);
 	err = err ? err : cosma_critical_group(bounds);
 	err = err ? err : cosma_critical_defer(bounds);

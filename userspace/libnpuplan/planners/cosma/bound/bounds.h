@@ -84,9 +84,10 @@ struct cosma_bounds {
 };
 
 /* Finds a model's critical operators within a budget of bytes. -ENOMEM: cosma_bounds_fini() it, all
- * the same.
+ * the same. @call: where it ends first there are none, and bounds are weak; NULL: nobody ends it
  */
-int cosma_bounds_init(struct cosma_bounds *bounds, const struct cosma_model *model, int64_t budget);
+int cosma_bounds_init(struct cosma_bounds *bounds, const struct cosma_model *model, int64_t budget,
+		      const struct cosma_call *call);
 void cosma_bounds_fini(struct cosma_bounds *bounds);
 
 /* cosma_bounds_of() - cost that is still to come at least

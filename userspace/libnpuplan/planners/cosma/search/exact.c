@@ -568,7 +568,7 @@ static int exact_init(struct exact *exact)
 		return -ENOMEM;
 	for (uint32_t p = 0; p <= model->op_count && !err; p++)
 		err = cosma_board_init(&exact->board[p], model);
-	err = err ? err : cosma_bounds_init(&exact->bounds, model, exact->budget);
+	err = err ? err : cosma_bounds_init(&exact->bounds, model, exact->budget, NULL);
 	err = err ? err : cosma_history_init(&exact->history, model);
 	return err ? err : cosma_schedule_init(&exact->schedule, model);
 }

@@ -332,7 +332,7 @@ int cosma_search(const struct cosma_query *query, struct cosma_call *call, struc
 	search.packed = npuplan_pool_take(
 		&search.arrays, 2 * ((size_t)model->tensor_count / 64 + 1), sizeof(*search.packed));
 	err = err || search.packed ? err : -ENOMEM;
-	err = err ? err : cosma_bounds_init(&search.bounds, model, query->budget);
+	err = err ? err : cosma_bounds_init(&search.bounds, model, query->budget, call);
 	err = err ? err : windows_init(&search);
 	call->work += search.bounds.work;
 	outcome = err ? err : loop(&search, path, lower_bound);
