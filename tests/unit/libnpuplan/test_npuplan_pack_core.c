@@ -594,7 +594,7 @@ TEST(turns)
 	static struct npuplan_item items[MANY];
 	static uint64_t offsets[MANY];
 	struct npuplan_pack_problem problem = { .items = items };
-	struct npuplan_pack_options options = { .work_limit = 100000000 };
+	struct npuplan_pack_options options = { .work_limit = 200000000 };
 	struct npuplan_pack_result result;
 
 	scatter(items);

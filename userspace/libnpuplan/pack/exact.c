@@ -19,11 +19,12 @@
 #define LARGE	       4096
 /*
  * Work units for each item that large.h has in the first turn, the growth from turn to turn in per
- * cent, and how many times as many the search has, whose units take a third of the time. In its first
- * turn it has more: of the tiles of a network it finds the best packing soon, and large.h does not.
+ * cent, and how many times as many the search has, whose units take a third of the time. In its
+ * first turn it has more: of the tiles of a network it finds the best packing soon, and large.h
+ * does not.
  */
 #define TURN_WORK      1000
-#define FIRST_SEARCH   50000000ull
+#define FIRST_SEARCH   100000000ull
 #define TURN_GROWTH    150
 #define SEARCH_TIMES   2
 /* Rounds of squeaky wheel optimisation before the search, if conflicts are listed. */

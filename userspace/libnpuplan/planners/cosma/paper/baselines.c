@@ -143,7 +143,7 @@ static bool evict_furthest(struct linear *linear)
 	return worst != NPUMEM_NONE;
 }
 
-/* Returns what it costs that a tensor leaves and comes back: its bytes, twice without a host copy. */
+/* Returns what leaving and coming back costs a tensor: its bytes, twice without a host copy. */
 static uint64_t eviction_price(const struct linear *linear, const struct allocation *allocation)
 {
 	return linear->host[allocation->tensor] ? allocation->size : 2 * allocation->size;

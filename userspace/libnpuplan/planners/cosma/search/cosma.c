@@ -10,7 +10,7 @@
 #include "planners/cosma/paper/baselines.h"
 #include "solve.h"
 
-/* Limits of the packing core's work on one schedule: in all, or for each operator if that is more. */
+/* Limits of the packing core's work on one schedule: in all, or for each operator. */
 #define PLACE_WORK	  10000000ull
 #define PLACE_WORK_FOR_OP 2000ull
 /* Limit of the work of the search with addresses, if the first schedule has none. */
