@@ -240,6 +240,7 @@ TEST(incumbent)
 	found = pack(&problem, "exact");
 	assert_true(found.top < incumbent.top);
 	assert_int_equal(found.top, alone.top);
-	assert_true(found.work + incumbent.work <= alone.work);
+	/* First fit by live ranges has half the units of that by conflicts, or a little more. */
+	assert_true(found.work + incumbent.work / 2 <= alone.work);
 	npuplan_conflicts_fini(&problem.conflicts);
 }

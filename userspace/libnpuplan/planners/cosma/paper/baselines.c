@@ -143,9 +143,14 @@ static bool evict_furthest(struct linear *linear)
 	return worst != NPUMEM_NONE;
 }
 
-/* Returns what leaving and coming back costs a tensor: its bytes, twice without a host copy. */
+/*
+ * Returns what leaving and coming back costs a tensor: its bytes, twice without a host copy; nothing
+ * of what is pinned, which does not leave, and may be a parameter that has no number of its own.
+ */
 static uint64_t eviction_price(const struct linear *linear, const struct allocation *allocation)
 {
+	if (allocation->pinned)
+		return 0;
 	return linear->host[allocation->tensor] ? allocation->size : 2 * allocation->size;
 }
 
