@@ -238,8 +238,11 @@ static void set_cursor(struct lists *lists, uint32_t list, uint32_t cursor, uint
 	}
 	lists->low[list] = low_at(ranges, wide, cursor);
 	high = high_at(ranges, wide, cursor);
-	while (++cursor < ranges->count && low_at(ranges, wide, cursor) - high < lists->size)
+	for (cursor++; cursor < ranges->count; cursor++) {
+		if (low_at(ranges, wide, cursor) - high >= lists->size)
+			break;
 		high = high_at(ranges, wide, cursor);
+	}
 	lists->cursor[list] = cursor - 1;
 	lists->high[list] = high;
 	*work += (cursor - from) / RANGES_A_UNIT;
