@@ -57,9 +57,12 @@ DAEMON_MISSED='no planning daemon|the daemon went away'
 ENGINE_MISSED='none of its engines is "npumem-engine"|no process is attached|the run is lost'
 reasons_of() {
 	case $1 in
-	daemon_killed | daemon_replaced) echo "$DAEMON_MISSED" ;;
+	daemon_killed) echo "$DAEMON_MISSED" ;;
+	daemon_replaced) echo "$DAEMON_MISSED|npumemd is shutting down" ;;
 	engine_killed) echo "$ENGINE_MISSED" ;;
-	out_of_memory) echo "$DAEMON_MISSED|$ENGINE_MISSED|^killed\$|Cannot allocate memory" ;;
+	out_of_memory)
+		echo "$DAEMON_MISSED|$ENGINE_MISSED|^killed\$|Cannot allocate memory|planning process was killed"
+		;;
 	device_gone) echo "$DAEMON_MISSED|$ENGINE_MISSED|No such device|there is no npumem device" ;;
 	*) echo '^$' ;;
 	esac
