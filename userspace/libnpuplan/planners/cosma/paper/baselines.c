@@ -144,8 +144,9 @@ static bool evict_furthest(struct linear *linear)
 }
 
 /*
- * Returns what leaving and coming back costs a tensor: its bytes, twice without a host copy; nothing
- * of what is pinned, which does not leave, and may be a parameter that has no number of its own.
+ * Returns what leaving and coming back costs a tensor: its bytes, twice without a host copy;
+ * nothing of what is pinned, which does not leave, and may be a parameter that has no number of its
+ * own.
  */
 static uint64_t eviction_price(const struct linear *linear, const struct allocation *allocation)
 {
