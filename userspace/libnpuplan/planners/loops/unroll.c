@@ -307,11 +307,13 @@ static int fail_instances(struct colouring *s, uint32_t block)
 			break;
 		}
 	}
+	/* It may be there only behind the loop whose tensors do. */
 	return npuplan_fail(
 		s->error, -E2BIG,
-		"%s: its carried tensors (%s) rotate through more places than %u instances of blocks, or %u positions, or %u tensors of all instances, can tell apart",
-		npuplan_block_label(flow->graph, block, where), names, flow->most_instances,
-		NPUPLAN_MAX_POSITIONS, NPUPLAN_MAX_NODES);
+		"%s: %s%s%s rotate through more places than %u instances of blocks, or %u positions, or %u tensors of all instances, can tell apart",
+		npuplan_block_label(flow->graph, block, where),
+		named ? "its carried tensors (" : "the tensors that it needs", names,
+		named ? ")" : "", flow->most_instances, NPUPLAN_MAX_POSITIONS, NPUPLAN_MAX_NODES);
 }
 
 static int add_instance(struct colouring *s, uint32_t block, const uint32_t *key)
