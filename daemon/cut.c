@@ -364,23 +364,18 @@ static int give_cookies(struct npuplan_graph *graph, const struct cut *cut,
 	return 0;
 }
 
-int cut_tile(struct cut *cut, const struct asked *asked, const struct npuplan_recompute *clones,
-	     struct npuplan_error *error)
+int cut_choose(struct cut *cut, const struct asked *asked, struct npuplan_error *error)
 {
-	struct npuplan_tiling tiling = cut->tiling;
-	int err;
+	cut->tiling.bands = (uint32_t)asked->numbers[NPUMEM_OPTION_BANDS];
+	cut->tiling.rows = (uint32_t)asked->numbers[NPUMEM_OPTION_ROWS];
+	cut->tiling.onchip = asked->numbers[NPUMEM_OPTION_ON_CHIP];
+	cut->tiling.double_buffer = asked_for(asked, NPUMEM_OPTION_DOUBLE_BUFFER);
+	return asked->tile_count ? choose_tiles(cut, asked, &cut->tiling, error) : 0;
+}
 
-	tiling.bands = (uint32_t)asked->numbers[NPUMEM_OPTION_BANDS];
-	tiling.rows = (uint32_t)asked->numbers[NPUMEM_OPTION_ROWS];
-	tiling.onchip = asked->numbers[NPUMEM_OPTION_ON_CHIP];
-	tiling.double_buffer = asked_for(asked, NPUMEM_OPTION_DOUBLE_BUFFER);
-	err = choose_tiles(cut, asked, &tiling, error);
-	if (!err && clones) {
-		tiling.clones = clones->clones;
-		tiling.clone_count = clones->clone_count;
-	}
-	if (!err)
-		err = npuplan_graph_tile(cut->model, &tiling, error);
-	free(tiling.ops);
+int cut_tile(struct cut *cut, struct npuplan_error *error)
+{
+	int err = npuplan_graph_tile(cut->model, &cut->tiling, error);
+
 	return err ? err : give_cookies(cut->model, cut, error);
 }

@@ -25,7 +25,7 @@ struct cut_op {
 /**
  * struct cut - a model, and the graph that it was attached to
  * @model: whose tensors are marked as the graph's, not tiled
- * @tiling: how the graph is cut: whole operators
+ * @tiling: how the graph is cut: whole operators, until cut_choose()
  * @ops: operators of @model, by ascending id; none of those that run again
  * @op_count: number of @ops
  */
@@ -51,11 +51,16 @@ int cut_read(const void *blob, size_t size, const struct npuplan_graph *graph, u
 	     struct cut *out, struct npuplan_error *error);
 
 /*
- * cut_tile() - cut the model
- * @clones: operators that run again, or NULL. Taken over
+ * cut_choose() - how the model is to be cut
+ *
+ * cut->tiling says it then. -EINVAL: there is no such operator.
+ */
+int cut_choose(struct cut *cut, const struct asked *asked, struct npuplan_error *error);
+
+/*
+ * cut_tile() - cut the model as cut->tiling says, clones and copies of what edges carry among it
  *
  * cut->model is then a graph with steps, which have the cookies of the ones whose operators they
- * are of. Errors as npuplan_graph_tile()'s, and -EINVAL: there is no such operator.
+ * are of; those of copies have 0. Errors as npuplan_graph_tile()'s.
  */
-int cut_tile(struct cut *cut, const struct asked *asked, const struct npuplan_recompute *clones,
-	     struct npuplan_error *error);
+int cut_tile(struct cut *cut, struct npuplan_error *error);

@@ -47,6 +47,8 @@ static const struct kind kinds[OPTIONS_END] = {
 	[NPUMEM_OPTION_TILES] = { .name = "tiles",
 				  .size = sizeof(struct npumem_option_tile),
 				  .many = true },
+	NUMBER(CARRY_COPIES, "carry copies", NPUMEM_COPIES_NEEDED, NPUMEM_COPIES_SMALLER),
+	NUMBER(INSTANCES, "instances", 1, 4096),
 };
 
 int options_fail(struct npuplan_error *error, int err, const char *format, ...)
@@ -71,7 +73,8 @@ bool asked_cut(const struct asked *asked)
 {
 	return asked_for(asked, NPUMEM_OPTION_RECOMPUTE) || asked_for(asked, NPUMEM_OPTION_BANDS) ||
 	       asked_for(asked, NPUMEM_OPTION_ROWS) || asked_for(asked, NPUMEM_OPTION_ON_CHIP) ||
-	       asked_for(asked, NPUMEM_OPTION_TILES);
+	       asked_for(asked, NPUMEM_OPTION_TILES) ||
+	       asked_for(asked, NPUMEM_OPTION_CARRY_COPIES);
 }
 
 struct npumem_option_tile asked_tile(const struct asked *asked, uint32_t i)
@@ -163,6 +166,39 @@ static int read_value(struct asked *asked, uint32_t type, const unsigned char *v
 
 /* -------------------------------------------------------------- what excludes */
 
+/*
+ * Copies of what edges carry come before the graph is cut: operators are alike for them, and whether
+ * an arena is smaller is a question of one budget.
+ */
+static int check_copies(const struct asked *asked, struct npuplan_error *error)
+{
+	static const enum npumem_option_type others[] = {
+		NPUMEM_OPTION_RECOMPUTE,
+		NPUMEM_OPTION_ON_CHIP,
+		NPUMEM_OPTION_TILES,
+	};
+
+	if (asked_for(asked, NPUMEM_OPTION_INSTANCES) &&
+	    !asked_for(asked, NPUMEM_OPTION_CARRY_COPIES))
+		return options_fail(error, -EINVAL, "option %d (instances) needs %d (carry copies)",
+				    NPUMEM_OPTION_INSTANCES, NPUMEM_OPTION_CARRY_COPIES);
+	if (!asked_for(asked, NPUMEM_OPTION_CARRY_COPIES))
+		return 0;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (asked_for(asked, others[i]))
+			return options_fail(
+				error, -EINVAL,
+				"options %d (%s) and %d (carry copies) exclude each other",
+				others[i], kinds[others[i]].name, NPUMEM_OPTION_CARRY_COPIES);
+	if (asked->numbers[NPUMEM_OPTION_CARRY_COPIES] == NPUMEM_COPIES_SMALLER &&
+	    asked_for(asked, NPUMEM_OPTION_BUDGET))
+		return options_fail(error, -EINVAL,
+				    "option %d (carry copies) for a smaller arena and %d (budget) "
+				    "exclude each other",
+				    NPUMEM_OPTION_CARRY_COPIES, NPUMEM_OPTION_BUDGET);
+	return 0;
+}
+
 static int check_together(const struct asked *asked, struct npuplan_error *error)
 {
 	static const enum npumem_option_type cuts[] = {
@@ -195,7 +231,7 @@ static int check_together(const struct asked *asked, struct npuplan_error *error
 					    kinds[first].name, cuts[i], kinds[cuts[i]].name);
 		first = cuts[i];
 	}
-	return 0;
+	return check_copies(asked, error);
 }
 
 /* ------------------------------------------------------------------- the list */

@@ -181,37 +181,65 @@ static int find_budget(struct plan_work *work, const struct npuplan_graph *graph
 }
 
 /* Which operators run again. A budget by name is that of the graph where none does. */
-static int recompute(struct plan_work *work, const struct cut *cut,
-		     struct npuplan_recompute *clones)
+static int recompute(struct plan_work *work, struct cut *cut)
 {
+	struct npuplan_recompute clones = { 0 };
 	int err = find_budget(work, work->graph);
 
 	if (err)
 		return err;
 	work->what = "recompute";
 	set_deadline(work);
-	return npuplan_recompute_find(cut->model, &cut->tiling, &work->options,
-				      (uint32_t)work->asked.numbers[NPUMEM_OPTION_RECOMPUTE],
-				      clones, &work->error);
+	err = npuplan_recompute_find(cut->model, &cut->tiling, &work->options,
+				     (uint32_t)work->asked.numbers[NPUMEM_OPTION_RECOMPUTE],
+				     &clones, &work->error);
+	cut->tiling.clones = clones.clones;
+	cut->tiling.clone_count = clones.clone_count;
+	return err;
+}
+
+/* Which values are copied before an edge carries them. */
+static int copy_carries(struct plan_work *work, struct cut *cut)
+{
+	bool smaller = work->asked.numbers[NPUMEM_OPTION_CARRY_COPIES] == NPUMEM_COPIES_SMALLER;
+	uint32_t instances = (uint32_t)work->asked.numbers[NPUMEM_OPTION_INSTANCES];
+	struct npuplan_carry_copies copies = { 0 };
+	int err;
+
+	work->what = "carry copies";
+	set_deadline(work);
+	err = npuplan_carry_copies_find(cut->model, &cut->tiling, &work->options,
+					smaller ? NPUPLAN_COPYING_SMALLER : NPUPLAN_COPYING_NEEDED,
+					instances, &copies, &work->error);
+	/* If they do not help, planning says what they do not help of; but of fewer instances. */
+	if (!instances && (err == -E2BIG || err == -EOPNOTSUPP))
+		return 0;
+	cut->tiling.carry_copies = copies.copies;
+	cut->tiling.carry_copy_count = copies.copy_count;
+	return err;
 }
 
 /* The graph becomes another one. */
 static int cut_anew(struct plan_work *work, const void *blob, size_t size)
 {
-	bool again = asked_for(&work->asked, NPUMEM_OPTION_RECOMPUTE);
-	struct npuplan_recompute clones = { 0 };
 	struct cut cut;
 	int err;
 
 	work->what = "model";
 	err = cut_read(blob, size, work->graph, (uint32_t)work->asked.numbers[NPUMEM_OPTION_LAYOUT],
 		       &cut, &work->error);
-	if (!err && again)
-		err = recompute(work, &cut, &clones);
 	if (err)
 		return err;
 	work->what = "cut";
-	err = cut_tile(&cut, &work->asked, again ? &clones : NULL, &work->error);
+	err = cut_choose(&cut, &work->asked, &work->error);
+	if (!err && asked_for(&work->asked, NPUMEM_OPTION_RECOMPUTE))
+		err = recompute(work, &cut);
+	if (!err && asked_for(&work->asked, NPUMEM_OPTION_CARRY_COPIES))
+		err = copy_carries(work, &cut);
+	if (err)
+		return err;
+	work->what = "cut";
+	err = cut_tile(&cut, &work->error);
 	work->graph = cut.model;
 	return err;
 }

@@ -20,6 +20,11 @@
  * is the whole operators: a step an operator, in that order. Tensors of the graph are those
  * of the new one, with their numbers; others may follow. A step of the new graph has the
  * cookie of the step whose operator it is a part of.
+ *
+ * NPUMEM_OPTION_CARRY_COPIES may add steps that are of no operator, so that loops can be
+ * planned: each copies what it reads of one tensor to the same bytes of the one that it
+ * writes, which follows behind those of the graph and is as large, and has cookie 0. They stand
+ * at the end of a block, or in a block of their own, which follows behind those of the graph.
  */
 #ifndef NPUMEM_OPTIONS_H
 #define NPUMEM_OPTIONS_H
@@ -60,6 +65,8 @@ enum npumem_option_type {
 	NPUMEM_OPTION_ON_CHIP = 13,	   /* number: bytes that a step has to fit into, > 0 */
 	NPUMEM_OPTION_DOUBLE_BUFFER = 14,  /* nothing: what changes fits twice; with ON_CHIP */
 	NPUMEM_OPTION_TILES = 15,	   /* struct npumem_option_tile, one or more */
+	NPUMEM_OPTION_CARRY_COPIES = 16,   /* number: enum npumem_option_copies */
+	NPUMEM_OPTION_INSTANCES = 17,	   /* number: of blocks, to 4096; with CARRY_COPIES */
 };
 
 /* In which order the steps run; else the planner chooses, if it does. */
@@ -80,6 +87,12 @@ enum npumem_option_layout {
 	NPUMEM_LAYOUT_NHWC = 0, /* also where the option is not there */
 	NPUMEM_LAYOUT_NCHW = 1,
 	NPUMEM_LAYOUT_NC32HW32 = 2, /* NC/32HWC32: blocks of 32 channels, the last one padded */
+};
+
+/* When values that a loop carries from one iteration to the next are copied. */
+enum npumem_option_copies {
+	NPUMEM_COPIES_NEEDED = 1,  /* where the graph could not be planned otherwise */
+	NPUMEM_COPIES_SMALLER = 2, /* there, and where the arena is smaller for it */
 };
 
 /**

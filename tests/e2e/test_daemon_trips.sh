@@ -53,6 +53,17 @@ again() {
 		[ "$(field traffic run.json)" = "$(field traffic plan.json)" ] &&
 		[ "$(field jobs run.json)" -gt 0 ]
 }
+# Of a loop whose values change places; what npumemctl plans by itself offline it asks for here.
+copied() {
+	local swap=$GRAPHS/while_swap.json
+	npumemctl plan -j --planner greedy --instances 5 "$swap" >plan.json &&
+		npumemctl run -j --timeout 1000 --planner greedy --carry-copies needed \
+			--instances 5 "$swap" >run.json && equal run.json &&
+		[ "$(field plan_from run.json)" = daemon ] &&
+		[ "$(field arena run.json)" = "$(field arena plan.json)" ] &&
+		fails 1 'the graph has 5 blocks: a plan has at most 4 instances' npumemctl run \
+			--timeout 1000 --planner greedy --carry-copies needed --instances 4 "$swap"
+}
 
 second_daemon() {
 	fails 3 'another daemon' timeout 300 npumemd --foreground
@@ -73,6 +84,7 @@ check "npumemd cuts for on-chip memory, with parameters, in another layout" \
 check "npumemd cuts into rows for planner tile-scheduled, as offline" by_tiles
 check "npumemd finds a budget by its name, as offline" within_budget
 check "npumemd has operators run again, as offline" again
+check "npumemd has values of a loop copied, as offline" copied
 check "the least peak beside a budget" asked --objective peak --arena-budget 16MiB --work 2000
 check "two banks" asked --planner cosma --banks 2MiB@8000,8MiB@2000 --work 2000
 check "a budget by name is of planners that move tensors: refused" \

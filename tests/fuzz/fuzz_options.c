@@ -39,6 +39,8 @@ static void ask_again(const struct asked *asked, struct npumem_option_bank *bank
 		.tile_count = asked->tile_count,
 		.on_chip = numbers[NPUMEM_OPTION_ON_CHIP],
 		.tiles = tiles,
+		.carry_copies = (uint32_t)numbers[NPUMEM_OPTION_CARRY_COPIES],
+		.instances = (uint32_t)numbers[NPUMEM_OPTION_INSTANCES],
 	};
 }
 

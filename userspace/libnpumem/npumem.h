@@ -391,11 +391,14 @@ NPUMEM_EXPORT int npumem_plan_load(struct npumem_graph *graph, const void *blob,
  * @tile_count: number of @tiles
  * @on_chip: cut each operator so that its steps fit into so many bytes of on-chip memory
  * @tiles: how single operators are cut, by ascending id; NULL if there are none
+ * @carry_copies: enum npumem_option_copies: copy values that loops carry; 0 = copy none
+ * @instances: of @carry_copies: copy rather than have more instances of blocks; 1 to 4096; 0 = 4096
  *
  * At most one of @bands, @rows and @on_chip, and none of them nor @tiles beside @recompute.
- * Any of these five has the daemon make another graph, which the plan is then of:
- * npumem_plan_graph(). The graph that is asked for must have its model for that
- * (npumem_builder_set_model()), and be of its whole operators: npumem_options.h.
+ * @carry_copies goes with @bands and @rows alone. Any of these six has the daemon make another
+ * graph, which the plan is then of: npumem_plan_graph(). The graph that is asked for must have its
+ * model for that (npumem_builder_set_model()), and be of its whole operators: npumem_options.h,
+ * which also says how a step that copies is told.
  */
 struct npumem_request {
 	const char *planner;
@@ -419,6 +422,8 @@ struct npumem_request {
 	uint32_t tile_count;
 	uint64_t on_chip;
 	const struct npumem_option_tile *tiles;
+	uint32_t carry_copies;
+	uint32_t instances;
 };
 
 NPUMEM_EXPORT int npumem_plan_request_sized(struct npumem_graph *graph,

@@ -85,7 +85,7 @@ static void put_tiles(struct options *options, const struct npumem_option_tile *
 bool npumem_options_cut(const struct npumem_request *request)
 {
 	return request->recompute || request->bands || request->rows || request->on_chip ||
-	       request->tile_count;
+	       request->tile_count || request->carry_copies;
 }
 
 /* In the order of the types. */
@@ -109,6 +109,8 @@ static void put_all(struct options *options, const struct npumem_request *reques
 	if (request->double_buffer)
 		put(options, NPUMEM_OPTION_DOUBLE_BUFFER, 0);
 	put_tiles(options, request->tiles, request->tile_count);
+	put_given(options, NPUMEM_OPTION_CARRY_COPIES, request->carry_copies);
+	put_given(options, NPUMEM_OPTION_INSTANCES, request->instances);
 }
 
 int npumem_options_write(const struct npumem_request *request, void **out, size_t *size,

@@ -761,8 +761,9 @@ struct drm_npumem_job {
  * with ENODEV if it is detached.
  *
  * EBUSY: the open file has max_queued_jobs jobs that have not ended (a SUBMIT of
- * edges alone counts as one), or all files of its user have twice as many. Wait
- * for one to end.
+ * edges alone counts as one), or all files of its user have twice as many; or jobs
+ * of its user wait for 65536 fences of others (parameter waits of the module).
+ * Wait for one to end.
  *
  * Signals do not interrupt it, but fatal ones do. If it is killed in the midst, the
  * run is lost, as if a job had failed.
@@ -874,7 +875,8 @@ struct drm_npumem_run_turn {
  * the next one that attaches.
  *
  * The window is kept while the engine is attached. It must not be host BO or window already
- * (EBUSY), nor imported or in the carveout (EINVAL), and at most 256 MiB (E2BIG).
+ * (EBUSY), nor imported or in the carveout (EINVAL), nor shared for reading only (EACCES), and
+ * at most 256 MiB (E2BIG).
  *
  * EPERM: shared, without CAP_SYS_ADMIN: such an engine sees everybody's tiles. EBUSY: one is
  * attached that serves the same. EMFILE: the user has 64 engines attached. EDQUOT: the

@@ -132,7 +132,9 @@ enum npumem_position_kind {
  * that have a valid copy at the end of the schedule are found there, and the
  * copy is kept until then; others are found in the arena.
  *
- * Graphs with edges have no transfers.
+ * In a graph with edges no copy is valid when a block is entered, and the copies that
+ * a block has made are gone at its end: what an edge or the exit needs is in the arena then,
+ * outputs too. HOST tensors, and so loads, are not supported there.
  */
 struct npumem_position {
 	__u32 kind;
@@ -277,7 +279,7 @@ enum npumem_rule {
 
 /* Features that verification and enforcement know, in drm_npumem_info. */
 #define NPUMEM_FEATURE_PIECES	(1ull << 0) /* tensors placed in pieces, rings */
-#define NPUMEM_FEATURE_SPILL	(1ull << 1) /* transfers, HOST tensors; not with BLOCKS */
+#define NPUMEM_FEATURE_SPILL	(1ull << 1) /* transfers; HOST tensors, but not with BLOCKS */
 #define NPUMEM_FEATURE_BLOCKS	(1ull << 2) /* loops and branches */
 #define NPUMEM_FEATURE_ALIAS	(1ull << 3)
 #define NPUMEM_FEATURE_EXTERNAL (1ull << 4)

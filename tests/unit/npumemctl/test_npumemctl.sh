@@ -311,6 +311,15 @@ check 'run with a plan that npumemd is to cut' usage_says \
 check 'run with operators that run again, cut' usage_says \
 	'npumemctl run: --recompute is of whole operators, which npumemd cuts anyway: leave out --daemon-cuts' \
 	"$ctl" run --recompute --daemon-cuts "$net"
+check 'run with copies and operators that run again' usage_says \
+	'npumemctl run: --carry-copies and --recompute exclude each other' \
+	"$ctl" run --recompute --carry-copies needed "$net"
+check 'run with instances and no copies' usage_says \
+	'npumemctl run: --instances has values copied: --carry-copies is needed' \
+	"$ctl" run --instances 5 "$net"
+check 'run with a plan to write that copies' usage_says \
+	'npumemctl run: -o: plan JSON cannot say how npumemd cuts a graph: leave out --carry-copies' \
+	"$ctl" run --carry-copies smaller -o out.json "$net"
 check 'run with a plan to write that npumemd cuts' usage_says \
 	'npumemctl run: -o: plan JSON cannot say how npumemd cuts a graph: leave out --daemon-cuts' \
 	"$ctl" run --daemon-cuts -o out.json "$net"

@@ -117,6 +117,11 @@ static void build_chain_model(void)
 	build(chain, chain, &whole, NO_MARKS);
 }
 
+static void build_loop_model(void)
+{
+	build(loop, loop, &whole, NO_MARKS);
+}
+
 /* ------------------------------------------------------------------- plans */
 
 /* What @request and @asked have in common, for libnpuplan. */
@@ -182,25 +187,30 @@ static struct npuplan_graph *read_graph(void)
 	return graph;
 }
 
-/* Cut here as the daemon is to cut, with cookies of the steps that were cut. */
-static struct npuplan_graph *cut_here(const struct npuplan_tiling *tiling)
+/* Cut @text here as the daemon is to cut, with cookies of the steps that were cut. */
+static struct npuplan_graph *cut_model(const char *text, const int64_t *ids, uint32_t count,
+				       const struct npuplan_tiling *tiling)
 {
 	AUTO_GRAPH struct npuplan_graph *given = read_graph();
-	struct npuplan_graph *graph = import(chain);
+	struct npuplan_graph *graph = import(text);
 
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		graph->tensors[i].flags = given->tensors[i].flags;
 		graph->tensors[i].fixed_offset = given->tensors[i].fixed_offset;
 	}
 	assert_int_equal(npuplan_graph_tile(graph, tiling, NULL), 0);
-	for (uint32_t i = 0; i < graph->step_count; i++) {
-		static const int64_t ids[] = { 30, 20, 40, 25 };
-
-		for (uint32_t op = 0; op < 4; op++)
+	for (uint32_t i = 0; i < graph->step_count; i++)
+		for (uint32_t op = 0; op < count; op++)
 			if (graph->ops[graph->steps[i].op].id == ids[op])
 				graph->steps[i].cookie = COOKIE + op;
-	}
 	return graph;
+}
+
+static struct npuplan_graph *cut_here(const struct npuplan_tiling *tiling)
+{
+	static const int64_t ids[] = { 30, 20, 40, 25 };
+
+	return cut_model(chain, ids, 4, tiling);
 }
 
 static void cut_and_plan(const char *planner, const struct npumem_request *asked,
@@ -291,6 +301,52 @@ REQUEST_TEST(recompute)
 			again->steps[i].cookie = COOKIE;
 	assert_answer(again, &options, true);
 	npuplan_recompute_fini(&found);
+}
+
+/* What is copied is what libnpuplan says, and so is the plan; a copy is of no operator. */
+static void copy_carries(const struct npumem_request *asked, uint32_t copying, uint32_t copies)
+{
+	static const int64_t ids[] = { 1, 2, 3 };
+	const struct npuplan_options options = { .planner = "greedy" };
+	struct npuplan_tiling tiling = { .bands = asked->bands, .with_parameters = true };
+	AUTO_GRAPH struct npuplan_graph *graph = import(loop), *copied = NULL;
+	struct npuplan_carry_copies found = { 0 };
+	uint32_t without_cookie = 0;
+
+	build(loop, loop, &whole, NO_MARKS);
+	assert_int_equal(npuplan_carry_copies_find(graph, &tiling, &options, copying,
+						   asked->instances, &found, NULL),
+			 0);
+	assert_int_equal(found.copy_count, copies);
+	ask("greedy", NPUMEM_OBJECTIVE_ARENA, 0, asked);
+	tiling.carry_copies = found.copies;
+	tiling.carry_copy_count = found.copy_count;
+	copied = cut_model(loop, ids, 3, &tiling);
+	for (uint32_t i = 0; i < copied->step_count; i++)
+		without_cookie += !copied->steps[i].cookie;
+	assert_int_equal(without_cookie, copies);
+	assert_answer(copied, &options, true);
+	npuplan_carry_copies_fini(&found);
+}
+
+/* a is needed after the loop, and b and c change places: five instances of three blocks. */
+REQUEST_TEST(carried_values_are_copied)
+{
+	copy_carries(&(struct npumem_request){ .carry_copies = NPUMEM_COPIES_NEEDED,
+					       .instances = 4 },
+		     NPUPLAN_COPYING_NEEDED, 1);
+}
+
+REQUEST_TEST(nothing_need_be_copied)
+{
+	copy_carries(&(struct npumem_request){ .carry_copies = NPUMEM_COPIES_NEEDED },
+		     NPUPLAN_COPYING_NEEDED, 0);
+}
+
+REQUEST_TEST(no_arena_is_smaller_for_copies)
+{
+	copy_carries(&(struct npumem_request){ .carry_copies = NPUMEM_COPIES_SMALLER },
+		     NPUPLAN_COPYING_SMALLER, 0);
 }
 
 /* Without a cut the graph is the client's, and it needs no model. */
@@ -396,6 +452,12 @@ static const struct npumem_request factor = { .traffic_factor = 2 };
 static const struct npumem_request too_small = { .on_chip = 10 };
 static const struct npumem_request other_bytes = { .rows = 1, .layout = NPUMEM_LAYOUT_NC32HW32 };
 
+static const struct npumem_request copied = { .carry_copies = NPUMEM_COPIES_NEEDED };
+static const struct npumem_request few_instances = { .carry_copies = NPUMEM_COPIES_NEEDED,
+						     .instances = 2 };
+static const struct npumem_request one_too_few = { .carry_copies = NPUMEM_COPIES_NEEDED,
+						   .instances = 3 };
+
 FAILURE(options_that_are_none, .options = "\1\0\0\0", .options_size = 4, .status = EBADMSG,
 	.message = "options: the options' last 4 bytes, at byte 0, are no option")
 FAILURE(no_leave_to_cut, .build = build_chain_model, .asks = &by_rows, .uncut = true,
@@ -414,6 +476,19 @@ FAILURE(recompute_of_another, .planner = "cosma-ilp", .asks = &recomputed, .stat
 FAILURE(recompute_without_a_budget, .build = build_chain_model, .planner = "cosma",
 	.asks = &recomputed, .status = EINVAL,
 	.message = "recompute: operators run again to save traffic within one budget: which?")
+FAILURE(no_leave_to_copy, .build = build_chain_model, .asks = &copied, .uncut = true,
+	.status = EINVAL,
+	.message = "options: the options have the graph cut anew, and the request lets nobody do "
+		   "that (NPUMEM_PLAN_REQUEST_CUT)")
+FAILURE(fewer_instances_than_blocks, .build = build_loop_model, .asks = &few_instances,
+	.status = E2BIG,
+	.message = "carry copies: the graph has 3 blocks: a plan has at most 2 instances of blocks")
+/* Block 2 is there twice, behind the loop and without it, and is the one that is too many. */
+FAILURE(instances_that_no_copies_reach, .build = build_loop_model, .asks = &one_too_few,
+	.status = E2BIG,
+	.message = "carry copies: block 2 (from r): the tensors that it needs rotate through more "
+		   "places than 3 instances of blocks, or 1048576 positions, or 262144 tensors of "
+		   "all instances, can tell apart")
 FAILURE(factor_of_another, .planner = "greedy", .asks = &factor, .status = EOPNOTSUPP,
 	.message = "greedy: planner greedy does not take the options of planner tile-scheduled")
 FAILURE(no_model, .asks = &by_rows, .status = ENODATA,

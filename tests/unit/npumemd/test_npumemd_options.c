@@ -89,6 +89,13 @@ TEST(what_cuts)
 	assert_true(asked_cut(&asked));
 	assert_int_equal(asked.numbers[NPUMEM_OPTION_ON_CHIP], 4096);
 	assert_true(asked_for(&asked, NPUMEM_OPTION_DOUBLE_BUFFER));
+	read_request(&(struct npumem_request){ .rows = 2, .carry_copies = NPUMEM_COPIES_NEEDED });
+	assert_int_equal(asked.numbers[NPUMEM_OPTION_CARRY_COPIES], NPUMEM_COPIES_NEEDED);
+	read_request(&(struct npumem_request){ .carry_copies = NPUMEM_COPIES_SMALLER,
+					       .instances = 4096 });
+	assert_true(asked_cut(&asked));
+	assert_int_equal(asked.numbers[NPUMEM_OPTION_CARRY_COPIES], NPUMEM_COPIES_SMALLER);
+	assert_int_equal(asked.numbers[NPUMEM_OPTION_INSTANCES], 4096);
 }
 
 TEST(tiles)
@@ -216,7 +223,7 @@ BAD_OPTIONS(twice, EBADMSG,
 BAD_OPTIONS(descending, EBADMSG,
 	    "option 4 does not stand in order: they ascend from 1 on, and none is there twice",
 	    WORDS(5, 8, 1, 0, 4, 8, 1, 0))
-BAD_OPTIONS(unknown, EOPNOTSUPP, "option 16 is not known to this npumemd", WORDS(16, 0))
+BAD_OPTIONS(unknown, EOPNOTSUPP, "option 18 is not known to this npumemd", WORDS(18, 0))
 BAD_OPTIONS(unknown_far, EOPNOTSUPP, "option 4294967295 is not known to this npumemd",
 	    WORDS(4, 8, 1, 0, UINT32_MAX, 8, 0, 0))
 
@@ -269,6 +276,9 @@ BAD_OPTIONS(
 BAD_OPTIONS(tile_twice, EINVAL,
 	    "option 15 (tiles): record 1: operator 5: ids ascend, and have 63 bits",
 	    WORDS(15, 48, 5, 0, 1, 1, 0, 0, 5, 0, 1, 1, 0, 0))
+BAD_OPTIONS(no_copies, EINVAL, "option 16 (carry copies): 0 is not from 1 to 2", WORDS(16, 8, 0, 0))
+BAD_OPTIONS(many_instances, EINVAL, "option 17 (instances): 4097 is not from 1 to 4096",
+	    WORDS(16, 8, 1, 0, 17, 8, 4097, 0))
 
 /* What excludes what. */
 BAD_OPTIONS(budget_and_banks, EINVAL, "options 3 (budget) and 6 (banks) exclude each other",
@@ -282,6 +292,19 @@ BAD_OPTIONS(recompute_and_bands, EINVAL, "options 10 (recompute) and 11 (bands) 
 	    WORDS(10, 8, 1, 0, 11, 8, 1, 0))
 BAD_OPTIONS(recompute_and_tiles, EINVAL, "options 10 (recompute) and 15 (tiles) exclude each other",
 	    WORDS(10, 8, 1, 0, 15, 24, 0, 0, 1, 1, 0, 0))
+BAD_OPTIONS(instances_alone, EINVAL, "option 17 (instances) needs 16 (carry copies)",
+	    WORDS(17, 8, 1, 0))
+BAD_OPTIONS(recompute_and_copies, EINVAL,
+	    "options 10 (recompute) and 16 (carry copies) exclude each other",
+	    WORDS(10, 8, 1, 0, 16, 8, 1, 0))
+BAD_OPTIONS(on_chip_and_copies, EINVAL,
+	    "options 13 (on chip) and 16 (carry copies) exclude each other",
+	    WORDS(13, 8, 1, 0, 16, 8, 1, 0))
+BAD_OPTIONS(tiles_and_copies, EINVAL, "options 15 (tiles) and 16 (carry copies) exclude each other",
+	    WORDS(15, 24, 0, 0, 1, 1, 0, 0, 16, 8, 1, 0))
+BAD_OPTIONS(budget_and_smaller, EINVAL,
+	    "option 16 (carry copies) for a smaller arena and 3 (budget) exclude each other",
+	    WORDS(3, 8, 1, 0, 16, 8, 2, 0))
 
 TEST(more_than_there_may_be)
 {

@@ -105,6 +105,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *args = state->input;
 	const struct asking *asking = &args->session.asking;
+	const char *cuts = asking_cuts(asking);
 
 	switch (key) {
 	case OPTION_ITERATIONS:
@@ -126,20 +127,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (args->plan && asking_said(asking))
 			usage_error(state, "--plan loads a plan; %s asks for one",
 				    asking_said(asking));
-		if (args->output && asking_cuts(asking))
+		if (args->output && cuts)
 			usage_error(state,
 				    "-o: plan JSON cannot say how npumemd cuts a graph: leave out "
 				    "%s",
-				    asking->cuts ? "--daemon-cuts" : "--recompute");
-		if (session_computes(&args->session) && asking_cuts(asking))
+				    cuts);
+		if (session_computes(&args->session) && cuts)
 			usage_error(state,
 				    "engine \"%s\" computes what npumemctl cuts: leave out %s",
-				    args->session.engine,
-				    asking->cuts ? "--daemon-cuts" : "--recompute");
-		if (args->tiling.concat >= CONCAT_JOIN && asking_cuts(asking))
+				    args->session.engine, cuts);
+		if (args->tiling.concat >= CONCAT_JOIN && cuts)
 			usage_error(state,
 				    "--concat join: where npumemd cuts, concats copy: leave out %s",
-				    asking->cuts ? "--daemon-cuts" : "--recompute");
+				    cuts);
 		if (args->choices && args->iterations_given)
 			usage_error(state, "--path is not random; --max-iterations is for random");
 		if (args->session.engine && !*args->session.engine)

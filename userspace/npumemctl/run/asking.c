@@ -16,6 +16,7 @@ static const char *const objectives[] = { "arena", "traffic", "peak", NULL };
 static const char *const schedules[] = { "default", "mpmf", NULL };
 
 /* By the place of their names in budget_names[]. */
+static const char *const copyings[] = { "needed", "smaller", NULL };
 static const uint32_t budgets[] = { NPUMEM_BUDGET_NEEDED, NPUMEM_BUDGET_PEAK,
 				    NPUMEM_BUDGET_MIDDLE };
 
@@ -60,6 +61,14 @@ static const struct command_option options[] = {
 	{ "weights-on-chip", 0, VALUE_SIZE, "BYTES",
 	  "Weights that fit into so many bytes stay on chip; planner tile-scheduled",
 	  FIELD(request.weights_on_chip) },
+	{ "carry-copies", 0, VALUE_CHOICE, "WHEN",
+	  "npumemd copies values that loops carry from one iteration to the next, where there would "
+	  "be no plan otherwise (\"%s\"), or also where the arena is \"%s\" for it",
+	  FIELD(request.carry_copies), NPUMEM_COPIES_NEEDED, 0, copyings },
+	{ "instances", 0, VALUE_COUNT, "N",
+	  "Copy them rather than have more than N instances of blocks (default 4096): with "
+	  "--carry-copies",
+	  FIELD(request.instances), 1, 4096 },
 	{ "daemon-cuts", 0, VALUE_FLAG, NULL,
 	  "npumemd cuts the graph as it is said, by the model that is attached to it, and not "
 	  "npumemctl",
@@ -123,6 +132,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (asking->cuts && asking->request.recompute)
 			usage_error(state, "--recompute is of whole operators, which npumemd cuts "
 					   "anyway: leave out --daemon-cuts");
+		if (asking->request.carry_copies && asking->request.recompute)
+			usage_error(state, "--carry-copies and --recompute exclude each other");
+		if (asking->request.instances && !asking->request.carry_copies)
+			usage_error(state,
+				    "--instances has values copied: --carry-copies is needed");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -149,6 +163,7 @@ const char *asking_said(const struct asking *asking)
 		{ request->banks, "--banks" },
 		{ request->traffic_factor, "--traffic-factor" },
 		{ request->weights_on_chip, "--weights-on-chip" },
+		{ request->carry_copies, "--carry-copies" },
 		{ asking->cuts, "--daemon-cuts" },
 	};
 
@@ -158,9 +173,12 @@ const char *asking_said(const struct asking *asking)
 	return NULL;
 }
 
-bool asking_cuts(const struct asking *asking)
+const char *asking_cuts(const struct asking *asking)
 {
-	return asking->cuts || asking->request.recompute;
+	return asking->cuts		    ? "--daemon-cuts" :
+	       asking->request.recompute    ? "--recompute" :
+	       asking->request.carry_copies ? "--carry-copies" :
+					      NULL;
 }
 
 /* --------------------------------------------------------------------- model */
@@ -228,8 +246,8 @@ bool asking_model(struct asking *asking, struct model *model, const struct tilin
 	if (!asking_cuts(asking))
 		return model_tile(model, tiling);
 	if (!model->graph->op_count || model->graph->step_count) {
-		failure(model->path, "a graph blob is cut into steps already: leave out "
-				     "--daemon-cuts and --recompute");
+		failure(model->path, "a graph blob is cut into steps already: leave out %s",
+			asking_cuts(asking));
 		return false;
 	}
 	if (asking->request.recompute && !recompute_possible(model, tiling))

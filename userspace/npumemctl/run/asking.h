@@ -27,8 +27,8 @@ extern const struct command asking_command;
 /* An option that was given, as it is typed, or NULL: none was. */
 const char *asking_said(const struct asking *asking);
 
-/* Whether npumemd makes another graph of the model. */
-bool asking_cuts(const struct asking *asking);
+/* The option that has npumemd make another graph of the model, as it is typed; NULL: none was given. */
+const char *asking_cuts(const struct asking *asking);
 
 /*
  * asking_model() - the model as it is given to the driver
