@@ -24,6 +24,10 @@
 /* Seconds beside the search: for reading the graph, and for writing and checking the plan. */
 #define BESIDE	    30
 
+/* The user of requests of which the driver does not tell it. */
+#define UNKNOWN_USER UINT64_MAX
+#define NOBODY	     (UINT64_MAX - 1)
+
 /* The one account that searches have. */
 #define ACCOUNT "searches"
 
@@ -56,6 +60,7 @@ struct search {
  * @waiting: @count of them, the first one is the next, or runs
  * @bytes: that they have together
  * @running: the first one runs
+ * @served: user whose search was begun last
  * @plan_worker: which makes its plan
  * @check_worker: which checks it
  * @made: the plan, which @plan_worker keeps
@@ -76,6 +81,7 @@ struct improver {
 	size_t count;
 	uint64_t bytes;
 	bool running;
+	uint64_t served;
 	struct worker *plan_worker;
 	struct worker *check_worker;
 	struct worker_result made;
@@ -106,6 +112,71 @@ static bool waits(const struct improver *improver, const struct plancache_key *k
 		if (!memcmp(&improver->waiting[i].key, key, sizeof(*key)))
 			return true;
 	return false;
+}
+
+static uint64_t user_of(const struct search *search)
+{
+	return search->accepted.client.known ? search->accepted.client.uid : UNKNOWN_USER;
+}
+
+static size_t count_of(const struct improver *improver, uint64_t user)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < improver->count; i++)
+		count += user_of(&improver->waiting[i]) == user;
+	return count;
+}
+
+/*
+ * The last that waits of the user who has most, and more than another one would then have; or
+ * @count: nobody has.
+ */
+static size_t one_too_many(const struct improver *improver, uint64_t user)
+{
+	size_t most = count_of(improver, user) + 1, found = improver->count;
+
+	for (size_t i = improver->count; i > (improver->running ? 1 : 0); i--) {
+		size_t count = count_of(improver, user_of(&improver->waiting[i - 1]));
+
+		if (count > most) {
+			most = count;
+			found = i - 1;
+		}
+	}
+	return found;
+}
+
+/* Whether there is room for a search, for which users who have more of it give some. */
+static bool make_room(struct improver *improver, const struct search *search)
+{
+	while (search->bytes <= MAX_BYTES) {
+		size_t from;
+
+		if (improver->count < MAX_WAITING && search->bytes <= MAX_BYTES - improver->bytes)
+			return true;
+		from = one_too_many(improver, user_of(search));
+		if (from == improver->count)
+			return false;
+		drop(improver, from);
+	}
+	return false;
+}
+
+/* The first of another user than the last one was takes the place of the first. */
+static void take_turn(struct improver *improver)
+{
+	struct search first;
+	size_t i = 0;
+
+	while (i < improver->count && user_of(&improver->waiting[i]) == improver->served)
+		i++;
+	if (i < improver->count) {
+		first = improver->waiting[i];
+		memmove(&improver->waiting[1], &improver->waiting[0], i * sizeof(first));
+		improver->waiting[0] = first;
+	}
+	improver->served = user_of(&improver->waiting[0]);
 }
 
 static uint64_t bytes_of(const struct accepted *accepted)
@@ -149,7 +220,7 @@ void improver_add(struct improver *improver, const struct accepted *accepted,
 	    keep_had(entry, improver->config->improve_time * 1000000) ||
 	    waits(improver, &kept->key) || tries_wait_us(&improver->tries, &kept->key, now_us()))
 		return;
-	if (improver->count == MAX_WAITING || search.bytes > MAX_BYTES - improver->bytes) {
+	if (!make_room(improver, &search)) {
 		log_accepted(LOG_DEBUG, accepted,
 			     "request %" PRIu64 ": too many plans wait to be improved",
 			     accepted->id);
@@ -438,6 +509,7 @@ static int on_next(sd_event_source *source, uint64_t now, void *userdata)
 			   wait < improver->host->look_us ? wait : improver->host->look_us);
 		return 0;
 	}
+	take_turn(improver);
 	err = start(improver);
 	improver->running = !err;
 	if (err) {
@@ -491,6 +563,7 @@ int improver_new(sd_event *event, const struct config *config, struct plancache 
 	improver->cache = cache;
 	improver->metrics = metrics;
 	improver->host = host;
+	improver->served = NOBODY;
 	improver->spent = quotas_new(host->period_us);
 	if (!improver->spent) {
 		free(improver);

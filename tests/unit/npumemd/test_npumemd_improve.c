@@ -23,7 +23,6 @@
 #include "metrics.h"
 #include "power.h"
 #include "said.h"
-#include "tries.h"
 
 /* What a planning process says of its plan if it has much time: "COST FINAL". */
 #define RATED "NPUMEMD_TEST_RATED"
@@ -636,69 +635,6 @@ IMPROVE_TEST(options)
 	assert_int_equal(only_entry().cost, 800);
 }
 
-/* ----------------------------------------------------------------------------- tries */
-
-#define MINUTE_US 60000000ull
-
-static struct plancache_key key_of(unsigned int number)
-{
-	struct plancache_key key = { { (uint8_t)number, (uint8_t)(number >> 8) } };
-
-	return key;
-}
-
-/* Each try in vain doubles how long the next one waits, up to an hour. */
-TEST(tries_wait)
-{
-	static const uint64_t minutes[] = { 1, 2, 4, 8, 16, 32, 60, 60 };
-	struct plancache_key key = key_of(1), other = key_of(2);
-	struct tries tries = { 0 };
-	uint64_t now = 7;
-
-	assert_int_equal(tries_wait_us(&tries, &key, now), 0);
-	for (size_t i = 0; i < sizeof(minutes) / sizeof(minutes[0]); i++) {
-		uint64_t wait = minutes[i] * MINUTE_US;
-
-		assert_int_equal(tries_in_vain(&tries, &key, now), wait);
-		assert_int_equal(tries_wait_us(&tries, &key, now), wait);
-		assert_int_equal(tries_wait_us(&tries, &key, now + wait - 1), 1);
-		assert_int_equal(tries_wait_us(&tries, &key, now + wait), 0);
-		assert_int_equal(tries_wait_us(&tries, &other, now), 0);
-		now += 3 * wait;
-		assert_int_equal(tries_wait_us(&tries, &key, now), 0);
-	}
-	/* What led to something begins anew. */
-	tries_in_vain(&tries, &key, now);
-	tries_forget(&tries, &key);
-	assert_int_equal(tries_wait_us(&tries, &key, now), 0);
-	assert_int_equal(tries_in_vain(&tries, &key, now), MINUTE_US);
-	tries_forget(&tries, &other);
-	assert_int_equal(tries_wait_us(&tries, &key, now), MINUTE_US);
-}
-
-/* Where there is no room, the one that may be tried soonest is forgotten. */
-TEST(tries_bounded)
-{
-	struct tries tries = { 0 };
-	struct plancache_key key;
-
-	for (unsigned int i = 0; i < TRIES_MAX; i++) {
-		key = key_of(i);
-		tries_in_vain(&tries, &key, i);
-	}
-	key = key_of(0);
-	assert_int_equal(tries_in_vain(&tries, &key, TRIES_MAX), 2 * MINUTE_US);
-	key = key_of(TRIES_MAX);
-	tries_in_vain(&tries, &key, TRIES_MAX);
-	for (unsigned int i = 0; i <= TRIES_MAX; i++) {
-		key = key_of(i);
-		if (i == 1)
-			assert_int_equal(tries_wait_us(&tries, &key, TRIES_MAX), 0);
-		else
-			assert_true(tries_wait_us(&tries, &key, TRIES_MAX));
-	}
-}
-
 /* ----------------------------------------------------------------------------- power */
 
 static void supply(const char *name, const char *type, const char *status, const char *scope)
@@ -792,4 +728,81 @@ IMPROVE_TEST(on_battery)
 	supply("BAT0", "Battery", "Discharging", NULL);
 	searched("800 1");
 	assert_int_equal(only_entry().cost, 800);
+}
+
+/* ----------------------------------------------------------------------------- users */
+
+/* Searches of requests that came while a battery was being emptied begin. */
+static void begin_searches(void)
+{
+	battery("Charging\n");
+	wait_for_searches();
+}
+
+static void wait_with_searches(void)
+{
+	supply("BAT0", "Battery", "Discharging", NULL);
+	f.config.improve_on_battery = false;
+	setenv(RATED, "800 1", 1);
+}
+
+/* A user's request of this number, for a plan of its own. */
+static void ask_as(uint32_t uid, uint64_t id)
+{
+	struct accepted accepted = next_request();
+
+	accepted.id = id;
+	accepted.client = (struct client){ .known = true, .uid = uid };
+	accepted.arena_budget = 1000 + id;
+	ask_for(&accepted);
+}
+
+/* What one user has searched for, others do not wait for: users take turns. */
+IMPROVE_TEST(users_take_turns)
+{
+	static const unsigned int turns[] = { 1, 4, 2, 5, 3 };
+	struct said said;
+	char *text, *at;
+
+	wait_with_searches();
+	for (uint64_t id = 1; id <= 5; id++)
+		ask_as(id <= 3 ? 7 : 8, id);
+	log_setup(true, LOG_INFO);
+	said_begin(&said);
+	begin_searches();
+	at = text = said_end(&said);
+	log_setup(true, LOG_ERR);
+	for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
+		char line[64];
+
+		snprintf(line, sizeof(line), "npumemd: request %u: a better plan", turns[i]);
+		at = strstr(at, line);
+		assert_non_null(at);
+	}
+	free(text);
+}
+
+/* Who has all places gives others some, the ones that he took last, until they have as many. */
+IMPROVE_TEST(places_are_shared)
+{
+	struct said said;
+	char *text;
+
+	wait_with_searches();
+	for (uint64_t id = 1; id <= 40; id++)
+		ask_as(7, id);
+	assert_int_equal(improver_count(f.env.improver), 32);
+	for (uint64_t id = 101; id <= 120; id++)
+		ask_as(8, id);
+	assert_int_equal(improver_count(f.env.improver), 32);
+	log_setup(true, LOG_INFO);
+	said_begin(&said);
+	begin_searches();
+	text = said_end(&said);
+	log_setup(true, LOG_ERR);
+	assert_non_null(strstr(text, "npumemd: request 16: a better plan"));
+	assert_null(strstr(text, "npumemd: request 17: a better plan"));
+	assert_non_null(strstr(text, "npumemd: request 116: a better plan"));
+	assert_null(strstr(text, "npumemd: request 117: a better plan"));
+	free(text);
 }
