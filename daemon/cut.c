@@ -368,6 +368,7 @@ int cut_choose(struct cut *cut, const struct asked *asked, struct npuplan_error 
 {
 	cut->tiling.bands = (uint32_t)asked->numbers[NPUMEM_OPTION_BANDS];
 	cut->tiling.rows = (uint32_t)asked->numbers[NPUMEM_OPTION_ROWS];
+	cut->tiling.columns = (uint32_t)asked->numbers[NPUMEM_OPTION_COLUMNS];
 	cut->tiling.onchip = asked->numbers[NPUMEM_OPTION_ON_CHIP];
 	cut->tiling.double_buffer = asked_for(asked, NPUMEM_OPTION_DOUBLE_BUFFER);
 	return asked->tile_count ? choose_tiles(cut, asked, &cut->tiling, error) : 0;

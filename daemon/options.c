@@ -49,6 +49,7 @@ static const struct kind kinds[OPTIONS_END] = {
 				  .many = true },
 	NUMBER(CARRY_COPIES, "carry copies", NPUMEM_COPIES_NEEDED, NPUMEM_COPIES_SMALLER),
 	NUMBER(INSTANCES, "instances", 1, 4096),
+	NUMBER(COLUMNS, "columns", 1, UINT32_MAX),
 };
 
 int options_fail(struct npuplan_error *error, int err, const char *format, ...)
@@ -213,6 +214,9 @@ static int check_together(const struct asked *asked, struct npuplan_error *error
 		return options_fail(error, -EINVAL,
 				    "options %d (budget) and %d (banks) exclude each other",
 				    NPUMEM_OPTION_BUDGET, NPUMEM_OPTION_BANKS);
+	if (asked_for(asked, NPUMEM_OPTION_COLUMNS) && !asked_for(asked, NPUMEM_OPTION_ROWS))
+		return options_fail(error, -EINVAL, "option %d (columns) needs %d (rows)",
+				    NPUMEM_OPTION_COLUMNS, NPUMEM_OPTION_ROWS);
 	if (asked_for(asked, NPUMEM_OPTION_DOUBLE_BUFFER) &&
 	    !asked_for(asked, NPUMEM_OPTION_ON_CHIP))
 		return options_fail(error, -EINVAL, "option %d (double buffer) needs %d (on chip)",

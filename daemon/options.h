@@ -13,7 +13,7 @@
 #include "npumem_options.h"
 #include "npuplan.h"
 
-#define OPTIONS_END (NPUMEM_OPTION_INSTANCES + 1)
+#define OPTIONS_END (NPUMEM_OPTION_COLUMNS + 1)
 
 /**
  * struct asked - what options say

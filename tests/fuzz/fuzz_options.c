@@ -41,6 +41,7 @@ static void ask_again(const struct asked *asked, struct npumem_option_bank *bank
 		.tiles = tiles,
 		.carry_copies = (uint32_t)numbers[NPUMEM_OPTION_CARRY_COPIES],
 		.instances = (uint32_t)numbers[NPUMEM_OPTION_INSTANCES],
+		.columns = (uint32_t)numbers[NPUMEM_OPTION_COLUMNS],
 	};
 }
 

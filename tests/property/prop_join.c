@@ -357,6 +357,7 @@ static struct npuplan_tiling random_tiling(struct npuplan_tile_choice *choices)
 		break;
 	case 1:
 		tiling.rows = draw(1, 2);
+		tiling.columns = draw(0, 3);
 		break;
 	case 2:
 		tiling.ops = choices;

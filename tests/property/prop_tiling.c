@@ -609,7 +609,7 @@ static void tile_onchip(struct npuplan_tiling *tiling, struct npuplan_error *err
 		fail("%s", error->text);
 }
 
-/* Bands, rows, and rows and channels of some operators; or as the tiler chooses. */
+/* Bands, rows and columns, and rows and channels of some operators; or as the tiler chooses. */
 static void tile(struct npuplan_error *error)
 {
 	struct npuplan_tile_choice choices[LAYERS];
@@ -631,6 +631,7 @@ static void tile(struct npuplan_error *error)
 		break;
 	case 1:
 		tiling.rows = draw(1, 4);
+		tiling.columns = draw(0, 3);
 		tiling.op_count = draw(0, 1) ? tiling.op_count : 0;
 		break;
 	case 2:

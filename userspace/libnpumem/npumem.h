@@ -388,6 +388,7 @@ NPUMEM_EXPORT int npumem_plan_load(struct npumem_graph *graph, const void *blob,
  * @recompute_limit: of @recompute: operators that run again, at most; 0 = any number
  * @bands: cut each operator into so many row bands
  * @rows: cut each operator into tiles of so many rows
+ * @columns: and of so many columns, of operators on images; 0 = of whole rows
  * @tile_count: number of @tiles
  * @on_chip: cut each operator so that its steps fit into so many bytes of on-chip memory
  * @tiles: how single operators are cut, by ascending id; NULL if there are none
@@ -424,6 +425,8 @@ struct npumem_request {
 	const struct npumem_option_tile *tiles;
 	uint32_t carry_copies;
 	uint32_t instances;
+	uint32_t columns;
+	uint32_t pad;
 };
 
 NPUMEM_EXPORT int npumem_plan_request_sized(struct npumem_graph *graph,

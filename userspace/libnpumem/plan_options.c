@@ -111,6 +111,7 @@ static void put_all(struct options *options, const struct npumem_request *reques
 	put_tiles(options, request->tiles, request->tile_count);
 	put_given(options, NPUMEM_OPTION_CARRY_COPIES, request->carry_copies);
 	put_given(options, NPUMEM_OPTION_INSTANCES, request->instances);
+	put_given(options, NPUMEM_OPTION_COLUMNS, request->columns);
 }
 
 int npumem_options_write(const struct npumem_request *request, void **out, size_t *size,

@@ -155,6 +155,8 @@ struct npuplan_concat_input {
  * @layout: how the tensors' bytes lie
  * @bands: row bands an operator; 1 for whole operators
  * @rows: output rows a tile, of each operator that has rows
+ * @columns: with @rows, columns a tile, of each operator on images that needs columns of its inputs
+ *	for columns of its outputs; 0: rows are not cut
  * @onchip: bytes of on-chip memory that each step has to fit into; the tiler
  *	chooses the tiling of each operator that moves the least data
  * @double_buffer: tiles are loaded while others are computed: what changes from
@@ -192,7 +194,9 @@ struct npuplan_tiling {
 	uint32_t concat;
 	uint32_t carry_copy_count;
 	struct npuplan_carry_copy *carry_copies;
-	uint64_t reserved[2];
+	uint32_t columns;
+	uint32_t pad;
+	uint64_t reserved[1];
 };
 
 /**

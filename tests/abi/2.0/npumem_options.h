@@ -67,6 +67,7 @@ enum npumem_option_type {
 	NPUMEM_OPTION_TILES = 15,	   /* struct npumem_option_tile, one or more */
 	NPUMEM_OPTION_CARRY_COPIES = 16,   /* number: enum npumem_option_copies */
 	NPUMEM_OPTION_INSTANCES = 17,	   /* number: of blocks, to 4096; with CARRY_COPIES */
+	NPUMEM_OPTION_COLUMNS = 18,	   /* number: of a tile of an image; with ROWS */
 };
 
 /* In which order the steps run; else the planner chooses, if it does. */

@@ -223,7 +223,7 @@ static bool within(int64_t at, struct npuplan_rows range)
 
 /*
  * Check that a part's region has each byte of its elements once, and no others but the padding of
- * its blocks, and that the part is found again from it.
+ * its blocks, and that a part of whole rows is found again from it.
  */
 static void check_part(const struct npuplan_spatial *s, const struct npuplan_part *part)
 {
@@ -238,7 +238,8 @@ static void check_part(const struct npuplan_spatial *s, const struct npuplan_par
 		int64_t w = i % s->row, h = i / s->row % s->rows;
 		int64_t c = i / s->row / s->rows % s->channels;
 		uint64_t at = address(s, i / s->row / s->rows / s->channels, c, h, w);
-		bool inside = within(c, part->channels) && within(h, part->rows);
+		bool inside = within(c, part->channels) && within(h, part->rows) &&
+			      (!part->columns.count || within(w, part->columns));
 
 		for (int64_t b = 0; b < s->elem; b++) {
 			assert_int_equal(marks[at + b], inside);
@@ -250,6 +251,8 @@ static void check_part(const struct npuplan_spatial *s, const struct npuplan_par
 	if (s->layout != NPUPLAN_NC32HW32)
 		assert_int_equal(padding, 0);
 	free(marks);
+	if (part->columns.count)
+		return;
 	assert_true(npuplan_region_part(s, &region, &again));
 	assert_memory_equal(&again, part, sizeof(again));
 }
@@ -271,7 +274,7 @@ TEST(parts)
 		int64_t granule = npuplan_granule(&s), units = (s.channels + granule - 1) / granule;
 		int64_t first = random_range(&random, 0, (uint32_t)units - 1);
 		int64_t count = random_range(&random, 1, (uint32_t)(units - first));
-		struct npuplan_part part;
+		struct npuplan_part part = { 0 };
 
 		part.rows.first = random_range(&random, 0, (uint32_t)s.rows - 1);
 		part.rows.count = random_range(&random, 1, (uint32_t)(s.rows - part.rows.first));
@@ -279,6 +282,10 @@ TEST(parts)
 		part.channels.count = count * granule;
 		if (part.channels.first + part.channels.count > s.channels)
 			part.channels.count = s.channels - part.channels.first;
+		check_part(&s, &part);
+		part.columns.first = random_range(&random, 0, (uint32_t)s.row - 1);
+		part.columns.count =
+			random_range(&random, 1, (uint32_t)(s.row - part.columns.first));
 		check_part(&s, &part);
 	}
 }

@@ -335,6 +335,81 @@ TEST(rows)
 	WRITES(graph, 2, out, 6, 2, 0, 64);
 }
 
+/* The region that a step accesses of a tensor; its length is 0 if there is none. */
+static struct npumem_region step_region(const struct npuplan_graph *graph, uint32_t step,
+					uint32_t tensor)
+{
+	const struct npuplan_step *s = &graph->steps[step];
+
+	for (uint32_t i = s->first_access; i < s->first_access + s->access_count; i++)
+		if (graph->tiles[graph->accesses[i].tile].tensor == tensor)
+			return graph->tiles[graph->accesses[i].tile].region;
+	return (struct npumem_region){ 0 };
+}
+
+static void assert_region(struct npumem_region region, uint64_t offset, uint64_t length,
+			  uint32_t count, uint64_t stride)
+{
+	assert_int_equal(region.offset, offset);
+	assert_int_equal(region.length, length);
+	assert_int_equal(region.count[0], count);
+	assert_int_equal(region.stride[0], stride);
+	assert_int_equal(region.count[1], 1);
+}
+
+/*
+ * Rows of 10 places of 2 channels, in tiles of 4 rows x 4 columns, the last of 2: a window of 3
+ * needs a column more on either side, where there is one. What follows has other columns than its
+ * input, so is cut into rows alone, and reads whole ones.
+ */
+TEST(columns)
+{
+	struct npuplan_tiling tiling = { .rows = 4, .columns = 4 };
+	struct npuplan_error error;
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
+	uint32_t in = image(graph, "in", NPUMEM_TENSOR_INPUT, 2, 8, 10);
+	uint32_t mid = image(graph, "mid", NPUMEM_TENSOR_INTERMEDIATE, 2, 8, 10);
+	uint32_t out = image(graph, "out", NPUMEM_TENSOR_OUTPUT, 2, 8, 1);
+
+	build_window(build_op(graph, "conv2d", in, NPUMEM_NONE, NPUMEM_NONE, mid), 3, 1, 1, 1);
+	graph->ops[0].attrs.groups = 1;
+	build_op(graph, "softmax", mid, NPUMEM_NONE, NPUMEM_NONE, out);
+	graph->ops[1].attrs.axis = 1;
+	assert_int_equal(npuplan_graph_tile(graph, &tiling, &error), 0);
+	assert_int_equal(graph->tiling.columns, 4);
+	assert_int_equal(graph->step_count, 6 + 2);
+	assert_region(step_region(graph, 0, in), 0, 5 * 2, 5, 20);
+	assert_region(step_region(graph, 0, mid), 0, 4 * 2, 4, 20);
+	assert_region(step_region(graph, 1, in), 3 * 2, 6 * 2, 5, 20);
+	assert_region(step_region(graph, 1, mid), 4 * 2, 4 * 2, 4, 20);
+	assert_region(step_region(graph, 2, in), 7 * 2, 3 * 2, 5, 20);
+	assert_region(step_region(graph, 2, mid), 8 * 2, 2 * 2, 4, 20);
+	assert_region(step_region(graph, 5, in), 3 * 20 + 7 * 2, 3 * 2, 5, 20);
+	assert_region(step_region(graph, 5, mid), 4 * 20 + 8 * 2, 2 * 2, 4, 20);
+	READS(graph, 6, mid, 0, 4, 0, 2);
+	READS(graph, 7, mid, 4, 4, 0, 2);
+}
+
+/* Inputs that are joined along columns: a tile reads those whose columns it has. */
+TEST(columns_joined)
+{
+	struct npuplan_tiling tiling = { .rows = 2, .columns = 4 };
+	struct npuplan_error error;
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
+	uint32_t left = image(graph, "left", NPUMEM_TENSOR_INPUT, 2, 2, 5);
+	uint32_t right = image(graph, "right", NPUMEM_TENSOR_INPUT, 2, 2, 3);
+	uint32_t out = image(graph, "out", NPUMEM_TENSOR_OUTPUT, 2, 2, 8);
+
+	build_op(graph, "cat", left, right, NPUMEM_NONE, out);
+	graph->ops[0].attrs.axis = 3;
+	assert_int_equal(npuplan_graph_tile(graph, &tiling, &error), 0);
+	assert_int_equal(graph->step_count, 2);
+	assert_region(step_region(graph, 0, left), 0, 4 * 2, 2, 10);
+	assert_int_equal(step_region(graph, 0, right).length, 0);
+	assert_region(step_region(graph, 1, left), 4 * 2, 2, 2, 10);
+	READS(graph, 1, right, 0, 2, 0, 2);
+}
+
 /* ------------------------------------------------------------------- refusals */
 
 static void refused(struct npuplan_graph *graph, const struct npuplan_tiling *tiling, int want,
@@ -366,6 +441,10 @@ TEST(refused_tilings)
 		"bands, rows and on-chip memory exclude each other");
 	refused(graph, &(struct npuplan_tiling){ .rows = 2, .double_buffer = true }, -EINVAL,
 		"double buffering is of a tiling for on-chip memory");
+	refused(graph, &(struct npuplan_tiling){ .columns = 2 }, -EINVAL,
+		"columns of tiles need their rows");
+	refused(graph, &(struct npuplan_tiling){ .columns = 2, .onchip = 1 << 20 }, -EINVAL,
+		"columns of tiles need their rows");
 	refused(graph, &(struct npuplan_tiling){ .layout = 3 }, -EINVAL, "there is no layout 3");
 	choices[0].op = 1;
 	refused(graph, &one, -EINVAL, "graph g has no operator 1");

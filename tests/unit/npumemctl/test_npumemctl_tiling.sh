@@ -26,6 +26,9 @@ for layout in nhwc nchw nc32hw; do
 		round_trip --onchip 256KiB --layout $layout --double-buffer
 done
 check 'a row a step' round_trip --rows 1
+for layout in nhwc nchw nc32hw; do
+	check "a row, 30 columns a step, $layout" round_trip --rows 1 --columns 30 --layout $layout
+done
 check 'rows, with parameters' round_trip --rows 16 --params
 check 'bands, other layout' round_trip --bands 4 --layout nchw
 check 'one operator told' round_trip --tile features.1.0=28x16,channels
@@ -84,6 +87,11 @@ check 'rows and on-chip memory' usage_says \
 	"$ctl" plan --onchip 4096 --rows 3 "$net"
 check 'double buffers of nothing' usage_says \
 	'npumemctl plan: --double-buffer needs --onchip' "$ctl" plan --double-buffer "$net"
+check 'columns of whole operators' usage_says \
+	'npumemctl plan: --columns needs --rows' "$ctl" plan --columns 30 --onchip 1MiB "$net"
+check 'no columns' usage_says \
+	"npumemctl plan: --columns: '0' is not a number from 1 to 4294967295" \
+	"$ctl" plan --rows 1 --columns 0 "$net"
 check 'unknown layout' usage_says \
 	"npumemctl plan: --layout: 'hwc' is not nhwc, nchw or nc32hw" "$ctl" plan --layout hwc "$net"
 check 'no rows' usage_says "npumemctl plan: --rows: '0' is not a number from 1 to 4294967295" \
@@ -97,6 +105,12 @@ other_layout() {
 			"$ctl" verify --layout nchw "$net" plan.json
 }
 check 'verify in another layout' other_layout
+other_columns() {
+	"$ctl" plan --rows 14 --columns 28 -o plan.json "$net" >/dev/null &&
+		says 1 'npumemctl: plan.json: tiling: the graph was tiled with other columns' \
+			"$ctl" verify --rows 14 --columns 29 "$net" plan.json
+}
+check 'verify with other columns' other_columns
 blob_tiles() {
 	"$ctl" plan --rows 28 "$net" --graph-blob graph.bin >/dev/null &&
 		says 1 'npumemctl: graph.bin: graph mobilenet_v1.fused is not tiled, or not known how' \

@@ -240,6 +240,12 @@ REQUEST_TEST(cut_into_rows)
 		(struct npuplan_tiling){ .rows = 1 });
 }
 
+REQUEST_TEST(cut_into_columns)
+{
+	cut_and_plan("greedy", &(struct npumem_request){ .rows = 2, .columns = 3 },
+		     (struct npuplan_tiling){ .rows = 2, .columns = 3 });
+}
+
 REQUEST_TEST(cut_into_bands)
 {
 	cut_and_plan("greedy", &(struct npumem_request){ .bands = 2, .alignment = 64 },

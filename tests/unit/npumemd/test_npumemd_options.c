@@ -223,7 +223,7 @@ BAD_OPTIONS(twice, EBADMSG,
 BAD_OPTIONS(descending, EBADMSG,
 	    "option 4 does not stand in order: they ascend from 1 on, and none is there twice",
 	    WORDS(5, 8, 1, 0, 4, 8, 1, 0))
-BAD_OPTIONS(unknown, EOPNOTSUPP, "option 18 is not known to this npumemd", WORDS(18, 0))
+BAD_OPTIONS(unknown, EOPNOTSUPP, "option 19 is not known to this npumemd", WORDS(19, 0))
 BAD_OPTIONS(unknown_far, EOPNOTSUPP, "option 4294967295 is not known to this npumemd",
 	    WORDS(4, 8, 1, 0, UINT32_MAX, 8, 0, 0))
 
@@ -292,6 +292,9 @@ BAD_OPTIONS(recompute_and_bands, EINVAL, "options 10 (recompute) and 11 (bands) 
 	    WORDS(10, 8, 1, 0, 11, 8, 1, 0))
 BAD_OPTIONS(recompute_and_tiles, EINVAL, "options 10 (recompute) and 15 (tiles) exclude each other",
 	    WORDS(10, 8, 1, 0, 15, 24, 0, 0, 1, 1, 0, 0))
+BAD_OPTIONS(no_columns, EINVAL, "option 18 (columns): 0 is not from 1 to 4294967295",
+	    WORDS(12, 8, 1, 0, 18, 8, 0, 0))
+BAD_OPTIONS(columns_alone, EINVAL, "option 18 (columns) needs 12 (rows)", WORDS(18, 8, 1, 0))
 BAD_OPTIONS(instances_alone, EINVAL, "option 17 (instances) needs 16 (carry copies)",
 	    WORDS(17, 8, 1, 0))
 BAD_OPTIONS(recompute_and_copies, EINVAL,

@@ -5,9 +5,9 @@
 
 #include "plan_json.h"
 
-static const char *const fields[] = { "layout",	       "bands",	       "rows",	 "onchip",
-				      "double_buffer", "parameters",   "inputs", "ops",
-				      "clones",	       "carry_copies", "concat", NULL };
+static const char *const fields[] = { "layout",	       "bands",	     "rows",   "columns", "onchip",
+				      "double_buffer", "parameters", "inputs", "ops",	  "clones",
+				      "carry_copies",  "concat",     NULL };
 static const char *const order_names[] = { "rows", "channels", NULL };
 static const char *const inputs_names[] = { "given", "host", "resident", NULL };
 static const char *const concat_names[] = { "copy", "join", "fit", NULL };
@@ -52,6 +52,7 @@ json_t *plan_json_tiling(const struct npuplan_tiling *tiling)
 
 	npujson_set_if(&object, "bands", tiling->bands);
 	npujson_set_if(&object, "rows", tiling->rows);
+	npujson_set_if(&object, "columns", tiling->columns);
 	npujson_set_if(&object, "onchip", tiling->onchip);
 	if (tiling->layout != NPUPLAN_NHWC)
 		npujson_set(&object, "layout", json_string(npuplan_layout_name(tiling->layout)));
@@ -199,6 +200,7 @@ static void read_fields(struct plan_json_reader *r, json_t *object, struct npupl
 	npujson_object(r->json, object, fields);
 	tiling->bands = npujson_int_or(r->json, object, "bands", 0, UINT32_MAX, 0);
 	tiling->rows = npujson_int_or(r->json, object, "rows", 0, UINT32_MAX, 0);
+	tiling->columns = npujson_int_or(r->json, object, "columns", 0, UINT32_MAX, 0);
 	tiling->onchip = npujson_int_or(r->json, object, "onchip", 0, INT64_MAX, 0);
 	if (!plan_json_has_tiling(tiling))
 		fail_without_size(r, object);

@@ -106,10 +106,12 @@ int64_t npuplan_granule(const struct npuplan_spatial *s)
 /* Repeat a region @count times, @stride bytes apart, in its next free dimension. */
 static void repeat(struct npumem_region *region, uint64_t count, uint64_t stride)
 {
-	uint32_t dim = region->stride[0] ? 1 : 0;
+	uint32_t dim = 0;
 
 	if (count <= 1)
 		return;
+	while (region->stride[dim])
+		dim++;
 	region->count[dim] = count;
 	region->stride[dim] = stride;
 }
@@ -137,6 +139,36 @@ static struct npumem_region side_by_side_region(const struct npuplan_spatial *s,
 	return region;
 }
 
+/* The region of a part that has some of the elements of each row: a run in each. */
+static struct npumem_region columns_region(const struct npuplan_spatial *s,
+					   const struct npuplan_part *part)
+{
+	struct npumem_region region = { .count = { 1, 1, 1 } };
+	int64_t side_by_side = interleaved(s), blocks = channel_blocks(s);
+	int64_t count = (part->channels.count + side_by_side - 1) / side_by_side;
+	uint64_t place = side_by_side * s->elem, row = s->row * place, plane = s->rows * row;
+	uint64_t batches = s->batch;
+
+	region.offset = part->rows.first * row + part->columns.first * place;
+	if (blocks == 1 && part->channels.count < s->channels) {
+		region.offset += part->channels.first * s->elem;
+		region.length = part->channels.count * s->elem;
+		repeat(&region, part->columns.count, place);
+	} else {
+		region.offset += part->channels.first / side_by_side * plane;
+		region.length = part->columns.count * place;
+	}
+	repeat(&region, part->rows.count, row);
+	/* The blocks of all batches follow each other at one distance. */
+	if (count == blocks) {
+		count *= batches;
+		batches = 1;
+	}
+	repeat(&region, count, plane);
+	repeat(&region, batches, plane * blocks);
+	return region;
+}
+
 struct npumem_region npuplan_part_region(const struct npuplan_spatial *s,
 					 const struct npuplan_part *part)
 {
@@ -148,6 +180,8 @@ struct npumem_region npuplan_part_region(const struct npuplan_spatial *s,
 	uint64_t row = s->row * side_by_side * s->elem, plane = s->rows * row;
 	uint64_t batches = s->batch;
 
+	if (part->columns.count && part->columns.count < s->row)
+		return columns_region(s, part);
 	if (blocks == 1 && part->channels.count < s->channels)
 		return side_by_side_region(s, part);
 	region.offset = first * plane + part->rows.first * row;
@@ -178,7 +212,7 @@ bool npuplan_region_part(const struct npuplan_spatial *s, const struct npumem_re
 	uint64_t bytes = chunks_bytes(region), width;
 	struct npumem_region again;
 
-	*part = (struct npuplan_part){ { left / row, 0 }, { 0, s->channels } };
+	*part = (struct npuplan_part){ { left / row, 0 }, { 0, s->channels }, { 0, 0 } };
 	if (!bytes || bytes % s->batch)
 		return false;
 	bytes /= s->batch;

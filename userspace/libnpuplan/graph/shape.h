@@ -53,10 +53,12 @@ uint64_t npuplan_spatial_bytes(const struct npuplan_spatial *spatial);
  * struct npuplan_part - a range of rows and one of channels of a tensor, in all its batches
  * @rows: the rows, counted in the tensor
  * @channels: the channels, counted in the tensor
+ * @columns: elements of each row, counted in it; none: all of them
  */
 struct npuplan_part {
 	struct npuplan_rows rows;
 	struct npuplan_rows channels;
+	struct npuplan_rows columns;
 };
 
 /* npuplan_granule() - the number of channels that a part may not be cut within
@@ -69,7 +71,7 @@ int64_t npuplan_granule(const struct npuplan_spatial *spatial);
 struct npumem_region npuplan_part_region(const struct npuplan_spatial *spatial,
 					 const struct npuplan_part *part);
 
-/** npuplan_region_part() - the part that a region is; false if it is none */
+/** npuplan_region_part() - the part that a region is, of whole rows; false if it is none */
 bool npuplan_region_part(const struct npuplan_spatial *spatial, const struct npumem_region *region,
 			 struct npuplan_part *part);
 

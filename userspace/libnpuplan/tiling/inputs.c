@@ -92,7 +92,8 @@ static enum axis axis_of(const struct npuplan_graph *graph, const struct npuplan
  * struct input - one input of an operator that is cut into tiles
  * @first, @output: the operator's first input and first output
  * @axis: the operator's axis, as a dimension of this input's view
- * @start_rows, @start_channels: rows and channels of the inputs before this one, added up
+ * @start_rows, @start_channels, @start_columns: rows, channels and columns of the inputs before this
+ *	one, added up
  */
 struct input {
 	const struct npuplan_partition *p;
@@ -106,21 +107,23 @@ struct input {
 	struct npuplan_spatial view;
 	int64_t start_rows;
 	int64_t start_channels;
+	int64_t start_columns;
 };
 
 /*
- * Rows that the window over the outermost spatial dimension needs; all rows if the attributes do
- * not fit the shapes.
+ * What the window over a spatial dimension, 0 for rows and 1 for columns, needs of the @extent
+ * elements of it; all if the attributes do not fit the shapes.
  */
-static struct npuplan_rows window_rows(const struct input *in, struct npuplan_rows out)
+static struct npuplan_rows window_rows(const struct input *in, uint32_t dim,
+				       struct npuplan_rows out, int64_t extent)
 {
 	const struct npuplan_attrs *attrs = in->attrs;
 	const struct npuplan_tensor *shaped = in->pattern == PAD ? in->tensor : in->output;
 	struct npuplan_window window = {
-		.kernel = attrs->kernel[0],
-		.stride = attrs->stride[0],
-		.dilation = attrs->dilation[0],
-		.pad_begin = attrs->pad_begin[0],
+		.kernel = attrs->kernel[dim],
+		.stride = attrs->stride[dim],
+		.dilation = attrs->dilation[dim],
+		.pad_begin = attrs->pad_begin[dim],
 		.transposed = in->pattern == TRANSPOSED,
 	};
 
@@ -128,8 +131,8 @@ static struct npuplan_rows window_rows(const struct input *in, struct npuplan_ro
 		window.kernel = window.stride = window.dilation = 1;
 	if (in->index || shaped->dim_count != attrs->spatial + 2 || window.kernel < 1 ||
 	    window.stride < 1 || window.dilation < 1)
-		return (struct npuplan_rows){ 0, in->view.rows };
-	return npuplan_window_rows(&window, out, in->view.rows);
+		return (struct npuplan_rows){ 0, extent };
+	return npuplan_window_rows(&window, out, extent);
 }
 
 /*
@@ -235,7 +238,7 @@ static struct npuplan_rows needed(const struct input *in, enum axis along, struc
 	case TRANSPOSED:
 	case PAD:
 		if (rows)
-			return window_rows(in, out);
+			return window_rows(in, 0, out, in->view.rows);
 		if (in->index)
 			return whole;
 		if (in->pattern == PAD || (in->pattern == WINDOW && strstr(p->op->type, "pool")))
@@ -370,16 +373,72 @@ static bool is_alike(const struct input *in)
 	       in->view.batch == in->p->output.batch;
 }
 
+bool npuplan_pattern_columns(const struct npuplan_partition *p)
+{
+	switch ((enum pattern)p->pattern) {
+	case WINDOW:
+	case TRANSPOSED:
+	case SAME:
+	case CONCAT:
+	case PAD:
+	case SOFTMAX:
+	case UPSAMPLE:
+		return true;
+	case NORM:
+		return !strncmp(p->op->type, "local", 5);
+	case WHOLE:
+	case LINEAR:
+	case MATMUL:
+	case MEAN:
+		break;
+	}
+	return false;
+}
+
+/* Columns of an image that are needed for @out of the output, which is one, too. */
+static struct npuplan_rows needed_columns(const struct input *in, struct npuplan_rows out)
+{
+	const int64_t all = in->p->output.row;
+	const struct npuplan_rows whole = { 0, in->view.row };
+	const struct npuplan_rows same = whole.count == all ? out : whole;
+
+	switch (in->pattern) {
+	case WINDOW:
+	case TRANSPOSED:
+	case PAD:
+		return window_rows(in, 1, out, whole.count);
+	case SAME:
+	case NORM:
+		return same;
+	case SOFTMAX:
+		return in->axis == CHANNELS || in->axis == ROWS ? same : whole;
+	case CONCAT:
+		if (in->axis == WITHIN)
+			return joined(in->start_columns, whole.count, out);
+		return in->axis == OTHER ? whole : same;
+	case UPSAMPLE:
+		return in->index ? whole : npuplan_upsample_rows(out, all, whole.count);
+	case WHOLE:
+	case LINEAR:
+	case MATMUL:
+	case MEAN:
+		break;
+	}
+	return whole;
+}
+
 /* The region that a tile needs of an input that is cut as the outputs are. */
 static struct npumem_region part_region(const struct input *in, const struct npuplan_part *tile)
 {
 	struct npuplan_part part = {
-		needed(in, ROWS, tile->rows),
-		needed(in, CHANNELS, tile->channels),
+		.rows = needed(in, ROWS, tile->rows),
+		.channels = needed(in, CHANNELS, tile->channels),
+		.columns = tile->columns.count ? needed_columns(in, tile->columns) :
+						 (struct npuplan_rows){ 0, in->view.row },
 	};
 
 	/* The tile may be made of padding, or of other inputs, alone. */
-	if (!part.rows.count || !part.channels.count)
+	if (!part.rows.count || !part.channels.count || !part.columns.count)
 		return (struct npumem_region){ 0 };
 	part.channels = rounded(part.channels, &in->view);
 	return npuplan_part_region(&in->view, &part);
@@ -410,9 +469,11 @@ void npuplan_tile_inputs(const struct npuplan_partition *p, const struct npuplan
 			*region = npuplan_whole(in.tensor);
 		else
 			*region = part_region(&in, tile);
-		if (seen && (__builtin_add_overflow(in.start_rows, in.view.rows, &in.start_rows) ||
-			     __builtin_add_overflow(in.start_channels, in.view.channels,
-						    &in.start_channels)))
-			in.start_rows = in.start_channels = INT64_MAX / 2;
+		if (seen &&
+		    (__builtin_add_overflow(in.start_rows, in.view.rows, &in.start_rows) ||
+		     __builtin_add_overflow(in.start_channels, in.view.channels,
+					    &in.start_channels) ||
+		     __builtin_add_overflow(in.start_columns, in.view.row, &in.start_columns)))
+			in.start_rows = in.start_channels = in.start_columns = INT64_MAX / 2;
 	}
 }

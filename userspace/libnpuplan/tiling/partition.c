@@ -46,6 +46,7 @@ void npuplan_partition_whole(struct npuplan_partition *p, const struct npuplan_g
 		.op = &graph->ops[op],
 		.row_tiles = 1,
 		.channel_tiles = 1,
+		.column_tiles = 1,
 	};
 }
 
@@ -80,6 +81,27 @@ void npuplan_partition_set(struct npuplan_partition *p, const struct npuplan_til
 	p->channel_tiles = (output->channels + p->channels - 1) / p->channels;
 }
 
+/*
+ * Cut rows into columns, too: of images, whose outputs have rows of one length, and whose operator is
+ * one that needs columns of its inputs for columns of its outputs.
+ */
+static void cut_columns(struct npuplan_partition *p, uint32_t columns)
+{
+	const struct npuplan_op *op = p->op;
+
+	if (!columns || !p->rows || columns >= p->output.row || !npuplan_pattern_columns(p))
+		return;
+	for (uint32_t i = 0; i < op->output_count; i++) {
+		struct npuplan_spatial view;
+
+		if (p->graph->tensors[op->outputs[i]].dim_count != 4 ||
+		    !npuplan_partition_view(p, op->outputs[i], &view) || view.row != p->output.row)
+			return;
+	}
+	p->columns = columns;
+	p->column_tiles = (p->output.row + columns - 1) / columns;
+}
+
 const struct npuplan_tile_choice *npuplan_told(const struct npuplan_tiling *tiling, uint32_t op)
 {
 	const struct npuplan_tile_choice *ops = tiling->ops;
@@ -96,6 +118,8 @@ void npuplan_partition_of(struct npuplan_partition *p, const struct npuplan_grap
 
 	npuplan_partition_init(p, graph, op, told ? 0 : tiling->bands);
 	npuplan_partition_set(p, told ? told : &all);
+	if (!told)
+		cut_columns(p, tiling->columns);
 }
 
 static struct npuplan_rows range(int64_t index, int64_t each, int64_t extent)
@@ -109,13 +133,16 @@ void npuplan_tile_regions(const struct npuplan_partition *p, uint64_t index,
 			  struct npumem_region *regions)
 {
 	bool rows_outer = p->order == NPUPLAN_ROWS_OUTER;
-	int64_t inner = rows_outer ? p->channel_tiles : p->row_tiles;
-	int64_t outside = index / inner, inside = index % inner;
-	int64_t row = rows_outer ? outside : inside, channel = rows_outer ? inside : outside;
+	uint64_t places = (uint64_t)p->row_tiles * p->column_tiles;
+	uint64_t inner = rows_outer ? (uint64_t)p->channel_tiles : places;
+	uint64_t outside = index / inner, inside = index % inner;
+	uint64_t place = rows_outer ? outside : inside, channel = rows_outer ? inside : outside;
 	const struct npuplan_part tile = {
-		p->bands ? npuplan_band(p->output.rows, index, p->bands) :
-			   range(row, p->rows, p->output.rows),
-		range(channel, p->channels, p->output.channels),
+		.rows = p->bands ? npuplan_band(p->output.rows, index, p->bands) :
+				   range(place / p->column_tiles, p->rows, p->output.rows),
+		.channels = range(channel, p->channels, p->output.channels),
+		.columns = p->columns ? range(place % p->column_tiles, p->columns, p->output.row) :
+					(struct npuplan_rows){ 0, 0 },
 	};
 
 	if (!p->rows) {

@@ -13,6 +13,7 @@
  *	in channels
  * @rows, @channels: rows and channels of a tile; the last tiles have what is left. 0: the operator
  *	is one step
+ * @columns: elements of each row of a tile, likewise; 0: rows are not cut
  * @bands: number of nearly equal bands of rows, of tensors of ranks 4 and 5 alone; 0: no bands
  * @order: enum npuplan_tile_order
  * @pattern: pattern of the operator's type (npuplan_pattern())
@@ -23,8 +24,10 @@ struct npuplan_partition {
 	struct npuplan_spatial output;
 	int64_t rows;
 	int64_t channels;
+	int64_t columns;
 	int64_t row_tiles;
 	int64_t channel_tiles;
+	int64_t column_tiles;
 	uint32_t bands;
 	uint32_t order;
 	int pattern;
@@ -54,7 +57,7 @@ const struct npuplan_tile_choice *npuplan_told(const struct npuplan_tiling *tili
 
 static inline uint64_t npuplan_partition_tiles(const struct npuplan_partition *p)
 {
-	return (uint64_t)p->row_tiles * p->channel_tiles;
+	return (uint64_t)p->row_tiles * p->column_tiles * p->channel_tiles;
 }
 
 /* The view of a tensor by which it is cut; false if it has no rows. */
@@ -74,6 +77,9 @@ void npuplan_tile_regions(const struct npuplan_partition *p, uint64_t index,
  * interprets.
  */
 int npuplan_pattern(const struct npuplan_op *op);
+
+/* Whether an operator needs columns of images for columns of its outputs (inputs.c). */
+bool npuplan_pattern_columns(const struct npuplan_partition *p);
 
 /* The regions of the inputs alone that any part of the outputs needs (inputs.c). */
 void npuplan_tile_inputs(const struct npuplan_partition *p, const struct npuplan_part *tile,

@@ -66,6 +66,8 @@ static int check_tiling(const struct npuplan_graph *graph, const struct npuplan_
 	if (said > 1)
 		return npuplan_fail(error, -EINVAL,
 				    "bands, rows and on-chip memory exclude each other");
+	if (tiling->columns && !tiling->rows)
+		return npuplan_fail(error, -EINVAL, "columns of tiles need their rows");
 	if (tiling->double_buffer && !tiling->onchip)
 		return npuplan_fail(error, -EINVAL,
 				    "double buffering is of a tiling for on-chip memory");
@@ -200,9 +202,8 @@ int npuplan_graph_tile(struct npuplan_graph *graph, const struct npuplan_tiling 
 
 	if (graph->step_count || graph->tile_count)
 		return npuplan_fail(error, -EINVAL, "graph %s is tiled already", graph->name);
-	for (size_t i = 0; i < sizeof(tiling->reserved) / sizeof(tiling->reserved[0]); i++)
-		if (tiling->reserved[i])
-			return npuplan_fail_later(error, "tilings");
+	if (tiling->pad || tiling->reserved[0])
+		return npuplan_fail_later(error, "tilings");
 	if (tiling->clone_count || tiling->carry_copy_count)
 		return tile_more(graph, tiling, error);
 	err = npuplan_graph_set_layout(graph, tiling->layout, error);

@@ -24,6 +24,9 @@ static const char *const concats[] = { "copy", "join", "fit", "best", NULL };
 static const struct command_option options[] = {
 	{ "bands", 0, VALUE_COUNT, "N", "Cut each operator into up to N row bands",
 	  FIELD(asked.bands), 1, MAX_BANDS },
+	{ "columns", 0, VALUE_COUNT, "N",
+	  "With --rows, cut the rows of images into tiles of N columns, too", FIELD(asked.columns),
+	  1, UINT32_MAX },
 	{ "rows", 0, VALUE_COUNT, "N", "Cut each operator into tiles of N rows", FIELD(asked.rows),
 	  1, MAX_ROWS },
 	{ "onchip", 0, VALUE_SIZE, "BYTES",
@@ -107,6 +110,8 @@ static void check_together(const struct argp_state *state, struct tiling *tiling
 	}
 	if (!!asked->bands + !!asked->rows + !!asked->onchip > 1)
 		usage_error(state, "--bands, --rows and --onchip exclude each other");
+	if (asked->columns && !asked->rows)
+		usage_error(state, "--columns needs --rows");
 	if (asked->double_buffer && !asked->onchip)
 		usage_error(state, "--double-buffer needs --onchip");
 	if (tiling->concat == CONCAT_BEST && !tiling->takes_best)

@@ -198,6 +198,7 @@ static bool ask_tiles(struct asking *asking, const struct npuplan_graph *graph,
 
 	request->bands = tiling->bands;
 	request->rows = tiling->rows;
+	request->columns = tiling->columns;
 	request->on_chip = tiling->onchip;
 	request->double_buffer = tiling->double_buffer;
 	if (!tiling->op_count)
