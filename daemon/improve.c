@@ -129,8 +129,8 @@ static size_t count_of(const struct improver *improver, uint64_t user)
 }
 
 /*
- * The last that waits of the user who has most, and more than another one would then have; or
- * @count: nobody has.
+ * The last that waits of the user who has most, and more than @user would then have; or as many as
+ * wait: nobody has.
  */
 static size_t one_too_many(const struct improver *improver, uint64_t user)
 {

@@ -168,8 +168,8 @@ static int read_value(struct asked *asked, uint32_t type, const unsigned char *v
 /* -------------------------------------------------------------- what excludes */
 
 /*
- * Copies of what edges carry come before the graph is cut: operators are alike for them, and whether
- * an arena is smaller is a question of one budget.
+ * Copies of what edges carry come before the graph is cut: operators are alike for them, and
+ * whether an arena is smaller is a question of one budget.
  */
 static int check_copies(const struct asked *asked, struct npuplan_error *error)
 {

@@ -55,7 +55,7 @@ again() {
 }
 # Of a loop whose values change places; what npumemctl plans by itself offline it asks for here.
 copied() {
-	local swap=$GRAPHS/while_swap.json
+	swap=$GRAPHS/while_swap.json
 	npumemctl plan -j --planner greedy --instances 5 "$swap" >plan.json &&
 		npumemctl run -j --timeout 1000 --planner greedy --carry-copies needed \
 			--instances 5 "$swap" >run.json && equal run.json &&

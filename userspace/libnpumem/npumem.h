@@ -393,6 +393,7 @@ NPUMEM_EXPORT int npumem_plan_load(struct npumem_graph *graph, const void *blob,
  * @on_chip: cut each operator so that its steps fit into so many bytes of on-chip memory
  * @tiles: how single operators are cut, by ascending id; NULL if there are none
  * @carry_copies: enum npumem_option_copies: copy values that loops carry; 0 = copy none
+ * @pad: zero
  * @instances: of @carry_copies: copy rather than have more instances of blocks; 1 to 4096; 0 = 4096
  *
  * At most one of @bands, @rows and @on_chip, and none of them nor @tiles beside @recompute.

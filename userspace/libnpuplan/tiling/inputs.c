@@ -92,8 +92,8 @@ static enum axis axis_of(const struct npuplan_graph *graph, const struct npuplan
  * struct input - one input of an operator that is cut into tiles
  * @first, @output: the operator's first input and first output
  * @axis: the operator's axis, as a dimension of this input's view
- * @start_rows, @start_channels, @start_columns: rows, channels and columns of the inputs before this
- *	one, added up
+ * @start_rows, @start_channels, @start_columns: rows, channels and columns of the inputs before
+ *	this one, added up
  */
 struct input {
 	const struct npuplan_partition *p;

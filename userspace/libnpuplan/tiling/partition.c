@@ -82,8 +82,8 @@ void npuplan_partition_set(struct npuplan_partition *p, const struct npuplan_til
 }
 
 /*
- * Cut rows into columns, too: of images, whose outputs have rows of one length, and whose operator is
- * one that needs columns of its inputs for columns of its outputs.
+ * Cut rows into columns, too: of images, whose outputs have rows of one length, and whose operator
+ * is one that needs columns of its inputs for columns of its outputs.
  */
 static void cut_columns(struct npuplan_partition *p, uint32_t columns)
 {

@@ -27,7 +27,7 @@ extern const struct command asking_command;
 /* An option that was given, as it is typed, or NULL: none was. */
 const char *asking_said(const struct asking *asking);
 
-/* The option that has npumemd make another graph of the model, as it is typed; NULL: none was given. */
+/* The option that has npumemd make another graph of the model, as it is typed; NULL: none. */
 const char *asking_cuts(const struct asking *asking);
 
 /*
