@@ -243,6 +243,7 @@ struct place {
  * @bytes: of the lines so far
  * @line: number of the line given to inih last, which does not tell its handler
  * @bad_line: number of the line with the first mistake, 0 for none yet
+ * @err: what config_read() returns for it
  */
 struct reading {
 	FILE *file;
@@ -252,10 +253,11 @@ struct reading {
 	int line;
 	int metrics_line;
 	int bad_line;
+	int err;
 	char wrong[256];
 };
 
-__attribute__((format(printf, 2, 3))) static void mistake(struct reading *reading,
+__attribute__((format(printf, 3, 4))) static void problem(struct reading *reading, int err,
 							  const char *format, ...)
 {
 	va_list args;
@@ -263,10 +265,13 @@ __attribute__((format(printf, 2, 3))) static void mistake(struct reading *readin
 	if (reading->bad_line)
 		return;
 	reading->bad_line = reading->line;
+	reading->err = err;
 	va_start(args, format);
 	vsnprintf(reading->wrong, sizeof(reading->wrong), format, args);
 	va_end(args);
 }
+
+#define mistake(reading, ...) problem(reading, -EINVAL, __VA_ARGS__)
 
 static bool known_section(const char *section)
 {
@@ -279,6 +284,7 @@ static bool known_section(const char *section)
 static void check_section(struct reading *reading, const char *section, bool begins_line)
 {
 	char wrong[sizeof(reading->wrong)];
+	int err;
 
 	if (policy_lacks_name(section))
 		mistake(reading, "section [%s] does not say which: [%s NAME]", section, section);
@@ -288,8 +294,11 @@ static void check_section(struct reading *reading, const char *section, bool beg
 		return;
 	else if (!begins_line)
 		mistake(reading, "section [%s] does not begin its line", section);
-	else if (policies_add(&reading->config.policies, section, wrong, sizeof(wrong)))
-		mistake(reading, "%s", wrong);
+	else {
+		err = policies_add(&reading->config.policies, section, wrong, sizeof(wrong));
+		if (err)
+			problem(reading, err, "%s", wrong);
+	}
 }
 
 /*
@@ -361,7 +370,7 @@ static int handle_policy(struct reading *reading, const char *section, const cha
 		policies_set(reading->config.policies, section, name, value, wrong, sizeof(wrong));
 
 	if (err)
-		mistake(reading, "%s", wrong);
+		problem(reading, err, "%s", wrong);
 	return !err;
 }
 
@@ -411,11 +420,14 @@ __attribute__((format(printf, 3, 4))) static void tell(char *reason, size_t size
 	free(plain);
 }
 
-static bool is_private(FILE *file)
+/* Note the first file, or folder of files, that not every user may read. */
+static void note_private(struct config *config, const char *path, const struct stat *status)
 {
-	struct stat status;
+	mode_t all = S_ISDIR(status->st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
 
-	return !fstat(fileno(file), &status) && !(status.st_mode & S_IROTH);
+	if (!*config->private_file && (status->st_mode & all) != all)
+		snprintf(config->private_file, sizeof(config->private_file), "%.*s",
+			 (int)sizeof(config->private_file) - 1, path);
 }
 
 /* Opens a file to read; what would let the daemon wait for somebody, such as a FIFO, is -EINVAL. */
@@ -447,6 +459,7 @@ static int read_file(const char *path, struct config *config, struct place *metr
 		     size_t reason_size)
 {
 	struct reading reading = { .config = *config };
+	struct stat status;
 	int line, err;
 
 	err = open_file(path, &reading.file);
@@ -455,9 +468,8 @@ static int read_file(const char *path, struct config *config, struct place *metr
 		return err;
 	}
 	policies_next_file(reading.config.policies);
-	if (!*reading.config.private_file && is_private(reading.file))
-		snprintf(reading.config.private_file, sizeof(reading.config.private_file), "%s",
-			 path);
+	if (!fstat(fileno(reading.file), &status))
+		note_private(&reading.config, path, &status);
 	line = ini_parse_stream(read_line, &reading, handle, &reading);
 	/* They are of all files: config_read() frees them if one is wrong. */
 	config->policies = reading.config.policies;
@@ -471,11 +483,12 @@ static int read_file(const char *path, struct config *config, struct place *metr
 	/* A line that inih itself refuses never comes to the handler. */
 	if (line && (!reading.bad_line || line < reading.bad_line)) {
 		reading.bad_line = line;
+		reading.err = -EINVAL;
 		strcpy(reading.wrong, "neither [section], key = value, nor a comment");
 	}
 	if (reading.bad_line) {
 		tell(reason, reason_size, "%s:%d: %s", path, reading.bad_line, reading.wrong);
-		return -EINVAL;
+		return reading.err;
 	}
 	*config = reading.config;
 	if (reading.metrics_line) {
@@ -505,6 +518,7 @@ static int read_drop_ins(const char *path, struct config *config, struct place *
 {
 	struct dirent **entries;
 	char folder[PATH_MAX], file[PATH_MAX];
+	struct stat status;
 	int count, err = 0;
 
 	if (snprintf(folder, sizeof(folder), "%s.d", path) >= (int)sizeof(folder))
@@ -516,6 +530,8 @@ static int read_drop_ins(const char *path, struct config *config, struct place *
 			tell(reason, reason_size, "%s: %s", folder, strerror(-err));
 		return err;
 	}
+	if (!stat(folder, &status))
+		note_private(config, folder, &status);
 	for (int i = 0; i < count; i++) {
 		if (!err && snprintf(file, sizeof(file), "%s/%s", folder, entries[i]->d_name) <
 				    (int)sizeof(file))

@@ -36,7 +36,8 @@ struct policies;
  * @planner: planner for requests for the smallest arena that name none
  * @traffic_planner: planner for requests for the least traffic that name none
  * @policies: who may ask for what, of this struct; NULL = all may for all
- * @private_file: the first file of it that not every user may read, cut to fit; "" = there is none
+ * @private_file: the first file of it, or folder of files, that not every user may read, cut to
+ *	fit; "" = there is none
  */
 struct config {
 	int log_level;
@@ -75,8 +76,8 @@ void config_free(struct config *config);
  * @reason: on failure "FILE:LINE: what is wrong", no newline
  *
  * -EINVAL for anything that is not documented in npumemd.conf(5): unknown
- * sections and keys, keys given twice in a file, values out of range. Else the errno of
- * opening or reading a file.
+ * sections and keys, keys given twice in a file, values out of range. -EAGAIN: the system cannot
+ * tell who a user or group is. Else the errno of opening or reading a file.
  */
 int config_read(const char *path, bool optional, struct config *config, char *reason,
 		size_t reason_size);

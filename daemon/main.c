@@ -79,19 +79,28 @@ static const struct argp argp = {
 	       "SIGTERM ends it. See npumemd(8) and npumemd.conf(5).",
 };
 
+/* Whether the same configuration may be read the next time: nobody has to mend it. */
+static bool passes(int err)
+{
+	return err == -EAGAIN || err == -EIO || err == -ENOMEM || err == -EMFILE ||
+	       err == -ENFILE || err == -EINTR || err == -ESTALE || err == -ETIMEDOUT;
+}
+
 /* Read the configuration. A file that was asked for has to be there; the default one need not. */
 static int read_config(const struct command_line *line, struct server_args *args)
 {
 	const char *path = line->config ? line->config : NPUMEMD_CONF;
 	char reason[512];
+	int err;
 
 	args->config_path = path;
 	args->config_optional = !line->config;
-	if (config_read(path, !line->config, &args->config, reason, sizeof(reason))) {
-		fprintf(stderr, "npumemd: %s\n", reason);
-		return EXIT_USAGE;
-	}
-	return 0;
+	err = config_read(path, !line->config, &args->config, reason, sizeof(reason));
+	if (!err)
+		return 0;
+	fprintf(stderr, "npumemd: %s\n", reason);
+	/* The service is started again after a failure, and not after a mistake. */
+	return passes(err) ? EXIT_FAILURE : EXIT_USAGE;
 }
 
 static void print_warning(const char *text)

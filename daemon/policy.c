@@ -138,7 +138,7 @@ static int not_found(struct clients *clients, const char *kind, const char *name
 	int err = errno;
 
 	if (cannot_tell(err))
-		return fail(-EINVAL, wrong, size, "the %s \"%s\" cannot be looked up: %s", kind,
+		return fail(-EAGAIN, wrong, size, "the %s \"%s\" cannot be looked up: %s", kind,
 			    name, strerror(err));
 	/* What is a number, or nothing, is never a name. */
 	if (!name[strspn(name, "0123456789")])
@@ -194,7 +194,7 @@ static int find_members(struct clients *clients, char *const *names, char *wrong
 		if (entry)
 			err = add_member(clients, entry->pw_uid, wrong, size);
 		else if (cannot_tell(errno))
-			err = fail(-EINVAL, wrong, size,
+			err = fail(-EAGAIN, wrong, size,
 				   "the group's user \"%s\" cannot be looked up: %s", names[i],
 				   strerror(errno));
 	}
@@ -206,7 +206,7 @@ static int find_members(struct clients *clients, char *const *names, char *wrong
 		errno = 0;
 	}
 	if (!err && breaks_off(errno))
-		err = fail(-EINVAL, wrong, size, "the users of the group cannot be listed: %s",
+		err = fail(-EAGAIN, wrong, size, "the users of the group cannot be listed: %s",
 			   strerror(errno));
 	endpwent();
 	return err;

@@ -473,7 +473,7 @@ TEST_WITH(strange_drop_ins, setup_folder, teardown_folder)
 TEST_WITH(private_files, setup_folder, teardown_folder)
 {
 	struct config config;
-	char reason[512], second[PATH_MAX];
+	char reason[512], folder[PATH_MAX - 16], second[PATH_MAX];
 
 	drop_in("10-a.conf", "[daemon]\nworkers = 4\n");
 	drop_in("20-b.conf", "[daemon]\nworkers = 5\n");
@@ -484,6 +484,15 @@ TEST_WITH(private_files, setup_folder, teardown_folder)
 	assert_int_equal(config_read(path, false, &config, reason, sizeof(reason)), 0);
 	assert_string_equal(config.private_file, second);
 	assert_int_equal(config.workers, 5);
+	/* A folder in which nobody else may look for files. */
+	snprintf(folder, sizeof(folder), "%s.d", path);
+	assert_int_equal(chmod(folder, 0744), 0);
+	assert_int_equal(config_read(path, false, &config, reason, sizeof(reason)), 0);
+	assert_string_equal(config.private_file, folder);
+	assert_int_equal(chmod(folder, 0711), 0);
+	assert_int_equal(config_read(path, false, &config, reason, sizeof(reason)), 0);
+	assert_string_equal(config.private_file, folder);
+	assert_int_equal(chmod(folder, 0755), 0);
 	assert_int_equal(chmod(path, 0600), 0);
 	assert_int_equal(config_read(path, false, &config, reason, sizeof(reason)), 0);
 	assert_string_equal(config.private_file, path);

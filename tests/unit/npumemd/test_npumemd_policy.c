@@ -114,15 +114,40 @@ static void configure(const char *text)
 	f.config.memory_limit = 0; /* sanitizers */
 }
 
-static void refuse(const char *text, const char *reason)
+static void refuse_with(int err, const char *text, const char *reason)
 {
 	struct config config;
 	char got[512];
 
 	unit_write(path, text);
-	assert_int_equal(config_read(path, false, &config, got, sizeof(got)), -EINVAL);
+	assert_int_equal(config_read(path, false, &config, got, sizeof(got)), err);
 	assert_memory_equal(got, path, strlen(path));
 	assert_string_equal(got + strlen(path), reason);
+}
+
+static void refuse(const char *text, const char *reason)
+{
+	refuse_with(-EINVAL, text, reason);
+}
+
+/* What is right may be so the next time: who asks is told that it is no mistake. */
+POLICY_TEST(the_system_cannot_tell)
+{
+	refuse_with(-EAGAIN, "[user unreachable]\n",
+		    ":1: the user \"unreachable\" cannot be looked up: Connection timed out");
+	refuse_with(-EAGAIN, "[user unreachable]\nplanz = no\n",
+		    ":1: the user \"unreachable\" cannot be looked up: Connection timed out");
+	refuse_with(-EAGAIN, "[group unreachable]\n",
+		    ":1: the group \"unreachable\" cannot be looked up: Connection timed out");
+	refuse_with(-EAGAIN, "[group 46]\n",
+		    ":1: the group \"46\" cannot be looked up: Connection timed out");
+	refuse_with(-EAGAIN, "[group far]\n",
+		    ":1: the group's user \"unreachable\" cannot be looked up: Connection timed "
+		    "out");
+	list_breaks_off = true;
+	refuse_with(-EAGAIN, "[group sensors]\n",
+		    ":1: the users of the group cannot be listed: Input/output error");
+	list_breaks_off = false;
 }
 
 POLICY_TEST(refusals_of_the_file)
@@ -131,17 +156,6 @@ POLICY_TEST(refusals_of_the_file)
 
 	refuse("[user 4294967295]\nplans = no\n", ":1: there is no user \"4294967295\"");
 	refuse("[group 4294967295]\nplans = no\n", ":1: there is no group \"4294967295\"");
-	refuse("[user unreachable]\n",
-	       ":1: the user \"unreachable\" cannot be looked up: Connection timed out");
-	refuse("[group unreachable]\n",
-	       ":1: the group \"unreachable\" cannot be looked up: Connection timed out");
-	refuse("[group 46]\n", ":1: the group \"46\" cannot be looked up: Connection timed out");
-	refuse("[group far]\n",
-	       ":1: the group's user \"unreachable\" cannot be looked up: Connection timed out");
-	list_breaks_off = true;
-	refuse("[group sensors]\n",
-	       ":1: the users of the group cannot be listed: Input/output error");
-	list_breaks_off = false;
 	refuse("[user  camera]\n", ":1: the name \" camera\" begins or ends with a blank");
 	refuse("[user camera ]\n", ":1: the name \"camera \" begins or ends with a blank");
 	refuse("[group sensors\t]\n", ":1: the name \"sensors\\x09\" begins or ends with a blank");

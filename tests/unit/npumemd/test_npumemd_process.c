@@ -308,6 +308,14 @@ TEST_WITH(config_missing, setup, teardown)
 	    "/nowhere/npumemd.conf");
 }
 
+/* What is no mistake of whoever wrote it is a failure, after which a service is started again. */
+TEST_WITH(config_unreadable_now, setup, teardown)
+{
+	RUN(1, "npumemd: /proc/self/mem: Input/output error\n", "--config", "/proc/self/mem");
+	RUN(1, "npumemd: /proc/self/mem: Input/output error\n", "--check-config", "--config",
+	    "/proc/self/mem");
+}
+
 TEST_WITH(life, setup, teardown)
 {
 	const char *const arguments[] = { "-f", "-c", d.config, "--log-level", "debug", NULL };
