@@ -57,7 +57,7 @@ def ask(answer, *options):
             else:
                 client.recv(4096)
                 try:
-                    client.sendall(answer.encode())
+                    client.sendall(answer if isinstance(answer, bytes) else answer.encode())
                 except OSError:
                     pass
             client.close()
@@ -97,7 +97,12 @@ for name, answer in (('nothing', ''), ('no HTTP', BODY), ('an error', OK.replace
                      ('no text of its own', OK + 'up 1\n'),
                      ('a line without a value', OK + BODY + 'npumemd_places\n'),
                      ('a value that is none', OK + BODY + 'npumemd_places two\n'),
-                     ('labels that do not end', OK + BODY + 'npumemd_places{a="b 1\n')):
+                     ('a value that is no number', OK + BODY + 'npumemd_places nan\n'),
+                     ('a value without end', OK + BODY + 'npumemd_places inf\n'),
+                     ('labels that do not end', OK + BODY + 'npumemd_places{a="b 1\n'),
+                     ('labels that only begin', OK + BODY + 'npumemd_places{ 1\n'),
+                     ('a name that is no UTF-8', (OK + BODY).encode() + b'\xff\xfe 1\n'),
+                     ('a label that is none', (OK + BODY).encode() + b'up{a="\xff"} 1\n')):
     got = ask(answer)
     check(f'{name}: it is said', got == NONE, got)
 got = ask(OK + BODY + '# x\n' * (1 << 18))

@@ -159,9 +159,17 @@ static json_t *take_labels(char *name)
 			return NULL;
 		}
 		*value = *end = '\0';
-		json_object_set_new(labels, key, json_string(value + 2));
+		/* No UTF-8. */
+		if (json_object_set_new(labels, key, json_string(value + 2))) {
+			json_decref(labels);
+			return NULL;
+		}
 		at = end + 1;
 		at += *at == ',';
+	}
+	if (*at != '}') {
+		json_decref(labels);
+		return NULL;
 	}
 	return labels;
 }
@@ -183,18 +191,20 @@ static bool add_sample(json_t *samples, char *line)
 	if (!space)
 		return false;
 	value = strtod(space + 1, &end);
-	if (end == space + 1 || *end)
+	if (end == space + 1 || *end || !isfinite(value))
 		return false;
 	*space = '\0';
 	sample = take_labels(line);
-	if (!sample)
-		return false;
 	list = json_object_get(samples, line);
 	if (!list) {
 		list = json_array();
-		json_object_set_new(samples, line, list);
+		if (json_object_set_new(samples, line, list))
+			list = NULL;
 	}
-	json_object_set_new(sample, "value", value_json(value));
+	if (!sample || !list || json_object_set_new(sample, "value", value_json(value))) {
+		json_decref(sample);
+		return false;
+	}
 	return !json_array_append_new(list, sample);
 }
 
