@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "exposition.h"
 #include "improve.h"
+#include "intake.h"
 #include "keep.h"
 #include "log.h"
 #include "metrics.h"
@@ -27,17 +28,14 @@
 #include "request.h"
 #include "worker.h"
 
-#define MAX_WORKERS  64 /* the most that config.workers may be */
-#define NO_WORK	     "none"
+#define NO_WORK "none"
 /* Name of the file that the service manager keeps: who owes planning time. */
-#define STORED	     "quotas"
-/* Microseconds of accepting in one go. */
-#define ACCEPTING_US 20000
+#define STORED	"quotas"
 
 /*
  * struct server - state of the daemon
  * @netlink: connection to the driver, attached or not
- * @requests: requests under way, @request_count of them
+ * @intake: requests under way
  * @registered: the driver has taken the daemon
  * @exposition: where the metrics are told
  * @told_absent: the log has a message that the driver is not loaded
@@ -49,79 +47,11 @@ struct server {
 	struct netlink *netlink;
 	struct transport transport;
 	struct request_env env;
-	struct request *requests[MAX_WORKERS];
-	unsigned int request_count;
+	struct intake *intake;
 	bool registered;
 	struct exposition *exposition;
 	bool told_absent;
 };
-
-/* ----------------------------------------------------------------- requests */
-
-static int on_place_free(sd_event_source *source, void *data);
-
-/* Go on accepting from the event loop. */
-static void accept_later(struct server *server)
-{
-	int err = sd_event_add_defer(server->event, NULL, on_place_free, server);
-
-	if (err < 0)
-		log_error("cannot go on accepting: %s", strerror(-err));
-}
-
-/*
- * Accept requests until all places are taken or none waits. Those that are refused at once take no
- * place: after so long the loop sees to other things first.
- */
-static void accept_requests(struct server *server)
-{
-	uint64_t started = now_us();
-
-	while (server->request_count < server->config.workers) {
-		struct accepted accepted;
-		struct request *request;
-		int err;
-
-		if (now_us() - started > ACCEPTING_US) {
-			accept_later(server);
-			return;
-		}
-		err = server->transport.ops->accept(server->transport.data, &accepted);
-
-		if (err == -ENOENT || err == -ENOTCONN)
-			return;
-		if (err) {
-			log_error("cannot accept a request: %s", strerror(-err));
-			return;
-		}
-		log_accepted(LOG_DEBUG, &accepted,
-			     "request %" PRIu64 ": graph of %" PRIu64 " bytes", accepted.id,
-			     accepted.graph_size);
-		request = request_start(&server->env, &accepted);
-		if (request)
-			server->requests[server->request_count++] = request;
-	}
-}
-
-static int on_place_free(sd_event_source *source, void *data)
-{
-	accept_requests(data);
-	return 0;
-}
-
-static void on_ended(struct request *request, void *data)
-{
-	struct server *server = data;
-
-	for (unsigned int i = 0; i < server->request_count; i++) {
-		if (server->requests[i] == request) {
-			server->requests[i] = server->requests[--server->request_count];
-			break;
-		}
-	}
-	/* The next request is not accepted from within this one's callback. */
-	accept_later(server);
-}
 
 /* ------------------------------------------------------------------- driver */
 
@@ -142,12 +72,14 @@ static void on_attached(void *data)
 	server->registered = true;
 	log_info("registered with the npumem driver");
 	sd_notify(0, "STATUS=Planning for the npumem driver.");
-	accept_requests(data);
+	intake_go_on(server->intake);
 }
 
 static void on_ready(void *data)
 {
-	accept_requests(data);
+	struct server *server = data;
+
+	intake_go_on(server->intake);
 }
 
 static void on_detached(void *data)
@@ -157,8 +89,7 @@ static void on_detached(void *data)
 	server->registered = false;
 	log_notice("the npumem driver is gone, waiting for it");
 	sd_notify(0, "STATUS=Waiting for the npumem driver.");
-	while (server->request_count)
-		request_drop(server->requests[--server->request_count]);
+	intake_drop(server->intake);
 }
 
 static void on_refused(int err, void *data)
@@ -198,12 +129,10 @@ static int on_terminate(sd_event_source *source, const struct signalfd_siginfo *
 	struct server *server = data;
 
 	log_info("%s: shutting down, %u requests under way, %zu searches for better plans",
-		 info->ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT", server->request_count,
+		 info->ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT", intake_count(server->intake),
 		 improver_count(server->env.improver));
 	sd_notify(0, "STOPPING=1");
-	while (server->request_count)
-		request_abort(server->requests[--server->request_count], ECANCELED,
-			      "npumemd is shutting down");
+	intake_abort(server->intake, ECANCELED, "npumemd is shutting down");
 	return sd_event_exit(server->event, EXIT_SUCCESS);
 }
 
@@ -234,7 +163,7 @@ static void reload(struct server *server)
 	log_info("configuration read again from %s", server->args->config_path);
 	warn(&server->config);
 	/* The new configuration may have more places. */
-	accept_requests(server);
+	intake_go_on(server->intake);
 }
 
 static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
@@ -274,9 +203,9 @@ static void on_tried(struct worker *worker, const struct worker_result *result, 
 	struct server *server = data;
 
 	if (result->status)
-		log_error("workers cannot run here: %s (see seccomp and memory-limit in "
+		log_error("workers cannot run here: %s: %s (see seccomp and memory-limit in "
 			  "npumemd.conf(5))",
-			  result->text);
+			  result->text, strerror((int)result->status));
 	sd_event_exit(server->event, result->status ? EXIT_FAILURE : EXIT_SUCCESS);
 	worker_free(worker);
 }
@@ -319,7 +248,7 @@ static char *tell_metrics(void *data, bool open, size_t *size)
 	const struct server *server = data;
 	const struct metrics_now now = {
 		.registered = server->registered,
-		.running = server->request_count,
+		.running = intake_count(server->intake),
 		.places = server->config.workers,
 		.searches = improver_count(server->env.improver),
 		.held = improver_held(server->env.improver),
@@ -404,14 +333,15 @@ static int start(struct server *server)
 		.event = server->event,
 		.transport = &server->transport,
 		.config = &server->config,
-		.ended = on_ended,
-		.userdata = server,
 	};
 	keep_open(&server->config, &server->env.cache);
 	server->env.quotas = quotas_new(QUOTA_MINUTE_US);
 	if (server->env.quotas)
 		quotas_keep(server->env.quotas, stored, now_us());
-	err = server->env.quotas ? start_metrics(server) : -ENOMEM;
+	err = server->env.quotas ? intake_new(&server->env, INTAKE_RETRY_US, &server->intake) :
+				   -ENOMEM;
+	if (!err)
+		err = start_metrics(server);
 	if (!err)
 		err = improver_new(server->event, &server->config, &server->env.cache,
 				   server->env.metrics, &improver_host, &server->env.improver);
@@ -475,6 +405,7 @@ int server_run(const struct server_args *args)
 	netlink_close(server.netlink);
 	exposition_free(server.exposition);
 	improver_free(server.env.improver);
+	intake_free(server.intake);
 	metrics_free(server.env.metrics);
 	quotas_free(server.env.quotas);
 	config_free(&server.config);

@@ -177,7 +177,8 @@ struct npuplan_concat_input {
  *
  * At most one of @bands, @rows and @onchip is not 0. It is for the operators that
  * @ops does not speak of. All 0: not known, or, in asking, whole operators.
- * @pad, @reserved: room for later versions; zero
+ * @pad: zero
+ * @reserved: room for later versions; zero
  */
 struct npuplan_tiling {
 	enum npuplan_layout layout;
