@@ -81,6 +81,7 @@ check "three inferences in one run" repeated
 check "npumemd cuts into bands as npumemctl does" cut_alike --bands 8
 check "npumemd cuts for on-chip memory, with parameters, in another layout" \
 	cut_alike --onchip 512KiB --double-buffer --layout nc32hw
+check "npumemd cuts into tiles of rows and columns" cut_alike --rows 8 --columns 28
 check "npumemd cuts into rows for planner tile-scheduled, as offline" by_tiles
 check "npumemd finds a budget by its name, as offline" within_budget
 check "npumemd has operators run again, as offline" again

@@ -77,6 +77,10 @@ shown "SqueezeNet, concats joined, one range each, in 8 bands: outputs equal" \
 	joined "$SQUEEZENET" --bands 8 --layout nchw
 shown "SqueezeNet, concats joined, tile-scheduled: outputs equal" \
 	planned tile-scheduled "$SQUEEZENET" --rows 1 --concat join
+shown "SqueezeNet, concats joined, in tiles of 8 rows x 20 columns: outputs equal" \
+	joined "$SQUEEZENET" --rows 8 --columns 20 --layout nchw
+shown "SqueezeNet in tiles of 4 rows x 28 columns, tile-scheduled: outputs equal" \
+	planned tile-scheduled "$SQUEEZENET" --rows 4 --columns 28
 shown "32768 steps, 65536 tiles: verified, enforced, outputs equal" many_tiles
 shown "FSRCNN-s, tile-scheduled: outputs equal" scheduled "$FSRCNN" 1131520
 shown "MobileNetV2, tile-scheduled: outputs equal" scheduled "$MOBILENET" 185248
