@@ -732,13 +732,6 @@ IMPROVE_TEST(on_battery)
 
 /* ----------------------------------------------------------------------------- users */
 
-/* Searches of requests that came while a battery was being emptied begin. */
-static void begin_searches(void)
-{
-	battery("Charging\n");
-	wait_for_searches();
-}
-
 static void wait_with_searches(void)
 {
 	supply("BAT0", "Battery", "Discharging", NULL);
@@ -769,7 +762,8 @@ IMPROVE_TEST(users_take_turns)
 		ask_as(id <= 3 ? 7 : 8, id);
 	log_setup(true, LOG_INFO);
 	said_begin(&said);
-	begin_searches();
+	battery("Charging\n");
+	wait_for_searches();
 	at = text = said_end(&said);
 	log_setup(true, LOG_ERR);
 	for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
@@ -782,9 +776,14 @@ IMPROVE_TEST(users_take_turns)
 	free(text);
 }
 
-/* Who has all places gives others some, the ones that he took last, until they have as many. */
+/*
+ * Who has all places gives others some, the ones that he took last, until they have as many. One
+ * that is asked for again shows whether it still waits.
+ */
 IMPROVE_TEST(places_are_shared)
 {
+	static const char full[] = "npumemd: request %u: too many plans wait to be improved";
+	static const unsigned int dropped[] = { 17, 117 }, kept[] = { 16, 116 };
 	struct said said;
 	char *text;
 
@@ -795,14 +794,21 @@ IMPROVE_TEST(places_are_shared)
 	for (uint64_t id = 101; id <= 120; id++)
 		ask_as(8, id);
 	assert_int_equal(improver_count(f.env.improver), 32);
-	log_setup(true, LOG_INFO);
+	log_setup(true, LOG_DEBUG);
 	said_begin(&said);
-	begin_searches();
+	for (size_t i = 0; i < 2; i++) {
+		ask_as(i ? 8 : 7, kept[i]);
+		ask_as(i ? 8 : 7, dropped[i]);
+	}
 	text = said_end(&said);
 	log_setup(true, LOG_ERR);
-	assert_non_null(strstr(text, "npumemd: request 16: a better plan"));
-	assert_null(strstr(text, "npumemd: request 17: a better plan"));
-	assert_non_null(strstr(text, "npumemd: request 116: a better plan"));
-	assert_null(strstr(text, "npumemd: request 117: a better plan"));
+	for (size_t i = 0; i < 2; i++) {
+		char line[80];
+
+		snprintf(line, sizeof(line), full, dropped[i]);
+		assert_non_null(strstr(text, line));
+		snprintf(line, sizeof(line), full, kept[i]);
+		assert_null(strstr(text, line));
+	}
 	free(text);
 }
