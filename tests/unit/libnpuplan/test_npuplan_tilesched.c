@@ -267,6 +267,71 @@ TEST(gap_of_placed_inputs)
 	compare(true, 50);
 }
 
+/* ------------------------------------------------------- orders that no fusions make */
+
+/*
+ * A wide tensor is squeezed into two narrow ones. All of the first is needed before anything is
+ * made of the second, by operators that come between the two: @rows rows, of 100 bytes, and of 3.
+ * @joins: how many times that follows on itself
+ */
+static struct npuplan_graph *squeezes(int32_t rows, uint32_t joins)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("squeezes");
+	uint32_t from = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, rows, 3, 1);
+
+	graph->tensors[from].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
+	for (uint32_t i = 0; i < joins; i++) {
+		bool last = i + 1 == joins;
+		uint32_t kind = NPUMEM_TENSOR_INTERMEDIATE;
+		uint32_t wide = build_spatial(graph, "wide", kind, 1, rows, 100, 1);
+		uint32_t first = build_spatial(graph, "first", kind, 1, rows, 3, 1);
+		uint32_t whole = build_spatial(graph, "whole", kind, 1, rows, 3, 1);
+		uint32_t second = build_spatial(graph, "second", kind, 1, rows, 3, 1);
+		uint32_t to = build_spatial(
+			graph, "sum", last ? NPUMEM_TENSOR_OUTPUT : NPUMEM_TENSOR_INTERMEDIATE, 1,
+			rows, 3, 1);
+
+		if (last)
+			graph->tensors[to].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
+		build_window(build_op(graph, "conv2d", from, NPUMEM_NONE, NPUMEM_NONE, wide), 1, 1,
+			     1, 0);
+		build_window(build_op(graph, "conv2d", wide, NPUMEM_NONE, NPUMEM_NONE, first), 1, 1,
+			     1, 0);
+		/* Each row of it is made of all rows. */
+		build_window(build_op(graph, "conv2d", first, NPUMEM_NONE, NPUMEM_NONE, whole),
+			     2 * rows - 1, 1, 1, rows - 1);
+		build_window(build_op(graph, "conv2d", wide, NPUMEM_NONE, NPUMEM_NONE, second), 1,
+			     1, 1, 0);
+		build_op(graph, "add", second, whole, NPUMEM_NONE, to);
+		from = to;
+	}
+	return graph;
+}
+
+/*
+ * Fusions run consecutive operators, so that all of a wide tensor waits for its second squeeze.
+ * Row by row, both squeezes of all rows but the last lie beside that row, and one of its own.
+ */
+TEST(squeezes_of_many_steps)
+{
+	AUTO_GRAPH struct npuplan_graph *few = squeezes(3, 1);
+
+	tile(few);
+	assert_int_equal(least_peak(few, true), 2 * 2 * 3 + 100 + 3);
+	for (uint32_t joins = 1; joins <= 3; joins++) {
+		AUTO_GRAPH struct npuplan_graph *graph = squeezes(60, joins);
+		AUTO_PLAN struct npuplan_plan *plan = NULL;
+
+		tile(graph);
+		/* More than are searched exhaustively. */
+		assert_true(graph->step_count > 256);
+		plan = plan_with(graph, &pieces);
+		assert_int_equal(plan->tilesched->cost.peak, 59 * 2 * 3 + 100 + 3);
+		/* When the last wide row is written, no squeeze of it is there. */
+		assert_int_equal(plan->tilesched->least_kept, 59 * 2 * 3 + 100);
+	}
+}
+
 /* ---------------------------------------------------------------- peak and traffic */
 
 /* What row r of the first needs is there when r is asked for: three rows, and the next. */

@@ -8,7 +8,7 @@
 
 int npuplan_net_init(struct npuplan_net *net, uint32_t nodes, uint32_t edges)
 {
-	*net = (struct npuplan_net){ .node_count = nodes };
+	*net = (struct npuplan_net){ 0 };
 	net->edges = npuplan_pool_take(&net->pool, 2 * (size_t)edges, sizeof(*net->edges));
 	net->first = npuplan_pool_take(&net->pool, nodes, sizeof(*net->first));
 	net->level = npuplan_pool_take(&net->pool, nodes, sizeof(*net->level));
@@ -17,8 +17,15 @@ int npuplan_net_init(struct npuplan_net *net, uint32_t nodes, uint32_t edges)
 	net->path = npuplan_pool_take(&net->pool, nodes, sizeof(*net->path));
 	if (net->pool.failed)
 		return -ENOMEM;
-	memset(net->first, 0xff, nodes * sizeof(*net->first));
+	npuplan_net_clear(net, nodes);
 	return 0;
+}
+
+void npuplan_net_clear(struct npuplan_net *net, uint32_t nodes)
+{
+	net->node_count = nodes;
+	net->edge_count = 0;
+	memset(net->first, 0xff, nodes * sizeof(*net->first));
 }
 
 uint32_t npuplan_net_add(struct npuplan_net *net, uint32_t from, uint32_t to, uint64_t most,

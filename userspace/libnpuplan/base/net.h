@@ -52,6 +52,11 @@ struct npuplan_net {
  */
 int npuplan_net_init(struct npuplan_net *net, uint32_t nodes, uint32_t edges);
 
+/* npuplan_net_clear() - drop all edges
+ * @nodes: nodes from now on, at most as many as there was room for at first
+ */
+void npuplan_net_clear(struct npuplan_net *net, uint32_t nodes);
+
 /** npuplan_net_add() - add an edge, and return its number; @back is what may flow the other way */
 uint32_t npuplan_net_add(struct npuplan_net *net, uint32_t from, uint32_t to, uint64_t most,
 			 uint64_t back);

@@ -24,13 +24,12 @@ struct tilesched_least {
 /* tilesched_least() - find bytes that live at once whatever the order of the steps
  * @order: an order of the model's steps, of a low peak; where it has its peaks is looked first
  * @effort: asked now and then; when it is over, the bounds are what was found until then
+ * @least: in: bounds that are known, or 0; out: bounds that are no lower
  *
- * When a step runs, what it needs has run, and what needs it has not. Of all sets of steps that may
- * have run by then, the one behind which the fewest bytes live is a least cut of a network of steps
- * and units: a unit that was written and still has a reader is an edge that is cut. @kept is the
- * highest of these cuts, where of its own operator the steps before it have run, and those behind
- * it have not. For @any it is only known that one of an operator's steps is its first, and one its
- * last: the lowest cut of these holds. -ENOMEM.
+ * When a step runs, what it needs has run, and what needs it has not: the fewest bytes that live
+ * then are a least cut (cuts.h). @kept is the highest of these cuts, where of its own operator the
+ * steps before it have run, and those behind it have not. For @any it is only known that one of an
+ * operator's steps is its first, and one its last: the lowest cut of these holds. -ENOMEM.
  */
 int tilesched_least(const struct tilesched_model *model, const uint32_t *order,
 		    struct npuplan_effort *effort, struct tilesched_least *least);

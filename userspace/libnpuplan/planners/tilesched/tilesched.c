@@ -8,12 +8,15 @@
 #include "graph/checked.h"
 #include "least.h"
 #include "problem/packing.h"
+#include "refine.h"
 
 /*
  * struct tilesched_planning - the fusions of a graph, and the front of the schedules that they
  * make
+ * @found: orders that no fusions make, each of a lower peak and more traffic than the one before
+ *	it; backwards they are the first points of the front
+ * @found_count: how many they are; the points from here on are paths
  * @least: bytes that orders of the steps need
- * @exact: an order of a small graph that no fusions make: the first point of the front
  */
 struct tilesched_planning {
 	const struct npuplan_problem *problem;
@@ -22,8 +25,9 @@ struct tilesched_planning {
 	struct tilesched_table table;
 	struct npuplan_schedule_point *front;
 	uint32_t front_count;
+	struct tilesched_found *found;
+	uint32_t found_count;
 	struct tilesched_least least;
-	struct tilesched_exact exact;
 };
 
 /* The options of this planner alone, or their defaults. */
@@ -40,6 +44,18 @@ static uint64_t work_of(const struct npuplan_problem *problem)
 	uint64_t limit = problem->options->work_limit;
 
 	return limit ? limit : NPUPLAN_TILESCHED_WORK;
+}
+
+/*
+ * Work units of refining: what fusions have taken, and cuts take, so that the planner takes no more
+ * than twice its time.
+ */
+static uint64_t refining_work_of(const struct tilesched_planning *planning)
+{
+	uint64_t work = planning->table.work + TILESCHED_LEAST_LOOKS;
+	uint64_t limit = planning->problem->options->work_limit;
+
+	return limit && limit < work ? limit : work;
 }
 
 static int start(struct tilesched_planning *planning, const struct npuplan_problem *problem,
@@ -66,7 +82,10 @@ static int start(struct tilesched_planning *planning, const struct npuplan_probl
 
 static void finish(struct tilesched_planning *planning)
 {
-	free_all(planning->front, planning->exact.ops);
+	for (uint32_t i = 0; i < planning->found_count; i++)
+		free(planning->found[i].ops);
+	npuplan_free(planning->found);
+	free(planning->front);
 	tilesched_table_fini(&planning->table);
 	npuplan_pool_free(&planning->sim.pool);
 	tilesched_model_fini(&planning->model);
@@ -104,8 +123,8 @@ static int schedule(struct tilesched_planning *planning, uint32_t point,
 	const struct tilesched_model *model = &planning->model;
 	struct tilesched_sim *sim = &planning->sim;
 	struct tilesched_path path = { 0 };
-	bool exact = planning->exact.ops && !point;
-	int err = exact ? 0 :
+	bool found = point < planning->found_count;
+	int err = found ? 0 :
 			  tilesched_path_find(&planning->table, planning->front[point].peak, &path);
 
 	*placing = (struct tilesched_placing){
@@ -118,8 +137,9 @@ static int schedule(struct tilesched_planning *planning, uint32_t point,
 	if (placing->pool.failed)
 		err = -ENOMEM;
 	tilesched_sim_rewind(sim);
-	if (!err && exact) {
-		tilesched_sim_ops(sim, planning->exact.ops, &placing->cost);
+	if (!err && found) {
+		tilesched_sim_ops(sim, planning->found[planning->found_count - 1 - point].ops,
+				  &placing->cost);
 		memcpy(placing->order, sim->order, sim->order_count * sizeof(*sim->order));
 	} else if (!err) {
 		play_path(sim, &path, placing->order);
@@ -130,50 +150,94 @@ static int schedule(struct tilesched_planning *planning, uint32_t point,
 	return err;
 }
 
-/* Make the order that was found the first point; those that are not better in traffic go. */
-static int add_exact(struct tilesched_planning *planning)
+/*
+ * Make an order that was found the first point of the front; those that are not better in traffic
+ * go. It is the planning's from now on, also if this fails. -ENOMEM.
+ */
+static int add_found(struct tilesched_planning *planning, struct tilesched_found *found)
 {
-	const struct npuplan_schedule_point *cost = &planning->exact.cost;
+	uint64_t traffic = tilesched_traffic(&found->cost);
 	struct npuplan_schedule_point *front;
-	uint32_t worse = 0;
+	uint32_t worse = 0, paths;
+	int err;
 
 	while (worse < planning->front_count &&
-	       tilesched_traffic(&planning->front[worse]) >= tilesched_traffic(cost))
+	       tilesched_traffic(&planning->front[worse]) >= traffic)
 		worse++;
-	front = malloc((planning->front_count - worse + 1) * sizeof(*front));
+	for (uint32_t i = 0; i < worse && planning->found_count; i++)
+		free(planning->found[--planning->found_count].ops);
+	err = npuplan_append(&planning->found, &planning->found_count, found, 1);
+	if (err) {
+		free(found->ops);
+		return err;
+	}
+	paths = planning->front_count - worse;
+	front = malloc((paths + (size_t)1) * sizeof(*front));
 	if (!front)
 		return -ENOMEM;
-	front[0] = *cost;
-	memcpy(front + 1, planning->front + worse,
-	       (planning->front_count - worse) * sizeof(*front));
+	front[0] = found->cost;
+	memcpy(front + 1, planning->front + worse, paths * sizeof(*front));
 	free(planning->front);
 	planning->front = front;
-	planning->front_count -= worse - 1;
+	planning->front_count = paths + 1;
 	return 0;
 }
 
-/*
- * Find what no order needs less of, with the schedule of the lowest peak to go by, and of small
- * graphs the lowest peak.
- */
-static int find_least(struct tilesched_planning *planning, struct npuplan_error *error)
+/* Refine the schedule of the lowest peak, and note what no order needs less of. -ENOMEM. */
+static int refine(struct tilesched_planning *planning)
 {
+	struct tilesched_refined refined = { 0 };
 	struct tilesched_placing placing;
 	int err = schedule(planning, 0, &placing);
 
+	tilesched_sim_rewind(&planning->sim);
+	if (!err)
+		err = tilesched_refine(&planning->sim, placing.order, planning->front[0].peak,
+				       refining_work_of(planning), planning->problem->effort,
+				       &refined);
+	placing_fini(&placing);
+	for (uint32_t i = 0; i < refined.count && !err; i++) {
+		err = add_found(planning, &refined.orders[i]);
+		refined.orders[i].ops = NULL;
+	}
+	planning->least.kept = refined.least;
+	tilesched_refined_fini(&refined);
+	return err;
+}
+
+/* Search for the lowest peak of a small graph. -ENOMEM. */
+static int search(struct tilesched_planning *planning)
+{
+	struct tilesched_exact exact;
+	struct tilesched_found found;
+	int err;
+
+	tilesched_sim_rewind(&planning->sim);
+	err = tilesched_exact_find(&planning->sim, planning->front[0].peak, planning->least.kept,
+				   work_of(planning->problem), planning->problem->effort, &exact);
+	found = (struct tilesched_found){ exact.ops, exact.cost };
+	if (!err && exact.ops)
+		err = add_found(planning, &found);
+	if (!err && exact.proved)
+		planning->least.kept = planning->front[0].peak;
+	return err;
+}
+
+/* Refine the schedule, and find what no order needs less of; of small graphs, the lowest peak. */
+static int find_least(struct tilesched_planning *planning, struct npuplan_error *error)
+{
+	struct tilesched_placing placing;
+	int err = refine(planning);
+
+	placing = (struct tilesched_placing){ 0 };
+	if (!err)
+		err = schedule(planning, 0, &placing);
 	if (!err)
 		err = tilesched_least(&planning->model, placing.order, planning->problem->effort,
 				      &planning->least);
 	placing_fini(&placing);
-	tilesched_sim_rewind(&planning->sim);
 	if (!err)
-		err = tilesched_exact_find(&planning->sim, planning->front[0].peak,
-					   planning->least.kept, work_of(planning->problem),
-					   planning->problem->effort, &planning->exact);
-	if (!err && planning->exact.ops)
-		err = add_exact(planning);
-	if (!err && planning->exact.proved)
-		planning->least.kept = planning->front[0].peak;
+		err = search(planning);
 	return err ? npuplan_fail(error, err, "tile scheduling: %s", strerror(-err)) : 0;
 }
 
@@ -184,6 +248,8 @@ int tilesched_order(const struct npuplan_problem *problem, const struct npuv_gra
 	struct tilesched_planning planning;
 	int err = start(&planning, problem, cells, NULL);
 
+	if (!err)
+		err = refine(&planning);
 	if (!err)
 		err = schedule(&planning, 0, &placing);
 	for (uint32_t p = 0; p < planning.model.step_count && !err; p++)
@@ -274,7 +340,12 @@ static int choose(struct tilesched_planning *planning, int form, struct tilesche
 		point++;
 	do {
 		err = place_point(planning, point, form, placing, error);
-		/* Tensors with fixed offsets may collide in this order, but not in layer order. */
+		/*
+		 * Tensors with fixed offsets may collide in this order, but not in another one, and
+		 * not in layer order.
+		 */
+		if (err == -EINVAL && point < planning->found_count)
+			err = place_point(planning, planning->found_count, form, placing, error);
 		if (err == -EINVAL && point < last)
 			return place_point(planning, last, form, placing, error);
 	} while (!err && budget && placing->result.top > budget && point-- > first);
