@@ -15,6 +15,12 @@
 #define FIRST_PART    8
 /* So many limits are tried, at least, before the work ends. */
 #define LIMITS	      12
+/* Where it is one part in so many, the next round begins, with a smaller first part. */
+#define LAST_PART     1000
+#define PARTS_APART   3
+#define ROUNDS	      16
+/* Steps that exceed a limit one after another before the order is followed farther than before. */
+#define PATIENCE      12
 /* Nodes and edges that are looked at for a single cut. */
 #define CUT_LOOKS     10000000ull
 /* Work units between two looks at the clock. */
@@ -30,6 +36,7 @@
  * @lives, @peaks: per step that is done, the bytes that lived before it, and while it ran
  * @most_depth: a segment does not go beyond it
  * @touched: units that steps have read or written, with which segments may begin; @touched_count
+ * @tried: per unit, how many steps had yet to read it when a segment was last tried with it
  * @guide: the order that is followed
  * @joined: room for the steps that are done, and then the rest of the guide
  * @first: the order that all cuts go by
@@ -51,6 +58,7 @@ struct refine {
 	uint32_t most_depth;
 	uint32_t *touched;
 	uint32_t touched_count;
+	uint32_t *tried;
 	uint32_t *guide;
 	uint32_t *joined;
 	uint32_t *first;
@@ -105,6 +113,7 @@ static int make_room(struct refine *r, const uint32_t *order)
 	r->peaks = npuplan_pool_take(pool, steps, sizeof(*r->peaks));
 	/* Units are listed anew by steps that are done only, each of which is done once. */
 	r->touched = npuplan_pool_take(pool, (size_t)reads + writes, sizeof(*r->touched));
+	r->tried = npuplan_pool_take(pool, model->unit_count, sizeof(*r->tried));
 	r->guide = npuplan_pool_take(pool, steps, sizeof(*r->guide));
 	r->joined = npuplan_pool_take(pool, steps, sizeof(*r->joined));
 	r->first = npuplan_pool_take(pool, steps, sizeof(*r->first));
@@ -252,14 +261,26 @@ static void run_segment(struct refine *r, uint32_t u)
 	r->touched_count = first;
 }
 
-/* Run all segments that begin with units that were read or written since the last time. */
+/* Forget which segments were tried: other steps have run now. */
+static void forget(struct refine *r)
+{
+	r->touched_count = 0;
+	memset(r->tried, 0xff, r->model->unit_count * sizeof(*r->tried));
+}
+
+/*
+ * Run all segments that begin with units that were read or written since the last time. Where one
+ * was tried in vain it is not before half of its readers are done.
+ */
 static void run_segments(struct refine *r)
 {
 	while (r->touched_count) {
 		uint32_t u = r->touched[--r->touched_count];
 
-		if (r->sim->left[u])
-			run_segment(r, u);
+		if (!r->sim->left[u] || r->sim->left[u] > r->tried[u] / 2)
+			continue;
+		r->tried[u] = r->sim->left[u];
+		run_segment(r, u);
 	}
 }
 
@@ -298,10 +319,13 @@ static bool project(struct refine *r, uint32_t s, uint32_t *same)
 	return missing || *same < r->depth;
 }
 
-/* The least cut of a step, which is a bound; UINT64_MAX: no time for it. */
+/*
+ * Find the least cut of a step, which is noted as a bound. UINT64_MAX: there is no time for it; what
+ * was found until then is a bound, too.
+ */
 static uint64_t cut(struct refine *r, uint32_t s, uint64_t *least)
 {
-	struct tilesched_cut at = { s, true, TILESCHED_KEPT };
+	struct tilesched_cut at = { .step = s, .stores = true, .siblings = TILESCHED_KEPT };
 	bool whole;
 	uint64_t bytes = tilesched_cut(&r->cuts, at, CUT_LOOKS, &whole);
 
@@ -309,39 +333,60 @@ static uint64_t cut(struct refine *r, uint32_t s, uint64_t *least)
 	return whole ? bytes : UINT64_MAX;
 }
 
+/*
+ * Make the guide anew, so that a step that has exceeded the limit does not, and go back to where it
+ * differs; false: there is no such guide, or none is known, and nothing has changed.
+ */
+static bool make_way(struct refine *r, uint64_t *least)
+{
+	uint32_t s = r->steps[r->depth - 1], same;
+
+	go_back(r, r->depth - 1);
+	if (cut(r, s, least) > r->limit || !project(r, s, &same)) {
+		run(r, r->cuts.op_of[s]);
+		return false;
+	}
+	go_back(r, same);
+	forget(r);
+	return true;
+}
+
 /* ------------------------------------------------------------------------------ orders */
 
 /*
- * Follow the guide until all steps are done, or the caller's time is over. It is made anew where it
- * exceeds the limit, until there is no use, or so much work is done.
+ * Follow the guide until all steps are done; false: the peak is not below @peak, or the caller's
+ * time is over. The guide is made anew where it exceeds the limit, until there is no use, or that
+ * leads no further, or so much work is done; then a higher limit is good enough.
  */
-static void follow(struct refine *r, uint64_t most_work, uint64_t *least)
+static bool follow(struct refine *r, uint64_t peak, uint64_t most_work, uint64_t *least)
 {
-	bool cuts = true;
+	uint32_t farthest = 0, patience = PATIENCE;
 
 	tilesched_sim_rewind(r->sim);
 	r->depth = 0;
-	r->touched_count = 0;
+	forget(r);
 	for (uint32_t i = 0; i < r->model->step_count && !is_over(r); i++) {
-		uint32_t s = r->guide[i], same;
+		uint32_t s = r->guide[i];
 
 		if (is_done(r, s))
 			continue;
-		if (!run(r, r->cuts.op_of[s]) && cuts) {
-			go_back(r, r->depth - 1);
-			cuts = work_of(r) < most_work && cut(r, s, least) <= r->limit &&
-			       project(r, s, &same);
-			if (cuts) {
-				go_back(r, same);
-				r->touched_count = 0;
+		if (!run(r, r->cuts.op_of[s])) {
+			patience = r->depth > farthest ? PATIENCE : patience - (patience > 0);
+			farthest = r->depth > farthest ? r->depth : farthest;
+			if (patience && work_of(r) < most_work && make_way(r, least)) {
 				i = NPUMEM_NONE; /* It begins again. */
 				continue;
 			}
-			run(r, r->cuts.op_of[s]);
+			patience = 0;
+			farthest = NPUMEM_NONE;
+			r->limit = r->peaks[r->depth - 1];
+			if (r->limit >= peak)
+				return false;
 		}
 		touch(r, s);
 		run_segments(r);
 	}
+	return !r->over;
 }
 
 /* The number, in order, of the step with the highest peak. */
@@ -378,43 +423,56 @@ static int add(struct refine *r, struct tilesched_refined *refined)
 	return err;
 }
 
+/*
+ * The next limit below a peak; 0: none is left. *@part: by how much it is lower, which is halved
+ * whenever a limit was not held. Where that is little, other parts of the peak are tried, since
+ * other limits lead to other orders.
+ */
+static uint64_t next_limit(uint64_t peak, uint64_t least, uint64_t *part, uint32_t *round)
+{
+	if (*part <= peak / LAST_PART)
+		*part = peak / (FIRST_PART + PARTS_APART * ++*round);
+	while (*part && peak - *part < least)
+		*part /= 2;
+	return *part && *round < ROUNDS ? peak - *part : 0;
+}
+
 /* Find orders of ever lower peaks; r->steps has the one to begin with. */
 static int find(struct refine *r, uint64_t peak, uint64_t work, struct tilesched_refined *refined)
 {
-	uint32_t steps = r->model->step_count;
+	uint32_t steps = r->model->step_count, round = 0;
 	AUTO_POOL struct npuplan_pool pool = { 0 };
 	uint32_t *best = npuplan_pool_take(&pool, steps, sizeof(*best));
 	uint64_t begin = work_of(r), part = peak / FIRST_PART;
+	/* At first the order is only followed, so that segments run and its peak is known. */
+	uint64_t limit = peak, below = UINT64_MAX;
 	int err = best ? 0 : -ENOMEM;
 
 	if (!err)
 		memcpy(best, r->steps, steps * sizeof(*best));
-	/* At first it is only followed, so that segments run and its peak is known. */
-	r->limit = peak;
-	while (!err && peak > refined->least && work_of(r) - begin < work) {
-		uint64_t lowest = r->sim->entry;
-		uint32_t at;
+	while (!err && limit && peak > refined->least && work_of(r) - begin < work) {
+		uint64_t found = UINT64_MAX;
 
+		r->limit = limit;
 		memcpy(r->guide, best, steps * sizeof(*best));
-		follow(r, work_of(r) + work / LIMITS, &refined->least);
-		if (r->depth < steps)
-			break;
-		at = highest(r);
-		lowest = r->peaks[at] > lowest ? r->peaks[at] : lowest;
-		if (lowest < peak) {
-			memcpy(best, r->steps, steps * sizeof(*best));
-			err = add(r, refined);
-			peak = lowest;
+		if (follow(r, below, work_of(r) + work / LIMITS, &refined->least)) {
+			uint32_t at = highest(r);
+
+			found = r->peaks[at] > r->sim->entry ? r->peaks[at] : r->sim->entry;
+			if (found <= limit)
+				cut(r, r->steps[at], &refined->least);
 		}
-		if (r->limit >= lowest)
-			cut(r, r->steps[at], &refined->least);
-		else
-			part /= 2;
-		while (part && peak - part < refined->least)
-			part /= 2;
-		if (!part)
+		if (r->over)
 			break;
-		r->limit = peak - part;
+		if (found < peak) {
+			memcpy(best, r->steps, steps * sizeof(*best));
+			peak = found;
+			err = add(r, refined);
+		}
+		if (found > limit)
+			part /= 2;
+		below = peak;
+		limit = next_limit(peak, refined->least, &part, &round);
 	}
 	return err;
 }
@@ -423,14 +481,16 @@ int tilesched_refine(struct tilesched_sim *sim, const uint32_t *order, uint64_t 
 		     struct npuplan_effort *effort, struct tilesched_refined *refined)
 {
 	struct refine r = { .sim = sim, .model = sim->model, .effort = effort };
+	uint64_t begin = work_of(&r);
 	int err = 0;
 
 	*refined = (struct tilesched_refined){ .least = sim->entry };
 	if (sim->model->step_count)
 		err = make_room(&r, order);
-	r.asked_at = work_of(&r);
+	r.asked_at = begin;
 	if (!err && sim->model->step_count)
 		err = find(&r, peak, work, refined);
+	refined->work = work_of(&r) - begin;
 	tilesched_sim_rewind(sim);
 	tilesched_cuts_fini(&r.cuts);
 	npuplan_pool_free(&r.pool);

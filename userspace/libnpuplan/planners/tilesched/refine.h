@@ -25,11 +25,13 @@ struct tilesched_found {
  * @orders: @count orders, each of a lower peak than the one before it; the caller calls
  *	tilesched_refined_fini()
  * @least: bytes that live at once in any order that keeps the steps of each operator in theirs
+ * @work: work units that it took
  */
 struct tilesched_refined {
 	struct tilesched_found *orders;
 	uint32_t count;
 	uint64_t least;
+	uint64_t work;
 };
 
 /* tilesched_refine() - look for orders of ever lower peaks

@@ -17,6 +17,7 @@
  *	it; backwards they are the first points of the front
  * @found_count: how many they are; the points from here on are paths
  * @least: bytes that orders of the steps need
+ * @work: work units of fusions and of refining
  */
 struct tilesched_planning {
 	const struct npuplan_problem *problem;
@@ -28,6 +29,7 @@ struct tilesched_planning {
 	struct tilesched_found *found;
 	uint32_t found_count;
 	struct tilesched_least least;
+	uint64_t work;
 };
 
 /* The options of this planner alone, or their defaults. */
@@ -201,6 +203,7 @@ static int refine(struct tilesched_planning *planning)
 		refined.orders[i].ops = NULL;
 	}
 	planning->least.kept = refined.least;
+	planning->work = planning->table.work + refined.work;
 	tilesched_refined_fini(&refined);
 	return err;
 }
@@ -254,7 +257,7 @@ int tilesched_order(const struct npuplan_problem *problem, const struct npuv_gra
 		err = schedule(&planning, 0, &placing);
 	for (uint32_t p = 0; p < planning.model.step_count && !err; p++)
 		order[p] = planning.model.steps[placing.order[p]].step;
-	*work = planning.table.work;
+	*work = planning.work;
 	placing_fini(&placing);
 	finish(&planning);
 	return err;
@@ -271,7 +274,7 @@ static struct npuplan_plan *make_plan(const struct tilesched_planning *planning,
 		.top = placing->result.top,
 		/* A bound that is proved for pieces does not hold for single bytes. */
 		.lower_bound = placing->lower_bound,
-		.work = planning->table.work + placing->result.work,
+		.work = planning->work + placing->result.work,
 		.status = npuplan_status_of(placing->result.top, planning->least.any),
 	};
 	struct npuplan_plan *plan = npuplan_plan_new(problem, &packing, 0, model->step_count, 1, 0);
@@ -433,7 +436,7 @@ int npuplan_front_find_sized(const struct npuplan_graph *graph, const struct npu
 			.all_reads = planning.model.all_reads,
 			.least = planning.least.any,
 			.least_kept = planning.least.kept,
-			.work = planning.table.work,
+			.work = planning.work,
 			.left_out = planning.table.incomplete,
 			.seconds = npuplan_effort_seconds(&effort),
 		};
