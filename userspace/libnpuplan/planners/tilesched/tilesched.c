@@ -10,6 +10,9 @@
 #include "problem/packing.h"
 #include "refine.h"
 
+/* Points whose arenas are compared. */
+#define PLACED 3
+
 /*
  * struct tilesched_planning - the fusions of a graph, and the front of the schedules that they
  * make
@@ -118,7 +121,10 @@ static void play_path(struct tilesched_sim *sim, const struct tilesched_path *pa
 	}
 }
 
-/* Make the schedule of a point of the front, by playing it once more. */
+/*
+ * Make the schedule of a point of the front, by playing it once more; of the point behind the last
+ * one, that of the path of least traffic.
+ */
 static int schedule(struct tilesched_planning *planning, uint32_t point,
 		    struct tilesched_placing *placing)
 {
@@ -126,8 +132,8 @@ static int schedule(struct tilesched_planning *planning, uint32_t point,
 	struct tilesched_sim *sim = &planning->sim;
 	struct tilesched_path path = { 0 };
 	bool found = point < planning->found_count;
-	int err = found ? 0 :
-			  tilesched_path_find(&planning->table, planning->front[point].peak, &path);
+	uint64_t limit = point < planning->front_count ? planning->front[point].peak : UINT64_MAX;
+	int err = found ? 0 : tilesched_path_find(&planning->table, limit, &path);
 
 	*placing = (struct tilesched_placing){
 		.problem = planning->problem,
@@ -326,6 +332,51 @@ static int place_point(struct tilesched_planning *planning, uint32_t point, int 
 }
 
 /*
+ * Place the schedule of a point. Tensors with fixed offsets may collide in this order, but not in
+ * that of a path, and not in layer order.
+ */
+static int place_any(struct tilesched_planning *planning, uint32_t point, int form,
+		     struct tilesched_placing *placing, struct npuplan_error *error)
+{
+	int err = place_point(planning, point, form, placing, error);
+
+	if (err == -EINVAL && point < planning->found_count)
+		err = place_point(planning, planning->found_count, form, placing, error);
+	if (err == -EINVAL)
+		err = place_point(planning, planning->front_count, form, placing, error);
+	return err;
+}
+
+/*
+ * Place the schedules of some points from one on whose peaks are below the arena that there is, and
+ * keep the smallest: orders that no fusions make may leave more gaps than they save.
+ */
+static int place_smallest(struct tilesched_planning *planning, uint32_t point, int form,
+			  struct tilesched_placing *placing, struct npuplan_error *error)
+{
+	int err = place_any(planning, point, form, placing, error);
+
+	for (uint32_t i = 1; i < PLACED && point < planning->found_count && !err; i++) {
+		struct tilesched_placing other = { 0 }, smaller;
+
+		/* The first path at the latest. */
+		point = i + 1 < PLACED ? point + 1 : planning->found_count;
+		if (point == planning->front_count ||
+		    planning->front[point].peak >= placing->result.top)
+			break;
+		err = place_point(planning, point, form, &other, error);
+		if (!err && other.result.top < placing->result.top) {
+			smaller = other;
+			other = *placing;
+			*placing = smaller;
+		}
+		placing_fini(&other);
+		err = err == -EINVAL ? 0 : err;
+	}
+	return err;
+}
+
+/*
  * Choose the point that the options ask for. Within a budget it is the one of least traffic that
  * fits, so points are tried from the highest peak that might fit on down.
  */
@@ -339,19 +390,13 @@ static int choose(struct tilesched_planning *planning, int form, struct tilesche
 	uint64_t budget = options->arena_budget;
 	int err;
 
-	while (budget && point < last && planning->front[point + 1].peak <= budget)
+	if (!budget)
+		return place_smallest(planning, first, form, placing, error);
+	while (point < last && planning->front[point + 1].peak <= budget)
 		point++;
 	do {
-		err = place_point(planning, point, form, placing, error);
-		/*
-		 * Tensors with fixed offsets may collide in this order, but not in another one, and
-		 * not in layer order.
-		 */
-		if (err == -EINVAL && point < planning->found_count)
-			err = place_point(planning, planning->found_count, form, placing, error);
-		if (err == -EINVAL && point < last)
-			return place_point(planning, last, form, placing, error);
-	} while (!err && budget && placing->result.top > budget && point-- > first);
+		err = place_any(planning, point, form, placing, error);
+	} while (!err && placing->result.top > budget && point-- > first);
 	return err;
 }
 
