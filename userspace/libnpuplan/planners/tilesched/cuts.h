@@ -10,7 +10,7 @@
 /** enum tilesched_siblings - what is known of the other steps of a step's operator */
 enum tilesched_siblings {
 	TILESCHED_ANY,	/* nothing */
-	TILESCHED_KEPT, /* those before it have run, those behind it have not; so of all operators */
+	TILESCHED_KEPT, /* those before it have run, those behind it wait; so of all operators */
 	TILESCHED_WAIT, /* none has run */
 	TILESCHED_RUN,	/* all have run */
 };

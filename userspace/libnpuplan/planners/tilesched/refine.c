@@ -320,8 +320,8 @@ static bool project(struct refine *r, uint32_t s, uint32_t *same)
 }
 
 /*
- * Find the least cut of a step, which is noted as a bound. UINT64_MAX: there is no time for it; what
- * was found until then is a bound, too.
+ * Find the least cut of a step, which is noted as a bound. UINT64_MAX: there is no time for it;
+ * what was found until then is a bound, too.
  */
 static uint64_t cut(struct refine *r, uint32_t s, uint64_t *least)
 {
@@ -404,23 +404,24 @@ static uint32_t highest(const struct refine *r)
 static int add(struct refine *r, struct tilesched_refined *refined)
 {
 	uint32_t steps = r->model->step_count;
-	uint64_t kept = ((uint64_t)refined->count + 1) * steps;
-	struct tilesched_found found = { .ops = malloc(steps * sizeof(*found.ops)) };
-	int err = -ENOMEM;
+	struct tilesched_found none = { 0 }, *found;
+	int err = 0;
 
-	tilesched_sim_rewind(r->sim);
-	if (found.ops) {
-		for (uint32_t i = 0; i < steps; i++)
-			found.ops[i] = r->cuts.op_of[r->steps[i]];
-		tilesched_sim_ops(r->sim, found.ops, &found.cost);
-		/* Where there is no room for all, it takes the place of the one before it. */
-		if (kept > TILESCHED_REFINED_KEPT && refined->count)
-			free(refined->orders[--refined->count].ops);
-		err = npuplan_append(&refined->orders, &refined->count, &found, 1);
-	}
+	/* Where there is no room for all, it takes the place of the one before it. */
+	if (!refined->count || (uint64_t)refined->count * steps + steps <= TILESCHED_REFINED_KEPT)
+		err = npuplan_append(&refined->orders, &refined->count, &none, 1);
 	if (err)
-		free(found.ops);
-	return err;
+		return err;
+	found = &refined->orders[refined->count - 1];
+	if (!found->ops)
+		found->ops = malloc(steps * sizeof(*found->ops));
+	if (!found->ops)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < steps; i++)
+		found->ops[i] = r->cuts.op_of[r->steps[i]];
+	tilesched_sim_rewind(r->sim);
+	tilesched_sim_ops(r->sim, found->ops, &found->cost);
+	return 0;
 }
 
 /*
