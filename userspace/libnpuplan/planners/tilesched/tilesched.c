@@ -10,9 +10,6 @@
 #include "problem/packing.h"
 #include "refine.h"
 
-/* Points whose arenas are compared. */
-#define PLACED 3
-
 /*
  * struct tilesched_planning - the fusions of a graph, and the front of the schedules that they
  * make
@@ -348,32 +345,27 @@ static int place_any(struct tilesched_planning *planning, uint32_t point, int fo
 }
 
 /*
- * Place the schedules of some points from one on whose peaks are below the arena that there is, and
- * keep the smallest: orders that no fusions make may leave more gaps than they save.
+ * Place the schedule of a point, and that of the first path if it may need less: an order that no
+ * fusions make may leave more gaps than it saves.
  */
-static int place_smallest(struct tilesched_planning *planning, uint32_t point, int form,
-			  struct tilesched_placing *placing, struct npuplan_error *error)
+static int place_smaller(struct tilesched_planning *planning, uint32_t point, int form,
+			 struct tilesched_placing *placing, struct npuplan_error *error)
 {
+	uint32_t path = planning->found_count;
+	struct tilesched_placing other = { 0 }, larger;
 	int err = place_any(planning, point, form, placing, error);
 
-	for (uint32_t i = 1; i < PLACED && point < planning->found_count && !err; i++) {
-		struct tilesched_placing other = { 0 }, smaller;
-
-		/* The first path at the latest. */
-		point = i + 1 < PLACED ? point + 1 : planning->found_count;
-		if (point == planning->front_count ||
-		    planning->front[point].peak >= placing->result.top)
-			break;
-		err = place_point(planning, point, form, &other, error);
-		if (!err && other.result.top < placing->result.top) {
-			smaller = other;
-			other = *placing;
-			*placing = smaller;
-		}
-		placing_fini(&other);
-		err = err == -EINVAL ? 0 : err;
+	if (err || point >= path || path == planning->front_count ||
+	    planning->front[path].peak >= placing->result.top)
+		return err;
+	err = place_point(planning, path, form, &other, error);
+	if (!err && other.result.top < placing->result.top) {
+		larger = *placing;
+		*placing = other;
+		other = larger;
 	}
-	return err;
+	placing_fini(&other);
+	return err == -EINVAL ? 0 : err;
 }
 
 /*
@@ -391,7 +383,7 @@ static int choose(struct tilesched_planning *planning, int form, struct tilesche
 	int err;
 
 	if (!budget)
-		return place_smallest(planning, first, form, placing, error);
+		return place_smaller(planning, first, form, placing, error);
 	while (point < last && planning->front[point + 1].peak <= budget)
 		point++;
 	do {
