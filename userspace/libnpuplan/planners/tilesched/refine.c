@@ -431,6 +431,8 @@ static int add(struct refine *r, struct tilesched_refined *refined)
  */
 static uint64_t next_limit(uint64_t peak, uint64_t least, uint64_t *part, uint32_t *round)
 {
+	if (*part > peak / 2)
+		*part = peak / FIRST_PART;
 	if (*part <= peak / LAST_PART)
 		*part = peak / (FIRST_PART + PARTS_APART * ++*round);
 	while (*part && peak - *part < least)
