@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "rate.h"
 #include "worker.h"
 
 /* A deadline is counted from when a request comes: a little less time is the same time. */
@@ -126,7 +127,7 @@ bool keep_answers(const struct kept *kept, uint64_t given_us, uint64_t limit)
 
 bool keep_no_worse(const struct kept *kept, const struct worker_result *made)
 {
-	return kept->entry.data && kept->entry.cost <= made->cost;
+	return plancache_no_worse(&kept->entry, made->cost);
 }
 
 static bool put(const struct kept *kept, struct plancache *cache, const struct accepted *accepted,
@@ -149,25 +150,21 @@ bool keep_plan(struct kept *kept, struct plancache *cache, const struct accepted
 
 	if (!kept->hashed || !cache)
 		return false;
-	if (kept->entry.data && given_us < kept->entry.given_us)
-		given_us = kept->entry.given_us;
-	kept->entry.given_us = given_us;
-	kept->entry.final = made->final;
-	if (keep_no_worse(kept, made))
-		return put(kept, cache, accepted, &kept->entry);
 	describe(accepted, NULL, &request);
 	plancache_entry_init(&entry, &request);
 	entry.cost = made->cost;
 	entry.final = made->final;
 	entry.given_us = given_us;
-	plancache_entry_made(&entry, kept->entry.data ? &kept->entry : NULL, maker, made->cpu_us);
-	if (accepted->client.known)
-		entry.owner = accepted->client.uid;
-	snprintf(entry.text, sizeof(entry.text), "%.*s", PLANCACHE_TEXT_SIZE - 1, made->text);
 	/* Of a result nothing is written. */
 	entry.data = (void *)(uintptr_t)made->data;
 	entry.size = made->size;
 	entry.head = made->head;
+	if (plancache_better(&kept->entry, &entry) != &entry)
+		return put(kept, cache, accepted, &kept->entry);
+	plancache_entry_made(&entry, kept->entry.data ? &kept->entry : NULL, maker, made->cpu_us);
+	if (accepted->client.known)
+		entry.owner = accepted->client.uid;
+	snprintf(entry.text, sizeof(entry.text), "%.*s", PLANCACHE_TEXT_SIZE - 1, made->text);
 	return put(kept, cache, accepted, &entry);
 }
 

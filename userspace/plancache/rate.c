@@ -27,6 +27,28 @@ bool plancache_final(const struct npuplan_plan *plan, double given, double spent
 	       (!plan->memory_ended && (!given || spent < ENDED_BY_ITSELF * given));
 }
 
+bool plancache_no_worse(const struct plancache_entry *before, uint64_t cost)
+{
+	bool known = before->cost || before->objective != NPUMEM_OBJECTIVE_ARENA;
+
+	return before->data && known && before->cost <= cost;
+}
+
+const struct plancache_entry *plancache_better(struct plancache_entry *before,
+					       struct plancache_entry *made)
+{
+	if (before->data && made->given_us < before->given_us)
+		made->given_us = before->given_us;
+	before->given_us = made->given_us;
+	if (made->data && !plancache_no_worse(before, made->cost)) {
+		before->final = made->final;
+		return made;
+	}
+	/* A search that ended by itself with a worse one has looked at all that it looks at. */
+	before->final = before->final || made->final;
+	return before;
+}
+
 /* How many bytes of a name are shown: not a part of a character of UTF-8. */
 static int shown(const char *name)
 {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "npuplan.h"
+#include "plancache.h"
 
 /*
  * plancache_cost() - what the request wants little of, in bytes
@@ -24,3 +25,23 @@ bool plancache_final(const struct npuplan_plan *plan, double given, double spent
 /* Write a line with the name of the graph and the figures that an objective is about. */
 void plancache_summary(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 		       char *text, size_t size);
+
+/*
+ * plancache_no_worse() - whether a plan that is kept is at least as good as a new one
+ * @before: the one that is kept; without data there is none
+ * @cost: of the new one, as plancache_cost() counts it
+ *
+ * An arena of no bytes is a cost that was not written down, by the TFLite delegate: any is better.
+ */
+bool plancache_no_worse(const struct plancache_entry *before, uint64_t cost);
+
+/*
+ * plancache_better() - which of two plans of the same request is to be kept
+ * @before: the one that is kept; without data there is none
+ * @made: the new one, whose cost is known; without data none was found
+ *
+ * Returns the better one, the one before if both are as good. Both say then how long planning could
+ * take at most until now; and @before, whatever is kept, whether more time could make it better.
+ */
+const struct plancache_entry *plancache_better(struct plancache_entry *before,
+					       struct plancache_entry *made);

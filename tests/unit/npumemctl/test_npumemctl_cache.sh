@@ -75,11 +75,71 @@ plans_before() { cache show -j "${key:0:4}" | python3 -c 'import json, sys
 past = json.load(sys.stdin)["plans"][0]["history"]
 print([(one["cost"], one["by"], one["seconds"] > 0) for one in past], past[-1]["made_ns"] > 15 * 10**17)'; }
 check 'it has no plan before it' is "[(1505280, 'warm', True)] True" plans_before
-check 'planned again it takes the place' cache warm models/a.json
-check 'and says what was before' is "[(1505280, 'warm', True), (1505280, 'warm', True)] True" plans_before
+# rated FILE COST GIVEN FINAL: what a plan says of itself, with the digest that this has.
+rated() {
+	python3 -c 'import hashlib, struct, sys
+name, cost, given, final = sys.argv[1], *map(int, sys.argv[2:])
+file = bytearray(open(name, "rb").read())
+struct.pack_into("=QQ", file, 120, cost, given)
+struct.pack_into("=I", file, 156, final)
+data = 424 + 32 + struct.unpack_from("=Q", file, 136)[0]
+old = bytes(file[424:456])
+file[424:456] = bytes(32)
+file[424:456] = hashlib.sha256(file[:data]).digest()
+if file[data:]:
+    file[-32:] = bytes(32)
+    file[-32:] = hashlib.sha256(file[424:456] + file[data:]).digest()
+open(name, "wb").write(file)' "$@"
+}
+of_plan() { # FOLDER: what the only plan of it costs, could take, and whether that is all
+	"$ctl" cache --folder "$1" list -j | python3 -c 'import json, sys
+(plan,) = json.load(sys.stdin)["plans"]
+print(*(plan[key] for key in ("cost", "given_us", "final")))'
+}
+stays='; kept from before: the new one is no better'
+check 'planned again it stays' gives 0 "models/a.json: $mobilenet$stays" '' cache warm models/a.json
+check 'with the plans that were before it' is "[(1505280, 'warm', True)] True" plans_before
+better_stays() { # its deadline stays the longer one, and what ended by itself is known to have
+	rated "plans/$key.plan" 1000000 9000000 0
+	gives 0 "models/a.json: $mobilenet$stays" '' cache warm --deadline 5 models/a.json &&
+		is '1000000 9000000 True' of_plan plans
+}
+check 'a better one stays' better_stays
+better_with_more_time() {
+	rated "plans/$key.plan" 1000000 1000000 1
+	cache warm --deadline 5 models/a.json >out && is '1000000 5000000 True' of_plan plans
+}
+check 'and is known to have had the time that the new one had' better_with_more_time
+said_kept() { cache warm "$@" -j models/a.json | python3 -c 'import json, sys
+(model,) = json.load(sys.stdin)["models"]
+print(*(model[key] for key in ("kept", "cost", "final", "arena_bytes")))'; }
+check 'JSON says so' is 'before 1000000 True 1505280' said_kept
+worse_goes() {
+	rated "plans/$key.plan" 2000000 1000000 0
+	gives 0 "models/a.json: $mobilenet" '' cache warm --deadline 0.5 models/a.json &&
+		is '1505280 1000000 True' of_plan plans
+}
+check 'a worse one goes' worse_goes
+check 'and the new one says what was before' is "[(1505280, 'warm', True), (1505280, 'warm', True)] True" plans_before
 check 'to people, too' shows_history
-for _ in {1..8}; do cache warm models/a.json >/dev/null; done
+worse_said() { rated "plans/$key.plan" 2000000 1 0 && is 'new 1505280 True 1505280' said_kept; }
+check 'JSON says that the new one is kept' worse_said
+unknown_goes() { # a delegate writes no cost
+	rated "plans/$key.plan" 0 1 1 && is 'new 1505280 True 1505280' said_kept
+}
+check 'one that says no cost goes' unknown_goes
+for _ in {1..6}; do
+	rated "plans/$key.plan" 2000000 1 0
+	cache warm models/a.json >/dev/null
+done
 check 'the last eight are known' is 8 history_lines
+# Whatever the deadline leaves time for.
+hurried() {
+	local one=("$ctl" cache --folder hurried warm --planner cosma --objective traffic --arena-budget 1605632)
+	"${one[@]}" --deadline 2 "$graphs/densenet121.fused.json" >out && is_kept=$(of_plan hurried) &&
+		"${one[@]}" --deadline 0.01 "$graphs/densenet121.fused.json" >out && is "$is_kept" of_plan hurried
+}
+check 'with less time nothing is lost' hurried
 check 'keys are completed' is "$key" completed --folder plans show "${key:0:3}"
 check 'of the folder that the line names' is "$key" completed --folder=plans drop ''
 check 'behind others, too' is "$key" completed show abcd --folder plans -j ''
@@ -117,7 +177,7 @@ graph = json.load(open(sys.argv[1]))
 graph["name"] = eval(sys.argv[2])
 json.dump(graph, open("named.json", "w"))' "$graphs/squeezenet1_1.fused.json" "$1"
 }
-figures=$(cache warm models/b.json)
+figures=$(cache --folder figures warm models/b.json)
 figures=${figures#*: *: }
 named "'a\x1b[31mb\x9bc\u202ed\n'"
 check 'control characters of a name are printed as such' is \
@@ -203,6 +263,37 @@ same() { cmp "plans/$key.plan" "device/$key.plan" && [ "$(find device -type f | 
 check 'it is the same there' same
 check 'all are exported' gives 0 '' '' cache export device
 check 'all are there' [ "$(find device -name '*.plan' | wc -l)" = 3 ]
+copied() { # COST GIVEN FINAL of the copy, then the same of what stands there before
+	rm -rf from to
+	mkdir from to
+	cp "plans/$key.plan" from
+	cp "plans/$key.plan" to
+	rated "from/$key.plan" "${@:1:3}"
+	rated "to/$key.plan" "${@:4:3}"
+}
+export_to() { "$ctl" cache --folder from export "$@" to "$key"; }
+worse_is_not_copied() {
+	copied 2000 5000 0 1000 3000 1
+	gives 0 "$key: a better plan is there, and stays" '' export_to && is '1000 5000 True' of_plan to
+}
+check 'a better plan is not replaced by a copy' worse_is_not_copied
+better_is_copied() {
+	copied 1000 3000 0 2000 5000 1
+	gives 0 '' '' export_to && is '1000 5000 False' of_plan to
+}
+check 'a worse one is' better_is_copied
+kept_json() { export_to -j | python3 -c 'import json, sys
+said = json.load(sys.stdin)
+(plan,) = said["plans"]
+print(said["folder"], len(plan["key"]), plan["kept"])'; }
+check 'JSON says that it stays' is 'to 64 before' kept_json
+new_json() { copied 1000 1 0 2000 1 0 && is 'to 64 new' kept_json; }
+check 'or that it is new' new_json
+damaged_there() {
+	truncate -s 1000 "to/$key.plan"
+	gives 0 '' '' export_to && is '1000 1 False' of_plan to
+}
+check 'a damaged one goes' damaged_there
 check 'a small cache has room for what it has room for' gives 0 '' '' \
 	cache --size-limit 16K export small
 check 'that is one' [ "$(find small -name '*.plan' | wc -l)" = 1 ]

@@ -466,31 +466,63 @@ static int show(const struct arguments *args, struct plancache *cache)
 
 /* --------------------------------------------------------------- export, drop */
 
+/*
+ * struct copying - an export
+ * @to: where plans go
+ * @array: of what became of each of them; NULL: nobody wants JSON
+ */
+struct copying {
+	struct plancache *to;
+	json_t *array;
+};
+
 static int export_one(const struct arguments *args, struct plancache *cache,
 		      const struct plancache_file *file, void *context)
 {
+	/* One there that is damaged, or that is not there, is no plan. */
+	struct plancache_entry entry, there = { 0 };
+	struct copying *copying = context;
 	char name[PLANCACHE_NAME_SIZE];
-	struct plancache_entry entry;
+	const struct plancache_entry *better;
+	bool stays, was_better;
 	int err;
 
 	if (read_entry(cache, file, &entry) != EXIT_OK)
 		return EXIT_FAILED;
-	err = plancache_put(context, &file->key, &entry);
+	(void)!plancache_peek(copying->to, &file->key, &there);
+	better = plancache_better(&there, &entry);
+	stays = better == &there;
+	was_better = stays && there.cost < entry.cost;
+	err = plancache_put(copying->to, &file->key, better);
 	free(entry.data);
+	free(there.data);
 	plancache_key_name(&file->key, name);
-	return err ? failure(args->words.list[0], "%s: %s", name, strerror(-err)) : EXIT_OK;
+	if (err)
+		return failure(args->words.list[0], "%s: %s", name, strerror(-err));
+	if (copying->array)
+		json_array_append_new(copying->array, json_pack("{ss ss}", "key", name, "kept",
+								stays ? "before" : "new"));
+	else if (was_better)
+		printf("%s: a better plan is there, and stays\n", name);
+	return EXIT_OK;
 }
 
 static int export(const struct arguments *args, struct plancache *cache)
 {
-	struct plancache *to;
-	int err = plancache_open(args->words.list[0], args->limit, &to);
+	struct copying copying = { 0 };
+	int err = plancache_open(args->words.list[0], args->limit, &copying.to);
 	int status;
 
 	if (err)
 		return failure(args->words.list[0], "%s", strerror(-err));
-	status = for_each(args, cache, 1, export_one, to);
-	plancache_close(to);
+	if (args->json)
+		copying.array = json_array();
+	status = for_each(args, cache, 1, export_one, &copying);
+	plancache_close(copying.to);
+	if (copying.array &&
+	    print_json(json_pack("{so so}", "folder", text_json(args->words.list[0]), "plans",
+				 copying.array)) != EXIT_OK)
+		status = EXIT_FAILED;
 	return status;
 }
 
@@ -511,9 +543,28 @@ static int drop(const struct arguments *args, struct plancache *cache)
 
 /* ---------------------------------------------------------------------- warm */
 
-/* Keep the plan of a model, as npumemd would after a request like that. */
+/* Of a model: which plan is kept, the one before or the new one. */
+static void say_kept(const struct arguments *args, const struct model *model,
+		     const struct plancache_entry *kept, bool is_new)
+{
+	char *path, *text;
+
+	if (args->json)
+		return;
+	path = plain_text(model->path, false);
+	text = plain_text(kept->text, false);
+	printf("%s: %s%s\n", path, text,
+	       is_new ? "" : "; kept from before: the new one is no better");
+	free(path);
+	free(text);
+}
+
+/*
+ * Keep the plan of a model, as npumemd would after a request like that: the one before, if it is no
+ * worse. @kept: says then what is kept, but for its bytes.
+ */
 static int keep(const struct arguments *args, struct plancache *cache, const struct model *model,
-		const struct npuplan_plan *plan)
+		const struct npuplan_plan *plan, struct plancache_entry *kept, bool *is_new)
 {
 	const struct plancache_request request = {
 		.graph = model->blob,
@@ -536,23 +587,20 @@ static int keep(const struct arguments *args, struct plancache *cache, const str
 	entry.cost = plancache_cost(args->planner, args->objective, &plan->info);
 	entry.final = plancache_final(plan, args->deadline, plan->seconds);
 	entry.given_us = args->deadline ? (uint64_t)(1e6 * args->deadline) : NO_DEADLINE;
-	/* One that is damaged, or that is not there, has no history. */
+	plancache_summary(model->graph, plan, entry.text, sizeof(entry.text));
+	/* One that is damaged, or that is not there, is no plan and has no history. */
 	err = plancache_peek(cache, &key, &before);
 	plancache_entry_made(&entry, err ? NULL : &before, PLANCACHE_BY_WARM,
 			     (uint64_t)(1e6 * plan->seconds));
-	free(before.data);
-	plancache_summary(model->graph, plan, entry.text, sizeof(entry.text));
-	err = plancache_put(cache, &key, &entry);
+	*kept = *plancache_better(&before, &entry);
+	*is_new = kept->data == entry.data;
+	err = plancache_put(cache, &key, kept);
 	free(entry.data);
+	free(before.data);
+	kept->data = NULL;
 	if (err)
 		return failure(args->folder, "%s: %s", model->path, strerror(-err));
-	if (!args->json) {
-		char *path = plain_text(model->path, false), *text = plain_text(entry.text, false);
-
-		printf("%s: %s\n", path, text);
-		free(path);
-		free(text);
-	}
+	say_kept(args, model, kept, *is_new);
 	return EXIT_OK;
 }
 
@@ -569,18 +617,22 @@ static int warm_model(const struct arguments *args, struct plancache *cache, con
 	struct npuplan_plan *plan = NULL;
 	struct model model = { 0 };
 	int status = EXIT_FAILED;
+	struct plancache_entry kept;
+	bool is_new = false;
 
 	if (!model_import(&model, path, &args->reading) || !model_tile(&model, &args->tiling))
 		goto out;
 	if (npuplan_plan(model.graph, &asked, &plan, &error))
 		failure(path, "%s", error.text);
 	else
-		status = keep(args, cache, &model, plan);
+		status = keep(args, cache, &model, plan, &kept, &is_new);
 	if (array && status == EXIT_OK)
 		json_array_append_new(array,
-				      json_pack("{so sI sI}", "model", text_json(path),
+				      json_pack("{so sI sI ss sI sb}", "model", text_json(path),
 						"arena_bytes", (json_int_t)plan->info.arena_size,
-						"lower_bound", (json_int_t)plan->info.lower_bound));
+						"lower_bound", (json_int_t)plan->info.lower_bound,
+						"kept", is_new ? "new" : "before", "cost",
+						int_json(kept.cost), "final", kept.final));
 out:
 	npuplan_plan_free(plan);
 	model_fini(&model);
