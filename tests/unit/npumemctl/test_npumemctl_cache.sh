@@ -294,9 +294,47 @@ damaged_there() {
 	gives 0 '' '' export_to && is '1000 1 False' of_plan to
 }
 check 'a damaged one goes' damaged_there
-check 'a small cache has room for what it has room for' gives 0 '' '' \
-	cache --size-limit 16K export small
-check 'that is one' [ "$(find small -name '*.plan' | wc -l)" = 1 ]
+# Four plans of a block each, that were used one after the other: d last.
+mkdir four
+keys_of() { "$ctl" cache --folder "$1" list -j | python3 -c 'import json, sys
+print(*(plan["key"] for plan in json.load(sys.stdin)["plans"]))'; }
+four_plans() {
+	local budget
+	for budget in 2000001 2000002 2000003 2000004; do
+		"$ctl" cache --folder four warm --arena-budget $budget "$graphs/loop_conv.json" >out || return 1
+	done
+	four=$(keys_of four)
+	[ "$(wc -w <<<"$four")" = 4 ]
+}
+check 'four plans' four_plans
+read -r fourth third second first <<<"$four"
+same_order() { gives 0 '' '' "$ctl" cache --folder four export all-four && is "$four" keys_of all-four; }
+check 'copies are used in the order of the plans' same_order
+named_order() {
+	gives 0 '' '' "$ctl" cache --folder four export named "$fourth" "$first" "$third" "$first" &&
+		is "$fourth $third $first" keys_of named
+}
+check 'whatever order they are named in' named_order
+block=$("$ctl" cache --folder four list -j | python3 -c 'import json, sys
+print(json.load(sys.stdin)["plans"][0]["bytes"])')
+no_room="no room for it in $((2 * block)) bytes ($((2 * block / 1024)).0 KiB)"
+what_fits() {
+	gives 1 '' "npumemctl: two: $first: $no_room
+npumemctl: two: $second: $no_room" "$ctl" cache --folder four --size-limit $((2 * block)) export two &&
+		is "$fourth $third" keys_of two
+}
+check 'what was used last has room, and what has none is said' what_fits
+what_fits_json() {
+	"$ctl" cache --folder four --size-limit $((2 * block)) -j export two-json 2>/dev/null | python3 -c 'import json, sys
+print(*(plan["key"] + " " + plan["kept"] for plan in json.load(sys.stdin)["plans"]), sep="\n")'
+	[ "${PIPESTATUS[*]}" = '1 0' ]
+}
+check 'JSON says so' is "$first none
+$second none
+$third new
+$fourth new" what_fits_json
+mkdir small
+cp "plans/$key.plan" small
 # More than npumemd keeps by default, as its configuration may allow.
 for digit in a b; do truncate -s 40M "small/$(printf '%064d' 0 | tr 0 $digit).plan"; done
 large_stay() { "$ctl" cache --folder small warm models/b.json && [ "$(find small -name '*.plan' | wc -l)" = 4 ]; }

@@ -9,7 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../grow/grow.h"
 #include "commands.h"
+#include "kept.h"
 #include "model/model.h"
 #include "plancache.h"
 #include "rate.h"
@@ -17,10 +19,7 @@
 #define FOLDER	    "/var/cache/npumemd"
 #define SHORT_KEY   12 /* digits of a key in a list */
 #define LEAST_KEY   4  /* digits that a key on the command line has at least */
-#define BILLION	    1000000000ll
 #define NO_DEADLINE UINT64_MAX
-
-static const char *const objectives[] = { "arena", "traffic", "peak", NULL };
 
 /*
  * struct arguments - what the command line says
@@ -91,7 +90,7 @@ static const struct command_option options[] = {
 	  "What is to be kept small: the \"%s\" (default), or, within the budget, the \"%s\" with "
 	  "host memory, or the \"%s\" of any order of steps; the last two need a planner that "
 	  "moves tensors",
-	  FIELD(objective), 0, 0, objectives },
+	  FIELD(objective), 0, 0, kept_objectives },
 	{ "deadline", 0, VALUE_SECONDS, "SECONDS", "Longest that planning of a model may take",
 	  FIELD(deadline) },
 	{ 0 },
@@ -132,7 +131,7 @@ static void check(const struct arguments *args, struct argp_state *state)
 	if (args->objective &&
 	    !(args->planner && npuplan_planner_traits(args->planner) & NPUPLAN_PLANNER_MOVES))
 		usage_error(state, "--objective %s needs a planner that moves tensors, like cosma",
-			    objectives[args->objective]);
+			    kept_objectives[args->objective]);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -210,25 +209,61 @@ static const struct plancache_file *find(const struct listing *all, const char *
 typedef int plan_action(const struct arguments *args, struct plancache *cache,
 			const struct plancache_file *file, void *context);
 
-/* Do something with each plan that is named from the @first word on, or with all. */
-static int for_each(const struct arguments *args, struct plancache *cache, size_t first,
-		    plan_action *action, void *context)
+/* Of a list by use: the one used longest ago first. */
+static int by_age(const void *a, const void *b)
 {
+	const struct plancache_file *x = *(const struct plancache_file *const *)a;
+	const struct plancache_file *y = *(const struct plancache_file *const *)b;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* The plans that are named from the @first word on, in this order, or all. Returns how many. */
+static size_t choose(const struct arguments *args, const struct listing *all, size_t first,
+		     const struct plancache_file **chosen, int *status)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; first >= args->words.count && i < all->count; i++)
+		chosen[count++] = &all->files[i];
+	/* One that is not there does not keep the others from it. */
+	for (size_t i = first; i < args->words.count; i++) {
+		chosen[count] = find(all, args->words.list[i]);
+		if (chosen[count])
+			count++;
+		else
+			*status = EXIT_FAILED;
+	}
+	return count;
+}
+
+/*
+ * Do something with each plan that is named from the @first word on, or with all. @oldest_first: those
+ * used longest ago come first, and none comes twice.
+ */
+static int for_each(const struct arguments *args, struct plancache *cache, size_t first,
+		    bool oldest_first, plan_action *action, void *context)
+{
+	const struct plancache_file **chosen;
 	struct listing all = { 0 };
 	int status = EXIT_OK;
+	size_t count;
 
 	if (!list_all(args, cache, &all))
 		return EXIT_FAILED;
-	for (size_t i = 0; first >= args->words.count && i < all.count; i++)
-		if (action(args, cache, &all.files[i], context) != EXIT_OK)
-			status = EXIT_FAILED;
-	/* One that is not there does not keep the others from it. */
-	for (size_t i = first; i < args->words.count; i++) {
-		const struct plancache_file *file = find(&all, args->words.list[i]);
-
-		if (!file || action(args, cache, file, context) != EXIT_OK)
+	chosen = calloc(all.count + args->words.count + 1, sizeof(*chosen));
+	if (!chosen)
+		abort();
+	count = choose(args, &all, first, chosen, &status);
+	if (oldest_first && count)
+		qsort(chosen, count, sizeof(chosen[0]), by_age);
+	for (size_t i = 0; i < count; i++) {
+		if (oldest_first && i && chosen[i] == chosen[i - 1])
+			continue;
+		if (action(args, cache, chosen[i], context) != EXIT_OK)
 			status = EXIT_FAILED;
 	}
+	free(chosen);
 	free(all.files);
 	return status;
 }
@@ -247,89 +282,6 @@ static int read_entry(struct plancache *cache, const struct plancache_file *file
 
 /* ----------------------------------------------------------------- list, show */
 
-static const char *objective_name(uint32_t objective)
-{
-	return objective < 3 ? objectives[objective] : "unknown";
-}
-
-/* A text as JSON has it; bytes that are no UTF-8, as plain text has them. */
-static json_t *text_json(const char *text)
-{
-	json_t *string = json_string(text);
-	char *plain = string ? NULL : plain_text(text, false);
-
-	if (plain)
-		string = json_string(plain);
-	free(plain);
-	return string;
-}
-
-static const char *maker_name(uint32_t maker)
-{
-	static const char *const names[PLANCACHE_MAKERS] = { "unknown", "answer", "search",
-							     "warm" };
-
-	return names[maker < PLANCACHE_MAKERS ? maker : PLANCACHE_BY_UNKNOWN];
-}
-
-static json_int_t int_json(uint64_t number)
-{
-	return (json_int_t)(number > INT64_MAX ? INT64_MAX : number);
-}
-
-static json_t *history_json(const struct plancache_entry *entry)
-{
-	json_t *array = json_array();
-
-	for (uint32_t i = 0; i < entry->past_count; i++) {
-		const struct plancache_past *past = &entry->past[i];
-
-		json_array_append_new(array,
-				      json_pack("{sI sI ss sf}", "made_ns",
-						(json_int_t)past->made_ns, "cost",
-						int_json(past->cost), "by", maker_name(past->maker),
-						"seconds", 1e-6 * (double)past->took_us));
-	}
-	return array;
-}
-
-static json_t *entry_json(const struct plancache_file *file, const struct plancache_entry *entry)
-{
-	char name[PLANCACHE_NAME_SIZE];
-
-	plancache_key_name(&file->key, name);
-	return json_pack(
-		"{ss so ss sI sI sI sI sI sb so sI sI so so}", "key", name, "planner",
-		text_json(entry->planner), "objective", objective_name(entry->objective),
-		"arena_budget", (json_int_t)entry->arena_budget, "graph_bytes",
-		(json_int_t)entry->graph_size, "cost", (json_int_t)entry->cost, "bytes",
-		(json_int_t)file->bytes, "given_us", int_json(entry->given_us), "final",
-		entry->final, "version", text_json(entry->version), "used_ns",
-		(json_int_t)file->used_ns, "plan_bytes", (json_int_t)(entry->size - entry->head),
-		"uid", entry->owner == PLANCACHE_NOBODY ? json_null() : json_integer(entry->owner),
-		"history", history_json(entry));
-}
-
-/* How long ago, in the largest unit of which it is at least two; clocks may have been set. */
-static const char *ago(int64_t then_ns, char text[32])
-{
-	static const struct {
-		int64_t seconds;
-		const char *name;
-	} units[] = { { 86400, "days" }, { 3600, "hours" }, { 60, "minutes" }, { 1, "seconds" } };
-	int64_t seconds = time(NULL) - then_ns / BILLION;
-
-	if (seconds <= -2 * 60)
-		return "in the future";
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (seconds < 2 * units[i].seconds)
-			continue;
-		snprintf(text, 32, "%" PRId64 " %s ago", seconds / units[i].seconds, units[i].name);
-		return text;
-	}
-	return "now";
-}
-
 static int list_one(const struct arguments *args, struct plancache *cache,
 		    const struct plancache_file *file, void *context)
 {
@@ -341,16 +293,16 @@ static int list_one(const struct arguments *args, struct plancache *cache,
 		return EXIT_FAILED;
 	free(entry.data);
 	if (array) {
-		json_t *object = entry_json(file, &entry);
+		json_t *object = kept_json(file, &entry);
 
-		json_object_set_new(object, "text", text_json(entry.text));
+		json_object_set_new(object, "text", kept_text_json(entry.text));
 		json_array_append_new(array, object);
 		return EXIT_OK;
 	}
 	plancache_key_name(&file->key, name);
 	text = plain_text(entry.text, false);
 	printf("%.*s  %-9s  %-14s  %s%s\n", SHORT_KEY, name, short_size(file->bytes).s,
-	       ago(file->used_ns, when), text,
+	       kept_ago(file->used_ns, when), text,
 	       strcmp(entry.version, NPUMEM_PACKAGE_VERSION) ? "; of another npumem" : "");
 	free(text);
 	return EXIT_OK;
@@ -359,63 +311,12 @@ static int list_one(const struct arguments *args, struct plancache *cache,
 static int list(const struct arguments *args, struct plancache *cache)
 {
 	json_t *array = args->json ? json_array() : NULL;
-	int status = for_each(args, cache, 0, list_one, array);
+	int status = for_each(args, cache, 0, false, list_one, array);
 
-	if (array && print_json(json_pack("{so so}", "folder", text_json(args->folder), "plans",
-					  array)) != EXIT_OK)
+	if (array && print_json(json_pack("{so so}", "folder", kept_text_json(args->folder),
+					  "plans", array)) != EXIT_OK)
 		status = EXIT_FAILED;
 	return status;
-}
-
-static void print_plan(const struct npumem_plan_info *info)
-{
-	printf("  arena      %s, lower bound %s\n", size_text(info->arena_size).s,
-	       size_text(info->lower_bound).s);
-	if (info->host_size)
-		printf("  traffic    %s\n", size_text(info->spill_bytes + info->fill_bytes).s);
-}
-
-/* What was kept before, oldest first, and last the plan of now. */
-static void print_history(const struct plancache_entry *entry)
-{
-	for (uint32_t i = 0; i < entry->past_count; i++) {
-		const struct plancache_past *past = &entry->past[i];
-		const time_t seconds = past->made_ns / BILLION;
-		char when[64] = "?";
-		struct tm tm;
-
-		if (gmtime_r(&seconds, &tm))
-			strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
-		printf("  %-9s  %s UTC, %s in %.3g s: %s\n", i ? "" : "history", when,
-		       maker_name(past->maker), 1e-6 * (double)past->took_us,
-		       size_text(past->cost).s);
-	}
-}
-
-static void print_entry(const char *name, const struct plancache_file *file,
-			const struct plancache_entry *entry)
-{
-	char when[32], *planner = plain_text(entry->planner, false);
-	char *version = plain_text(entry->version, false);
-
-	printf("%s\n", name);
-	printf("  request    graph of %s, planner %s, objective %s", size_text(entry->graph_size).s,
-	       planner, objective_name(entry->objective));
-	if (entry->arena_budget)
-		printf(", arena budget %s", size_text(entry->arena_budget).s);
-	puts("");
-	printf("  plan       %s", size_text(entry->size - entry->head).s);
-	if (entry->head)
-		printf(", of another graph of %s", size_text(entry->head).s);
-	puts("");
-	printf("  search     %s\n",
-	       entry->final ? "ended by itself" : "ended by its deadline or its memory");
-	printf("  made by    npumem %s\n", version);
-	if (entry->owner != PLANCACHE_NOBODY)
-		printf("  counts as  user %" PRIu32 "'s\n", entry->owner);
-	printf("  used       %s\n", ago(file->used_ns, when));
-	free(planner);
-	free(version);
 }
 
 static int show_one(const struct arguments *args, struct plancache *cache,
@@ -437,7 +338,7 @@ static int show_one(const struct arguments *args, struct plancache *cache,
 	if (err)
 		return failure(name, "%s", error.text);
 	if (array) {
-		json_t *object = entry_json(file, &entry);
+		json_t *object = kept_json(file, &entry);
 
 		json_object_set_new(object, "arena_bytes",
 				    json_integer((json_int_t)plan->info.arena_size));
@@ -445,9 +346,7 @@ static int show_one(const struct arguments *args, struct plancache *cache,
 				    json_integer((json_int_t)plan->info.lower_bound));
 		json_array_append_new(array, object);
 	} else {
-		print_entry(name, file, &entry);
-		print_plan(&plan->info);
-		print_history(&entry);
+		kept_print(file, &entry, &plan->info);
 	}
 	npuplan_plan_free(plan);
 	return EXIT_OK;
@@ -456,10 +355,10 @@ static int show_one(const struct arguments *args, struct plancache *cache,
 static int show(const struct arguments *args, struct plancache *cache)
 {
 	json_t *array = args->json ? json_array() : NULL;
-	int status = for_each(args, cache, 0, show_one, array);
+	int status = for_each(args, cache, 0, false, show_one, array);
 
-	if (array && print_json(json_pack("{so so}", "folder", text_json(args->folder), "plans",
-					  array)) != EXIT_OK)
+	if (array && print_json(json_pack("{so so}", "folder", kept_text_json(args->folder),
+					  "plans", array)) != EXIT_OK)
 		status = EXIT_FAILED;
 	return status;
 }
@@ -469,12 +368,28 @@ static int show(const struct arguments *args, struct plancache *cache)
 /*
  * struct copying - an export
  * @to: where plans go
- * @array: of what became of each of them; NULL: nobody wants JSON
+ * @keys: of those that are there now, or were until others came
+ * @count: of them
+ * @array: of what became of each of @keys; NULL: nobody wants JSON
  */
 struct copying {
 	struct plancache *to;
+	struct plancache_key *keys;
+	size_t count;
 	json_t *array;
 };
+
+static void note_copy(struct copying *copying, const struct plancache_key *key, const char *name,
+		      bool stays)
+{
+	copying->keys = grow_by_one(copying->keys, copying->count, sizeof(*key));
+	if (!copying->keys)
+		abort();
+	copying->keys[copying->count++] = *key;
+	if (copying->array)
+		json_array_append_new(copying->array, json_pack("{ss ss}", "key", name, "kept",
+								stays ? "before" : "new"));
+}
 
 static int export_one(const struct arguments *args, struct plancache *cache,
 		      const struct plancache_file *file, void *context)
@@ -499,12 +414,44 @@ static int export_one(const struct arguments *args, struct plancache *cache,
 	plancache_key_name(&file->key, name);
 	if (err)
 		return failure(args->words.list[0], "%s: %s", name, strerror(-err));
-	if (copying->array)
-		json_array_append_new(copying->array, json_pack("{ss ss}", "key", name, "kept",
-								stays ? "before" : "new"));
-	else if (was_better)
+	note_copy(copying, &file->key, name, stays);
+	if (was_better && !args->json)
 		printf("%s: a better plan is there, and stays\n", name);
 	return EXIT_OK;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct plancache_file *x = a, *y = b;
+
+	return memcmp(x->key.bytes, y->key.bytes, sizeof(x->key.bytes));
+}
+
+/* Say of which plans the copies had to go again, for others that came behind them. */
+static int say_gone(const struct arguments *args, const struct copying *copying)
+{
+	const char *to = args->words.list[0];
+	char name[PLANCACHE_NAME_SIZE];
+	struct listing there = { 0 };
+	int err = plancache_list(copying->to, &there.files, &there.count), status = EXIT_OK;
+
+	if (err)
+		return failure(to, "%s", strerror(-err));
+	if (there.count)
+		qsort(there.files, there.count, sizeof(there.files[0]), by_key);
+	for (size_t i = 0; i < copying->count; i++) {
+		const struct plancache_file copy = { .key = copying->keys[i] };
+
+		if (there.count && bsearch(&copy, there.files, there.count, sizeof(copy), by_key))
+			continue;
+		plancache_key_name(&copy.key, name);
+		status = failure(to, "%s: no room for it in %s", name, size_text(args->limit).s);
+		if (copying->array)
+			json_object_set_new(json_array_get(copying->array, i), "kept",
+					    json_string("none"));
+	}
+	free(there.files);
+	return status;
 }
 
 static int export(const struct arguments *args, struct plancache *cache)
@@ -517,10 +464,15 @@ static int export(const struct arguments *args, struct plancache *cache)
 		return failure(args->words.list[0], "%s", strerror(-err));
 	if (args->json)
 		copying.array = json_array();
-	status = for_each(args, cache, 1, export_one, &copying);
+	/* In this order copies are used in the order of the plans, and what does not fit is old. */
+	status = for_each(args, cache, 1, true, export_one, &copying);
+	/* Without a limit only others can have removed some. */
+	if (args->limit != UINT64_MAX && say_gone(args, &copying) != EXIT_OK)
+		status = EXIT_FAILED;
 	plancache_close(copying.to);
+	free(copying.keys);
 	if (copying.array &&
-	    print_json(json_pack("{so so}", "folder", text_json(args->words.list[0]), "plans",
+	    print_json(json_pack("{so so}", "folder", kept_text_json(args->words.list[0]), "plans",
 				 copying.array)) != EXIT_OK)
 		status = EXIT_FAILED;
 	return status;
@@ -538,7 +490,7 @@ static int drop_one(const struct arguments *args, struct plancache *cache,
 
 static int drop(const struct arguments *args, struct plancache *cache)
 {
-	return for_each(args, cache, 0, drop_one, NULL);
+	return for_each(args, cache, 0, false, drop_one, NULL);
 }
 
 /* ---------------------------------------------------------------------- warm */
@@ -627,12 +579,12 @@ static int warm_model(const struct arguments *args, struct plancache *cache, con
 	else
 		status = keep(args, cache, &model, plan, &kept, &is_new);
 	if (array && status == EXIT_OK)
-		json_array_append_new(array,
-				      json_pack("{so sI sI ss sI sb}", "model", text_json(path),
-						"arena_bytes", (json_int_t)plan->info.arena_size,
-						"lower_bound", (json_int_t)plan->info.lower_bound,
-						"kept", is_new ? "new" : "before", "cost",
-						int_json(kept.cost), "final", kept.final));
+		json_array_append_new(
+			array, json_pack("{so sI sI ss sI sb}", "model", kept_text_json(path),
+					 "arena_bytes", (json_int_t)plan->info.arena_size,
+					 "lower_bound", (json_int_t)plan->info.lower_bound, "kept",
+					 is_new ? "new" : "before", "cost",
+					 kept_int_json(kept.cost), "final", kept.final));
 out:
 	npuplan_plan_free(plan);
 	model_fini(&model);
@@ -704,8 +656,8 @@ static int warm(const struct arguments *args, struct plancache *cache)
 		if (one != EXIT_OK)
 			status = EXIT_FAILED;
 	}
-	if (array && print_json(json_pack("{so so}", "folder", text_json(args->folder), "models",
-					  array)) != EXIT_OK)
+	if (array && print_json(json_pack("{so so}", "folder", kept_text_json(args->folder),
+					  "models", array)) != EXIT_OK)
 		status = EXIT_FAILED;
 	return status;
 }
