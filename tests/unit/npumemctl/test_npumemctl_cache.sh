@@ -339,6 +339,44 @@ cp "plans/$key.plan" small
 for digit in a b; do truncate -s 40M "small/$(printf '%064d' 0 | tr 0 $digit).plan"; done
 large_stay() { "$ctl" cache --folder small warm models/b.json && [ "$(find small -name '*.plan' | wc -l)" = 4 ]; }
 check 'without a limit none goes' large_stay
+# A thousand plans are more than a pipe holds: when its reader has a line, all names are known, and
+# not all files read.
+thousand() {
+	rm -rf many
+	mkdir many
+	python3 -c 'import hashlib, struct, sys
+file = open(sys.argv[1], "rb").read()
+size, = struct.unpack_from("=Q", file, 136)
+for i in range(1000):
+    key = hashlib.sha256(b"%d" % i).digest()
+    one = bytearray(file[:456 + size])
+    one[8:40] = key
+    one[424:456] = bytes(32)
+    one[424:456] = hashlib.sha256(one).digest()
+    open("many/%s.plan" % key.hex(), "wb").write(one)' "$1"
+}
+while_they_go() { # COMMAND...: its exit status, and whether it printed less than $most lines
+	local lines line
+	lines=$({ "$@" 2>gone; echo "status $?"; } | { read -r line && rm many/*.plan && cat; })
+	tail -n 1 <<<"$lines"
+	[ "$(wc -l <<<"$lines")" -lt "$most" ]
+}
+listed_while_they_go() {
+	most=999
+	thousand "plans/$key.plan" && is 'status 0' while_they_go "$ctl" cache --folder many list && [ ! -s gone ]
+}
+check 'plans that go meanwhile are not listed' listed_while_they_go
+named_while_they_go() {
+	local names=(many/*.plan)
+	names=("${names[@]#many/}")
+	while_they_go "$ctl" cache --folder many show "${names[@]%.plan}" && grep -v ': No such file or directory$' gone
+}
+shown_while_they_go() {
+	most=8000
+	thousand "plans/$key.plan"
+	[ "$(named_while_they_go)" = 'status 1' ] && [ -s gone ]
+}
+check 'who has named one hears that it is gone' shown_while_they_go
 check 'one is dropped' gives 0 '' '' cache drop "$key"
 check 'two are left' is 2 of_json key
 check 'all are dropped' gives 0 '' '' cache drop --all

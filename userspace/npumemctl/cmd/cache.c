@@ -268,16 +268,30 @@ static int for_each(const struct arguments *args, struct plancache *cache, size_
 	return status;
 }
 
-static int read_entry(struct plancache *cache, const struct plancache_file *file,
-		      struct plancache_entry *entry)
+/* Whether it went after it was listed, as plans do meanwhile. Who has named it hears that. */
+static bool is_gone(int err, size_t first, const struct arguments *args)
+{
+	return err == -ENOENT && first >= args->words.count;
+}
+
+/*
+ * Read a plan of for_each(args, cache, first). False: there is none, and @status says whether that
+ * is wrong.
+ */
+static bool read_entry(const struct arguments *args, struct plancache *cache, size_t first,
+		       const struct plancache_file *file, struct plancache_entry *entry,
+		       int *status)
 {
 	char name[PLANCACHE_NAME_SIZE];
 	int err = plancache_peek(cache, &file->key, entry);
 
-	if (!err)
-		return EXIT_OK;
-	plancache_key_name(&file->key, name);
-	return failure(name, "%s", err == -EBADMSG ? "the file is damaged" : strerror(-err));
+	*status = EXIT_OK;
+	if (err && !is_gone(err, first, args)) {
+		plancache_key_name(&file->key, name);
+		*status = failure(name, "%s",
+				  err == -EBADMSG ? "the file is damaged" : strerror(-err));
+	}
+	return !err;
 }
 
 /* ----------------------------------------------------------------- list, show */
@@ -288,9 +302,10 @@ static int list_one(const struct arguments *args, struct plancache *cache,
 	char name[PLANCACHE_NAME_SIZE], when[32], *text;
 	struct plancache_entry entry;
 	json_t *array = context;
+	int status;
 
-	if (read_entry(cache, file, &entry) != EXIT_OK)
-		return EXIT_FAILED;
+	if (!read_entry(args, cache, 0, file, &entry, &status))
+		return status;
 	free(entry.data);
 	if (array) {
 		json_t *object = kept_json(file, &entry);
@@ -327,10 +342,10 @@ static int show_one(const struct arguments *args, struct plancache *cache,
 	struct plancache_entry entry;
 	struct npuplan_plan *plan;
 	json_t *array = context;
-	int err;
+	int err, status;
 
-	if (read_entry(cache, file, &entry) != EXIT_OK)
-		return EXIT_FAILED;
+	if (!read_entry(args, cache, 0, file, &entry, &status))
+		return status;
 	plancache_key_name(&file->key, name);
 	err = npuplan_plan_read((char *)entry.data + entry.head, entry.size - entry.head, &plan,
 				&error);
@@ -400,10 +415,10 @@ static int export_one(const struct arguments *args, struct plancache *cache,
 	char name[PLANCACHE_NAME_SIZE];
 	const struct plancache_entry *better;
 	bool stays, was_better;
-	int err;
+	int err, status;
 
-	if (read_entry(cache, file, &entry) != EXIT_OK)
-		return EXIT_FAILED;
+	if (!read_entry(args, cache, 1, file, &entry, &status))
+		return status;
 	(void)!plancache_peek(copying->to, &file->key, &there);
 	better = plancache_better(&there, &entry);
 	stays = better == &there;
@@ -485,7 +500,7 @@ static int drop_one(const struct arguments *args, struct plancache *cache,
 	int err = plancache_drop(cache, &file->key);
 
 	plancache_key_name(&file->key, name);
-	return err ? failure(name, "%s", strerror(-err)) : EXIT_OK;
+	return err && !is_gone(err, 0, args) ? failure(name, "%s", strerror(-err)) : EXIT_OK;
 }
 
 static int drop(const struct arguments *args, struct plancache *cache)
