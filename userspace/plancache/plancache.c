@@ -534,41 +534,81 @@ static void keep_to_limit(struct plancache *cache, const struct newcomer *newcom
 	free_holding(&holding);
 }
 
-/* Bytes that the disk has again when a file is removed; of one with other names none. */
-static uint64_t gives_back(const struct plancache *cache, const struct plancache_key *key)
+/**
+ * struct wanting - what a full disk has not got for a file
+ * @bytes: of blocks
+ * @files: inodes
+ * @of_user: a quota is used up, which says nothing of itself: only what this user's files give back
+ *	is sure to help
+ */
+struct wanting {
+	uint64_t bytes;
+	uint64_t files;
+	bool of_user;
+};
+
+static int find_wanting(const struct plancache *cache, size_t size, int full,
+			struct wanting *wanting)
+{
+	struct statvfs disk;
+	uint64_t room;
+
+	if (fstatvfs(cache->dir, &disk))
+		return -errno;
+	if (!disk.f_frsize)
+		return -EIO;
+	/* A block for what filesystems write beside the data. */
+	wanting->bytes = ((size + disk.f_frsize - 1) / disk.f_frsize + 1) * disk.f_frsize;
+	wanting->of_user = full == -EDQUOT;
+	if (wanting->of_user) {
+		wanting->files = 1;
+		return 0;
+	}
+	room = disk.f_bavail * disk.f_frsize;
+	wanting->bytes = wanting->bytes > room ? wanting->bytes - room : 0;
+	/* Filesystems that have as many as they like say that they have none at all. */
+	wanting->files = disk.f_files && !disk.f_favail;
+	return 0;
+}
+
+/* What the disk has again when a file is removed is wanted no more; one with other names stays. */
+static void give_back(const struct plancache *cache, const struct plancache_key *key,
+		      struct wanting *wanting)
 {
 	struct stat stat;
 	file_name name;
+	uint64_t bytes;
 
 	name_of(key, name);
-	if (fstatat(cache->dir, name, &stat, AT_SYMLINK_NOFOLLOW) || stat.st_nlink != 1)
-		return 0;
-	return (uint64_t)stat.st_blocks * 512;
+	if (fstatat(cache->dir, name, &stat, AT_SYMLINK_NOFOLLOW) || stat.st_nlink != 1 ||
+	    (wanting->of_user && stat.st_uid != geteuid()))
+		return;
+	bytes = (uint64_t)stat.st_blocks * 512;
+	wanting->bytes -= bytes < wanting->bytes ? bytes : wanting->bytes;
+	wanting->files -= !!wanting->files;
 }
 
 /*
- * The disk is full: those who would go first at the limit go now, if a file of @size bytes is sure
- * to fit then, as far as the filesystem knows. False: it is not, and all are still there.
+ * The disk is @full, as this errno says: those who would go first at the limit go now, if a file of
+ * @size bytes is sure to fit then, as far as the filesystem knows. False: it is not, and all are
+ * still there.
  *
  * Files of writers who were killed go in any case, which may be enough.
  */
-static bool make_room_on_disk(struct plancache *cache, const struct newcomer *newcomer, size_t size)
+static bool make_room_on_disk(struct plancache *cache, const struct newcomer *newcomer, size_t size,
+			      int full)
 {
 	struct holding holding = { 0 };
-	struct statvfs disk;
+	struct wanting wanting;
 	const struct held *next;
-	uint64_t room, need;
 	bool fits = false;
 
 	if (find_files(cache, newcomer, &holding) || find_owners(cache, newcomer, &holding) ||
-	    fstatvfs(cache->dir, &disk) || !disk.f_frsize)
+	    find_wanting(cache, size, full, &wanting))
 		goto out;
-	/* A block for what filesystems write beside the data. */
-	need = ((size + disk.f_frsize - 1) / disk.f_frsize + 1) * disk.f_frsize;
-	room = disk.f_bavail * disk.f_frsize;
-	while (room < need && (next = choose(&holding)))
-		room += gives_back(cache, &next->file->key);
-	fits = room >= need;
+	while ((wanting.bytes || wanting.files) && (next = choose(&holding)))
+		give_back(cache, &next->file->key, &wanting);
+	fits = !wanting.bytes && !wanting.files;
 	for (size_t i = 0; fits && i < holding.count; i++)
 		if (holding.held[i].goes)
 			plancache_drop(cache, &holding.held[i].file->key);
@@ -681,22 +721,24 @@ int plancache_put(struct plancache *cache, const struct plancache_key *key,
 	const size_t behind = entry->past_count ? sizeof(history) : 0;
 	const size_t size = sizeof(header) + entry->size + behind;
 	const struct newcomer newcomer = { key, entry->owner, blocks(size) };
-	int err = -ENOSPC;
+	int err = 0;
 
 	if (newcomer.bytes > cache->limit)
 		return -EFBIG;
 	plancache_encode(key, entry, &header);
 	plancache_encode_history(&header, entry, &history);
-	for (int tries = 0; tries < 2 && err == -ENOSPC; tries++) {
+	for (int tries = 0; tries < 2; tries++) {
 		struct iovec parts[] = {
 			{ .iov_base = &header, .iov_len = sizeof(header) },
 			{ .iov_base = entry->data, .iov_len = entry->size },
 			{ .iov_base = &history, .iov_len = behind },
 		};
 
-		if (tries && !make_room_on_disk(cache, &newcomer, size))
+		if (tries && !make_room_on_disk(cache, &newcomer, size, err))
 			break;
 		err = write_file(cache, key, parts, 3);
+		if (err != -ENOSPC && err != -EDQUOT)
+			break;
 	}
 	if (!err)
 		keep_to_limit(cache, &newcomer);

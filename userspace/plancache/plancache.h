@@ -160,9 +160,9 @@ int plancache_peek(struct plancache *cache, const struct plancache_key *key,
  * plancache_put() - keep a plan, in place of one with the same key
  *
  * Others see all of it or nothing, and when this returns 0 it is on the disk, for which the caller
- * waits, unless it hurries. A folder that was removed is made again. Where the disk is full, those
- * plans go that would go first at the limit, if the filesystem says that this one will fit then;
- * else none goes. Returns 0; -EFBIG: it is larger than all of the cache may be; -ENOMEM; or the
+ * waits, unless it hurries. A folder that was removed is made again. Where the disk is full, of
+ * blocks or of files, or the user's quota on it used up, those plans go that would go first at the
+ * limit, if the filesystem says that this one will fit then; else none goes. Returns 0; -EFBIG: it is larger than all of the cache may be; -ENOMEM; or the
  * errno of writing it, and then the one before is still there.
  */
 int plancache_put(struct plancache *cache, const struct plancache_key *key,

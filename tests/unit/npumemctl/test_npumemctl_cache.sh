@@ -238,6 +238,14 @@ full_disk() {
 mkdir disk
 if unshare -rm mount -t tmpfs none disk 2>/dev/null; then
 	full='No space left on device'
+	few_inodes() { # a folder and five files: of six plans five are kept, but for room to write one
+		# shellcheck disable=SC2016 # of the inner shell
+		unshare -rm bash -c 'mount -t tmpfs -o size=16M,nr_inodes=6 none disk || exit 9
+			for budget in 2000001 2000002 2000003 2000004 2000005 2000006 2000007; do
+				"$1" cache --folder disk warm --arena-budget $budget "$2/loop_conv.json" >/dev/null || exit 1
+			done; ls disk | wc -l' - "$ctl" "$graphs" 2>&1
+	}
+	check 'a disk without free inodes keeps the last plans' is 5 few_inodes
 	check 'a full disk loses no plan' is "npumemctl: disk: $graphs/inception_v3.fused.json: $full
 npumemctl: disk: $graphs/densenet121.fused.json: $full
 status 1

@@ -5,6 +5,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,8 @@
  * struct disk - what the filesystem does for the cache
  * @small: it has room for @room bytes; else it is the real one
  * @liar: it says that it has much more
+ * @quota: it has much more, and @room is what the user may have of it
+ * @inodes: files that it may have; 0: as many as it likes
  * @fsync_err: of files, not folders
  * @done: what was done: 'f' a file flushed, 'n' given its name, 'd' the folder flushed, 'u' a file
  *	removed
@@ -29,7 +32,9 @@
 static struct {
 	bool small;
 	bool liar;
+	bool quota;
 	size_t room;
+	size_t inodes;
 	int fsync_err;
 	char done[32];
 } disk;
@@ -40,6 +45,18 @@ static void note(char what)
 
 	if (n < sizeof(disk.done) - 1)
 		disk.done[n] = what;
+}
+
+static size_t disk_files(void)
+{
+	DIR *list = opendir(folder_name);
+	struct dirent *entry;
+	size_t count = 0;
+
+	while ((entry = readdir(list)))
+		count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+	closedir(list);
+	return count;
 }
 
 static size_t disk_used(void)
@@ -96,7 +113,7 @@ ssize_t __wrap_writev(int fd, const struct iovec *parts, int count)
 	if (!disk.small)
 		return __real_writev(fd, parts, count);
 	if (used >= disk.room) {
-		errno = ENOSPC;
+		errno = disk.quota ? EDQUOT : ENOSPC;
 		return -1;
 	}
 	/* What there is room for comes to the disk. */
@@ -111,6 +128,25 @@ ssize_t __wrap_writev(int fd, const struct iovec *parts, int count)
 	return __real_writev(fd, first, count);
 }
 
+/* Files are made with these; "64" is what openat is called where sizes of files have 64 bits. */
+int __real_openat(int dir, const char *name, int flags, ...);
+int __wrap_openat(int dir, const char *name, int flags, mode_t mode);
+int __wrap_openat64(int dir, const char *name, int flags, mode_t mode);
+
+int __wrap_openat(int dir, const char *name, int flags, mode_t mode)
+{
+	if (flags & O_CREAT && disk.inodes && disk_files() >= disk.inodes) {
+		errno = disk.quota ? EDQUOT : ENOSPC;
+		return -1;
+	}
+	return __real_openat(dir, name, flags, mode);
+}
+
+int __wrap_openat64(int dir, const char *name, int flags, mode_t mode)
+{
+	return __wrap_openat(dir, name, flags, mode);
+}
+
 int __wrap_fstatvfs(int fd, struct statvfs *stat);
 int __wrap_fstatvfs64(int fd, struct statvfs *stat);
 
@@ -118,10 +154,14 @@ int __wrap_fstatvfs(int fd, struct statvfs *stat)
 {
 	size_t used = disk_used();
 
-	if (!disk.small)
+	if (!disk.small && !disk.inodes)
 		return statvfs(folder_name, stat);
-	*stat = (struct statvfs){ .f_bsize = 4096, .f_frsize = 1 };
-	stat->f_bavail = disk.liar ? 1 << 30 : used < disk.room ? disk.room - used : 0;
+	*stat = (struct statvfs){ .f_bsize = 4096, .f_frsize = 1, .f_files = disk.inodes };
+	if (disk.inodes > disk_files())
+		stat->f_favail = disk.inodes - disk_files();
+	stat->f_bavail = !disk.small || disk.liar || disk.quota ? 1 << 30 :
+			 used < disk.room			? disk.room - used :
+								  0;
 	return 0;
 }
 
@@ -263,6 +303,81 @@ DISK_TEST(no_room_on_a_full_disk)
 	assert_int_equal(plancache_put(folder_cache, &full_keys[3], &entry), -ENOSPC);
 	for (int i = 0; i < 3; i++)
 		folder_has(&full_keys[i], 50, (char)('0' + i));
+}
+
+/* The disk has blocks, and no file more: one goes, and no more than one. */
+DISK_TEST(no_inode_is_free)
+{
+	fill_to_limit();
+	folder_reopen(PLENTY);
+	disk.inodes = 3;
+	folder_put(&full_keys[3], 50, '3');
+	folder_has_not(&full_keys[0], -ENOENT);
+	folder_has(&full_keys[1], 50, '1');
+	folder_has(&full_keys[2], 50, '2');
+	folder_has(&full_keys[3], 50, '3');
+}
+
+/* Other files have them all, or a name of somebody's holds that of a plan. */
+DISK_TEST(no_inode_will_be_free)
+{
+	char data[50] = "new", path[256], other[256];
+	struct plancache_entry entry = folder_entry(data, sizeof(data));
+
+	disk.inodes = 1;
+	snprintf(path, sizeof(path), "%s/README", folder_name);
+	folder_write(path, "mine", 4);
+	assert_int_equal(plancache_put(folder_cache, &full_keys[3], &entry), -ENOSPC);
+	assert_int_equal(unlink(path), 0);
+	disk.inodes = 0;
+	full_keys[0] = folder_key_number(0);
+	folder_put(&full_keys[0], 50, '0');
+	folder_path(&full_keys[0], path);
+	snprintf(other, sizeof(other), "%s/.other", folder_name);
+	assert_int_equal(link(path, other), 0);
+	disk.inodes = 2;
+	full_keys[3] = folder_key_number(3);
+	assert_int_equal(plancache_put(folder_cache, &full_keys[3], &entry), -ENOSPC);
+	folder_has(&full_keys[0], 50, '0');
+}
+
+/* The disk says that it has much, of which this user may have no more: bytes, or files. */
+DISK_TEST(quota_is_used_up)
+{
+	fill_to_limit();
+	folder_reopen(PLENTY);
+	disk.small = true;
+	disk.quota = true;
+	disk.room = disk_used();
+	folder_put(&full_keys[3], 50, '3');
+	disk.small = false;
+	folder_has_not(&full_keys[0], -ENOENT);
+	folder_has(&full_keys[2], 50, '2');
+	folder_has(&full_keys[3], 50, '3');
+	disk.inodes = disk_files();
+	folder_put(&full_keys[0], 50, '0');
+	folder_has(&full_keys[3], 50, '3');
+	folder_has(&full_keys[0], 50, '0');
+}
+
+/* What others have does not count for this user. */
+DISK_TEST(quota_of_others)
+{
+	char data[50] = "new", path[256];
+	struct plancache_entry entry = folder_entry(data, sizeof(data));
+
+	if (geteuid())
+		skip();
+	fill_to_limit();
+	folder_reopen(PLENTY);
+	for (int i = 0; i < 3; i++) {
+		folder_path(&full_keys[i], path);
+		assert_int_equal(chown(path, 1234, 1234), 0);
+	}
+	disk.quota = true;
+	disk.inodes = disk_files();
+	assert_int_equal(plancache_put(folder_cache, &full_keys[3], &entry), -EDQUOT);
+	all_are_there();
 }
 
 /* What a killed writer left is removed before anything else is. */
