@@ -160,9 +160,8 @@ bool plancache_is_header(const struct plancache_header *header)
 	return header->magic == PLANCACHE_MAGIC || header->magic == PLANCACHE_MAGIC_2;
 }
 
-/* A digest is right for bytes that this program wrote, and for those of somebody who can hash. */
-static bool sound(const struct plancache_header *header, const struct plancache_key *key,
-		  size_t size)
+bool plancache_is_sound(const struct plancache_header *header, const struct plancache_key *key,
+			size_t size)
 {
 	size_t behind = size - sizeof(*header);
 
@@ -208,7 +207,8 @@ int plancache_decode(const struct plancache_key *key, const void *file, size_t s
 	if (size < sizeof(header))
 		return -EBADMSG;
 	memcpy(&header, file, sizeof(header));
-	if (!sound(&header, key, size))
+	/* A digest is right for bytes that this program wrote, and for those of who can hash. */
+	if (!plancache_is_sound(&header, key, size))
 		return -EBADMSG;
 	digest_of(&header, (const char *)file + sizeof(header), digest);
 	if (memcmp(digest, header.digest, sizeof(digest)) != 0)

@@ -68,6 +68,13 @@ void plancache_seal_history(const struct plancache_header *header,
 bool plancache_is_header(const struct plancache_header *header);
 
 /*
+ * plancache_is_sound() - whether a header makes sense for a plan of that key, but for its digest
+ * @size: bytes of the file: neither more nor less than it says
+ */
+bool plancache_is_sound(const struct plancache_header *header, const struct plancache_key *key,
+			size_t size);
+
+/*
  * plancache_decode() - what a file says, if it is whole and of that key
  * @file: all of it
  * @entry: out: all but the data

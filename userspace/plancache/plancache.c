@@ -289,6 +289,7 @@ static int read_all(int fd, void *data, size_t size)
 static int read_file(struct plancache *cache, int fd, const struct plancache_key *key,
 		     struct plancache_entry *entry)
 {
+	struct plancache_header header;
 	struct stat stat;
 	char *file;
 	int err;
@@ -298,10 +299,17 @@ static int read_file(struct plancache *cache, int fd, const struct plancache_key
 	if (!S_ISREG(stat.st_mode) || stat.st_size < (off_t)sizeof(struct plancache_header) ||
 	    (uint64_t)stat.st_size > cache->limit)
 		return -EBADMSG;
+	/* Nothing is read of a file whose size is not what it says, as of one with a hole. */
+	err = read_all(fd, &header, sizeof(header));
+	if (!err && !plancache_is_sound(&header, key, (size_t)stat.st_size))
+		err = -EBADMSG;
+	if (err)
+		return err;
 	file = malloc((size_t)stat.st_size);
 	if (!file)
 		return -ENOMEM;
-	err = read_all(fd, file, (size_t)stat.st_size);
+	memcpy(file, &header, sizeof(header));
+	err = read_all(fd, file + sizeof(header), (size_t)stat.st_size - sizeof(header));
 	if (!err)
 		err = plancache_decode(key, file, (size_t)stat.st_size, entry);
 	if (err) {

@@ -156,6 +156,27 @@ CACHE_TEST(bytes_behind_the_end)
 	folder_has_not(&key, -EBADMSG);
 }
 
+/* A file with a hole that no memory has room for, and one of a whole plan with a hole behind it. */
+CACHE_TEST(sizes_that_the_header_does_not_say)
+{
+	struct plancache_key key = folder_key(&folder_request);
+	struct plancache *reader;
+	struct plancache_entry entry;
+	char path[256];
+
+	assert_int_equal(plancache_open_existing(folder_name, &reader), 0);
+	folder_put(&key, 100, 'a');
+	folder_path(&key, path);
+	assert_int_equal(truncate(path, 1ll << 40), 0);
+	assert_int_equal(plancache_peek(reader, &key, &entry), -EBADMSG);
+	assert_int_equal(truncate(path, 0), 0);
+	assert_int_equal(truncate(path, 1ll << 40), 0);
+	assert_int_equal(plancache_peek(reader, &key, &entry), -EBADMSG);
+	plancache_close(reader);
+	folder_has_not(&key, -EBADMSG);
+	folder_has_not(&key, -ENOENT);
+}
+
 /* A file of another request under this one's name: a digest alone would not tell. */
 CACHE_TEST(another_ones_name)
 {
