@@ -59,6 +59,18 @@ struct npuplan_clone {
 };
 
 /**
+ * struct npuplan_link_copy - a tensor that is copied from one core's scratchpad to another's
+ * @tensor: id of the tensor
+ * @readers: ids of the operators that read the copy instead; at least one
+ * @reader_count: number of @readers
+ */
+struct npuplan_link_copy {
+	int64_t tensor;
+	int64_t *readers;
+	uint32_t reader_count;
+};
+
+/**
  * struct npuplan_carry_copy - a value that is copied before an edge hands it on
  * @edge: index of the edge, in the graph without copies
  * @pad: zero
@@ -174,10 +186,13 @@ struct npuplan_concat_input {
  * @carry_copy_count: number of @carry_copies
  * @carry_copies: values that edges carry are copied first (npuplan_graph_copy_carries()), before
  *	anything is cut; owned as @ops is. Neither @ops nor @onchip nor @clones beside them
+ * @link_copies: tensors that are copied from core to core (npuplan_graph_copy_links()), before
+ *	anything is cut; owned as @ops is. Neither @ops nor @onchip nor @clones nor @carry_copies
+ *	beside them
+ * @link_copy_count: number of @link_copies
  *
  * At most one of @bands, @rows and @onchip is not 0. It is for the operators that
  * @ops does not speak of. All 0: not known, or, in asking, whole operators.
- * @pad: zero
  * @reserved: room for later versions; zero
  */
 struct npuplan_tiling {
@@ -195,9 +210,10 @@ struct npuplan_tiling {
 	uint32_t concat;
 	uint32_t carry_copy_count;
 	struct npuplan_carry_copy *carry_copies;
+	struct npuplan_link_copy *link_copies;
+	uint32_t link_copy_count;
 	uint32_t columns;
-	uint32_t pad;
-	uint64_t reserved[1];
+	uint64_t reserved[2];
 };
 
 /**
@@ -237,6 +253,41 @@ NPUPLAN_EXPORT int npuplan_graph_copy_carries(const struct npuplan_graph *graph,
 					      const struct npuplan_carry_copy *copies,
 					      uint32_t copy_count, struct npuplan_graph **out,
 					      struct npuplan_error *error);
+
+/**
+ * npuplan_link_copies_find() - what is copied so that each core's operators find all they read there
+ * @graph: not tiled
+ * @core_of: per operator, a number of its core
+ * @with_parameters: parameters are on chip, too
+ * @tiling: out: its link_copies are found, the rest stays as it is
+ * @error: filled in if the call fails; may be NULL
+ *
+ * A tensor lies in the core of the operator that writes it, or else of the first one that reads it.
+ * Each other core whose operators read it gets one copy. -EINVAL: the graph is tiled.
+ * -EOPNOTSUPP, naming the tensor: loops and branches, an alias or state; -ENOMEM.
+ */
+NPUPLAN_EXPORT int npuplan_link_copies_find(const struct npuplan_graph *graph,
+					    const uint32_t *core_of, bool with_parameters,
+					    struct npuplan_tiling *tiling,
+					    struct npuplan_error *error);
+
+/**
+ * npuplan_graph_copy_links() - the graph with copies of what other cores read (link_copies.c)
+ * @graph: the graph
+ * @copies: what is copied
+ * @copy_count: number of @copies
+ * @out: out: the new object, which is the caller's
+ * @error: filled in if the call fails; may be NULL
+ *
+ * A copy is an operator of type "copy" right before the first of its readers. Its id is the largest
+ * of all operators, plus one, and so is that of what it writes among the tensors, an intermediate.
+ * -EINVAL: the graph is tiled, there is no such tensor, or a reader does not read it, or is named
+ * twice. -EOPNOTSUPP: loops and branches, an alias or state. -EOVERFLOW: there is no larger id.
+ */
+NPUPLAN_EXPORT int npuplan_graph_copy_links(const struct npuplan_graph *graph,
+					    const struct npuplan_link_copy *copies,
+					    uint32_t copy_count, struct npuplan_graph **out,
+					    struct npuplan_error *error);
 
 /**
  * npuplan_graph_tile_bands() - cut each operator into up to @bands row bands

@@ -5,9 +5,10 @@
 
 #include "plan_json.h"
 
-static const char *const fields[] = { "layout",	       "bands",	     "rows",   "columns", "onchip",
-				      "double_buffer", "parameters", "inputs", "ops",	  "clones",
-				      "carry_copies",  "concat",     NULL };
+static const char *const fields[] = {
+	"layout", "bands",  "rows",	    "columns", "onchip", "double_buffer", "parameters", "inputs",
+	"ops",	  "clones", "carry_copies", "concat", "link_copies",   NULL
+};
 static const char *const order_names[] = { "rows", "channels", NULL };
 static const char *const inputs_names[] = { "given", "host", "resident", NULL };
 static const char *const concat_names[] = { "copy", "join", "fit", NULL };
@@ -45,6 +46,24 @@ static json_t *carry_copies_json(const struct npuplan_tiling *tiling)
 	return list;
 }
 
+/* What other cores read, and is copied for them. */
+static json_t *link_copies_json(const struct npuplan_tiling *tiling)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < tiling->link_copy_count; i++) {
+		const struct npuplan_link_copy *copy = &tiling->link_copies[i];
+		json_t *object = json_object(), *readers = json_array();
+
+		for (uint32_t k = 0; k < copy->reader_count; k++)
+			npujson_append(&readers, json_integer(copy->readers[k]));
+		npujson_set_int(&object, "tensor", copy->tensor);
+		npujson_set(&object, "readers", readers);
+		npujson_append(&list, object);
+	}
+	return list;
+}
+
 /* A field is left out where it has its default. */
 json_t *plan_json_tiling(const struct npuplan_tiling *tiling)
 {
@@ -67,6 +86,8 @@ json_t *plan_json_tiling(const struct npuplan_tiling *tiling)
 		npujson_set(&object, "clones", clones_json(tiling));
 	if (tiling->carry_copy_count)
 		npujson_set(&object, "carry_copies", carry_copies_json(tiling));
+	if (tiling->link_copy_count)
+		npujson_set(&object, "link_copies", link_copies_json(tiling));
 	return object;
 }
 
@@ -130,20 +151,27 @@ static void read_choices(struct plan_json_reader *r, const json_t *object,
 		tiling->op_count = walk.count;
 }
 
+/* Ids of operators; returns how many. */
+static uint32_t read_readers(struct plan_json_reader *r, json_t *entry, int64_t **ids)
+{
+	const json_t *readers = npujson_list(r->json, entry, "readers", true);
+	size_t size = json_array_size(readers);
+	uint32_t count = 0;
+
+	*ids = npujson_alloc(r->json, size, sizeof(**ids));
+	for (size_t i = 0; i < size && !r->json->err; i++)
+		(*ids)[count++] = npujson_value(r->json, "readers", json_array_get(readers, i),
+						INT64_MIN, INT64_MAX);
+	return count;
+}
+
 static void read_clone(struct plan_json_reader *r, json_t *entry, struct npuplan_clone *clone)
 {
 	static const char *const known[] = { "op", "readers", NULL };
-	const json_t *readers;
-	size_t count;
 
 	npujson_object(r->json, entry, known);
 	clone->op = npujson_int(r->json, entry, "op", 0, INT64_MAX);
-	readers = npujson_list(r->json, entry, "readers", true);
-	count = json_array_size(readers);
-	clone->readers = npujson_alloc(r->json, count, sizeof(*clone->readers));
-	for (size_t i = 0; i < count && !r->json->err; i++)
-		clone->readers[clone->reader_count++] = npujson_value(
-			r->json, "readers", json_array_get(readers, i), INT64_MIN, INT64_MAX);
+	clone->reader_count = read_readers(r, entry, &clone->readers);
 }
 
 static void read_clones(struct plan_json_reader *r, const json_t *object,
@@ -177,6 +205,26 @@ static void read_carry_copies(struct plan_json_reader *r, const json_t *object,
 		npujson_object(r->json, entry, known);
 		copy->edge = (uint32_t)npujson_int(r->json, entry, "edge", 0, UINT32_MAX);
 		copy->tensor = npujson_int(r->json, entry, "tensor", INT64_MIN, INT64_MAX);
+	}
+}
+
+static void read_link_copies(struct plan_json_reader *r, const json_t *object,
+			     struct npuplan_tiling *tiling)
+{
+	static const char *const known[] = { "tensor", "readers", NULL };
+	const json_t *list = npujson_list(r->json, object, "link_copies", false);
+	struct npujson_walk walk = npujson_walk(r->json, list, ".link_copies");
+	json_t *entry;
+
+	if (list)
+		tiling->link_copies =
+			npujson_alloc(r->json, json_array_size(list), sizeof(*tiling->link_copies));
+	while ((entry = npujson_next(&walk))) {
+		struct npuplan_link_copy *copy = &tiling->link_copies[tiling->link_copy_count++];
+
+		npujson_object(r->json, entry, known);
+		copy->tensor = npujson_int(r->json, entry, "tensor", INT64_MIN, INT64_MAX);
+		copy->reader_count = read_readers(r, entry, &copy->readers);
 	}
 }
 
@@ -227,6 +275,7 @@ void plan_json_read_tiling(struct plan_json_reader *r, const json_t *root,
 	read_choices(r, object, tiling);
 	read_clones(r, object, tiling);
 	read_carry_copies(r, object, tiling);
+	read_link_copies(r, object, tiling);
 	npujson_leave(r->json, outside);
 	if (r->json->err)
 		npuplan_tiling_fini(tiling);

@@ -29,7 +29,9 @@ void npuplan_tiling_fini(struct npuplan_tiling *tiling)
 {
 	for (uint32_t i = 0; i < tiling->clone_count; i++)
 		free(tiling->clones[i].readers);
-	free_all(tiling->clones, tiling->carry_copies, tiling->ops);
+	for (uint32_t i = 0; i < tiling->link_copy_count; i++)
+		free(tiling->link_copies[i].readers);
+	free_all(tiling->clones, tiling->carry_copies, tiling->link_copies, tiling->ops);
 	*tiling = (struct npuplan_tiling){ 0 };
 }
 

@@ -78,6 +78,11 @@ static int check_tiling(const struct npuplan_graph *graph, const struct npuplan_
 		return npuplan_fail(error, -EINVAL,
 				    "where what edges carry is copied, no operator is cut in a way "
 				    "of its own, or runs again");
+	if (tiling->link_copy_count &&
+	    (tiling->op_count || tiling->onchip || tiling->clone_count || tiling->carry_copy_count))
+		return npuplan_fail(error, -EINVAL,
+				    "where what other cores read is copied, no operator is cut in "
+				    "a way of its own, or runs again, and no carry is copied");
 	for (uint32_t i = 0; i < tiling->op_count && !err; i++) {
 		if (tiling->ops[i].op >= graph->op_count)
 			return npuplan_fail(error, -EINVAL, "graph %s has no operator %u",
@@ -117,6 +122,23 @@ static int copy_clones(struct npuplan_tiling *to, const struct npuplan_tiling *f
 	return failed ? npuplan_fail(error, -ENOMEM, "out of memory") : 0;
 }
 
+static int copy_link_copies(struct npuplan_tiling *to, const struct npuplan_tiling *from,
+			    struct npuplan_error *error)
+{
+	bool failed;
+
+	to->link_copies = calloc((size_t)from->link_copy_count + 1, sizeof(*to->link_copies));
+	failed = !to->link_copies;
+	for (uint32_t i = 0; i < from->link_copy_count && !failed; i++) {
+		struct npuplan_link_copy *copy = &to->link_copies[to->link_copy_count++];
+
+		*copy = from->link_copies[i];
+		copy->readers = copied(copy->readers, copy->reader_count * sizeof(*copy->readers));
+		failed = !copy->readers;
+	}
+	return failed ? npuplan_fail(error, -ENOMEM, "out of memory") : 0;
+}
+
 /* Flag the tensors that are in host memory at first, so that a plan has to load them. */
 static void flag_host(struct npuplan_graph *graph, const struct npuplan_tiling *tiling)
 {
@@ -133,7 +155,10 @@ static void flag_host(struct npuplan_graph *graph, const struct npuplan_tiling *
 	}
 }
 
-/* The graph with the operators that a tiling adds: clones, or copies of what edges carry. */
+/*
+ * The graph with the operators that a tiling adds: clones, copies of what edges carry, or of what
+ * other cores read.
+ */
 static int add_operators(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 			 struct npuplan_graph **out, struct npuplan_error *error)
 {
@@ -144,6 +169,9 @@ static int add_operators(const struct npuplan_graph *graph, const struct npuplan
 	if (tiling->carry_copy_count)
 		return npuplan_graph_copy_carries(graph, tiling->carry_copies,
 						  tiling->carry_copy_count, out, error);
+	if (tiling->link_copy_count)
+		return npuplan_graph_copy_links(graph, tiling->link_copies, tiling->link_copy_count,
+						out, error);
 	for (uint32_t i = 0; i < tiling->clone_count && !err; i++) {
 		err = npuplan_graph_clone_op(*out ? *out : graph, &tiling->clones[i], &next, error);
 		npuplan_graph_free(*out);
@@ -158,6 +186,8 @@ static int note_operators(struct npuplan_tiling *to, const struct npuplan_tiling
 {
 	if (from->clone_count)
 		return copy_clones(to, from, error);
+	if (from->link_copy_count)
+		return copy_link_copies(to, from, error);
 	to->carry_copies =
 		copied(from->carry_copies, from->carry_copy_count * sizeof(*to->carry_copies));
 	if (!to->carry_copies)
@@ -180,6 +210,8 @@ static int tile_more(struct npuplan_graph *graph, const struct npuplan_tiling *t
 	rest.clone_count = 0;
 	rest.carry_copies = NULL;
 	rest.carry_copy_count = 0;
+	rest.link_copies = NULL;
+	rest.link_copy_count = 0;
 	if (!err)
 		err = npuplan_graph_tile(now, &rest, error);
 	if (!err)
@@ -202,9 +234,10 @@ int npuplan_graph_tile(struct npuplan_graph *graph, const struct npuplan_tiling 
 
 	if (graph->step_count || graph->tile_count)
 		return npuplan_fail(error, -EINVAL, "graph %s is tiled already", graph->name);
-	if (tiling->pad || tiling->reserved[0])
-		return npuplan_fail_later(error, "tilings");
-	if (tiling->clone_count || tiling->carry_copy_count)
+	for (size_t i = 0; i < sizeof(tiling->reserved) / sizeof(tiling->reserved[0]); i++)
+		if (tiling->reserved[i])
+			return npuplan_fail_later(error, "tilings");
+	if (tiling->clone_count || tiling->carry_copy_count || tiling->link_copy_count)
 		return tile_more(graph, tiling, error);
 	err = npuplan_graph_set_layout(graph, tiling->layout, error);
 	if (err)
@@ -214,6 +247,7 @@ int npuplan_graph_tile(struct npuplan_graph *graph, const struct npuplan_tiling 
 		done = *tiling;
 		done.clones = NULL;
 		done.carry_copies = NULL;
+		done.link_copies = NULL;
 		done.ops = tiling->op_count ?
 				   copied(tiling->ops, tiling->op_count * sizeof(*done.ops)) :
 				   NULL;
