@@ -40,6 +40,37 @@ struct npuplan_bank {
 	uint64_t bandwidth;
 };
 
+#define NPUPLAN_CORES	  8
+#define NPUPLAN_CORE_NAME 16
+
+/**
+ * struct npuplan_core - a core with a scratchpad of its own, a range of the arena
+ * @name: NUL-terminated, not empty
+ * @size: bytes, > 0, < 2^60, a multiple of each alignment. Ranges follow one another in the order
+ *	of the cores, the first one from the arena's beginning on
+ */
+struct npuplan_core {
+	char name[NPUPLAN_CORE_NAME];
+	uint64_t size;
+};
+
+/**
+ * struct npuplan_core_result - what a plan for several cores does in one of them
+ * @core: as it was asked for
+ * @needed: bytes that the operator needs that needs most
+ * @spill: bytes that go from its range to host memory
+ * @fill: bytes that come back
+ * @bound: bytes that its operators spill and fill at least, in any order and whatever other cores
+ *	do; 0 if not known
+ */
+struct npuplan_core_result {
+	struct npuplan_core core;
+	uint64_t needed;
+	uint64_t spill;
+	uint64_t fill;
+	uint64_t bound;
+};
+
 /**
  * struct npuplan_cosma_result - what planners "cosma..." find beside the plan itself
  * @traffic_bound: bytes that any plan within the budget spills and fills; 0 if not
@@ -50,12 +81,23 @@ struct npuplan_bank {
  *	(a plan that was read)
  * @accessed_bound: bytes of @accessed that no choice of banks exceeds in the faster
  *	one; 0 if not known
+ * @split_bound: bytes that any plan within the budget spills and fills whose order is divided at
+ *	the break nodes that were asked for; 0 if not known, or if they leave all orders: then
+ *	it is @traffic_bound
+ * @cores: @core_count of them, if the plan is for several cores: no placement is in two of them
+ * @link_bytes: bytes of tensors that are copied from core to core; 0 if not known (a plan that was
+ *	read)
+ * @core_count: number of @cores; 0: the plan is for one
  */
 struct npuplan_cosma_result {
 	uint64_t traffic_bound;
 	struct npuplan_bank banks[NPUPLAN_BANKS];
 	uint64_t accessed[NPUPLAN_BANKS];
 	uint64_t accessed_bound;
+	uint64_t split_bound;
+	struct npuplan_core_result cores[NPUPLAN_CORES];
+	uint64_t link_bytes;
+	uint32_t core_count;
 };
 
 /**
@@ -161,11 +203,25 @@ struct npuplan_machine {
  * @banks: NPUPLAN_BANKS of them, which take the place of the arena's budget; NULL = one
  *	bank. Only of planner "cosma" itself
  * @machine: how fast it is; needed for NPUPLAN_OBJECTIVE_TIME, and not looked at otherwise
+ * @breaks: steps that divide the order (arXiv 2311.18246, section IV): all that one of them depends
+ *	on runs before it, all else behind it. In any order, each of them depends on the others or
+ *	they on it. Only of planner "cosma" itself, in an order that it chooses
+ * @break_count: number of @breaks
+ * @core_count: number of @cores; 0: one scratchpad, of the arena's budget
+ * @cores: take the place of the budget. Of whole operators, each of which reads and writes in its
+ *	core's range alone; what another core reads is copied (npuplan_link_copies_find())
+ * @core_of: per operator of the graph, the index of its core. NPUMEM_NONE of a copy: that of who
+ *	reads what it writes
  */
 struct npuplan_cosma_options {
 	size_t size;
 	const struct npuplan_bank *banks;
 	const struct npuplan_machine *machine;
+	const uint32_t *breaks;
+	uint32_t break_count;
+	uint32_t core_count;
+	const struct npuplan_core *cores;
+	const uint32_t *core_of;
 };
 
 /**
@@ -616,6 +672,7 @@ NPUPLAN_EXPORT const char *npuplan_transfer_name(uint32_t kind);
  * @NPUPLAN_PLANNER_BANKS: it plans for two banks
  * @NPUPLAN_PLANNER_RECOMPUTES: npuplan_recompute_find() searches as it does
  * @NPUPLAN_PLANNER_FRONT: npuplan_front_find() lists the orders that it chooses from
+ * @NPUPLAN_PLANNER_CORES: it takes break nodes, and plans for several cores
  */
 enum npuplan_planner_trait {
 	NPUPLAN_PLANNER_MOVES = 1 << 0,
@@ -624,6 +681,7 @@ enum npuplan_planner_trait {
 	NPUPLAN_PLANNER_BANKS = 1 << 3,
 	NPUPLAN_PLANNER_RECOMPUTES = 1 << 4,
 	NPUPLAN_PLANNER_FRONT = 1 << 5,
+	NPUPLAN_PLANNER_CORES = 1 << 6,
 };
 
 /**

@@ -70,7 +70,8 @@ static const struct npuplan_planner all[] = {
 	{ "cosma", "least traffic with host memory within a budget, in any order",
 	  .plan = npuplan_plan_cosma, .blocks = npuplan_plan_cosma_blocks,
 	  .argument = NPUPLAN_COSMA_BY_SEARCH,
-	  .traits = COSMA | NPUPLAN_PLANNER_BANKS | NPUPLAN_PLANNER_RECOMPUTES,
+	  .traits = COSMA | NPUPLAN_PLANNER_BANKS | NPUPLAN_PLANNER_RECOMPUTES |
+		    NPUPLAN_PLANNER_CORES,
 	  .engine_of = "cosma", .engine = "search" },
 	{ "cosma-ilp", "cosma's integer program, solved by HiGHS", .plan = npuplan_plan_cosma,
 	  .argument = NPUPLAN_COSMA_BY_ILP, .traits = COSMA, .engine_of = "cosma", .engine = "ilp",

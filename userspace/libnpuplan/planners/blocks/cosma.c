@@ -28,6 +28,13 @@ static int check_asked(const struct blocks_call *call, int argument)
 	if (options->cosma && options->cosma->banks)
 		return npuplan_fail(call->error, -EOPNOTSUPP,
 				    "two banks are planned for graphs without loops and branches");
+	if (options->cosma && options->cosma->break_count)
+		return npuplan_fail(call->error, -EOPNOTSUPP,
+				    "break nodes are of graphs without loops and branches");
+	if (options->cosma && options->cosma->core_count)
+		return npuplan_fail(call->error, -EOPNOTSUPP,
+				    "several cores are planned for graphs without loops and "
+				    "branches");
 	if (options->objective == NPUPLAN_OBJECTIVE_TIME)
 		return npuplan_fail(call->error, -EOPNOTSUPP,
 				    "the least time is planned of graphs without loops and "

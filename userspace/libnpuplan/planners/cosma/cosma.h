@@ -45,6 +45,12 @@ struct cosma_state {
 	uint64_t size;
 };
 
+/** struct cosma_pair - operator @before runs before operator @after, whatever these read */
+struct cosma_pair {
+	uint32_t before;
+	uint32_t after;
+};
+
 /**
  * struct cosma_settings - what one search is asked for; zero = default
  * @common: as npuplan_plan() has it, with these differences. A budget of 0 is one of no bytes; it
@@ -69,6 +75,9 @@ struct cosma_state {
  * @kept_count: in @kept
  * @kept: ranges of the arena, none of which overlap, that are not the planner's. They
  *	are not part of the budget, but addresses are beside them
+ * @pair_count: in @pairs
+ * @pairs: orders of two operators beside those that follow from tensors. @order, or the graph's, has
+ *	to agree. The integer program and the baselines do not look at them
  * @started: seconds of npuplan_now() that progress and the plan's @seconds count from; 0: those at
  *	which the call begins
  */
@@ -84,6 +93,8 @@ struct cosma_settings {
 	const bool *staged;
 	const struct cosma_state *kept;
 	uint32_t kept_count;
+	uint32_t pair_count;
+	const struct cosma_pair *pairs;
 	double started;
 };
 

@@ -10,7 +10,9 @@
 #include "planner.h"
 #include "planners/cosma/banks/banks.h"
 #include "cosma.h"
+#include "planners/cosma/cores/cores.h"
 #include "planners/cosma/ilp/ilp.h"
+#include "planners/cosma/model/breaks.h"
 #include "planners/cosma/recompute/recompute.h"
 #include "planners/cosma/place/transfers.h"
 #include "planners/cosma/time/prefetch.h"
@@ -30,6 +32,10 @@
  * @banked: plan in two banks, which @found has taken over
  * @effort: of the call
  * @own_effort: what @effort points to if the call did not begin with npuplan_plan()
+ * @cores: that were asked for; none if its count is 0
+ * @core_results: of them
+ * @breaks: break nodes that were asked for
+ * @split: they leave out orders of the steps, of which nothing is proved
  * @loose: there may be plans of a kind that is not searched, so that nothing is proved
  * @times: per step, if the least time is asked for
  * @makespan: of @found, likewise
@@ -50,6 +56,10 @@ struct planner_call {
 	uint32_t *order;
 	struct npuplan_effort *effort;
 	struct npuplan_effort own_effort;
+	struct cosma_cores cores;
+	struct npuplan_core_result core_results[NPUPLAN_CORES];
+	struct cosma_breaks breaks;
+	bool split;
 	bool loose;
 	uint64_t *times;
 	uint64_t makespan;
@@ -105,6 +115,8 @@ static const char *loose_text(const struct planner_call *call)
 {
 	const struct cosma_units *units = &call->units;
 
+	if (call->split && !call->loose)
+		return "is split at the break nodes";
 	if (call->banks && units->state_count)
 		return "has all state in one bank";
 	if (units->state_apart && !units->state_end)
@@ -123,6 +135,8 @@ static int fail_infeasible(const struct planner_call *call, uint64_t budget, uin
 {
 	struct npuplan_error *error = call->error;
 	char label[96], text[32], given[32];
+	/* What a step needs it needs in any order. */
+	bool known = !call->loose && (!call->split || needed > budget);
 	int err;
 
 	npuplan_format_bytes(needed, text);
@@ -137,7 +151,7 @@ static int fail_infeasible(const struct planner_call *call, uint64_t budget, uin
 			op == NPUMEM_NONE ? "what is on chip from the start" : label,
 			(unsigned long long)needed, text, loose_text(call),
 			(unsigned long long)budget, given);
-	if (call->loose)
+	if (!known)
 		return npuplan_fail(error, -ETIMEDOUT,
 				    "unknown: there is no plan within %llu bytes (%s) that %s; "
 				    "others are not searched",
@@ -253,14 +267,72 @@ static int ask_for_time(struct planner_call *call)
 	return cosma_step_times(call->graph, machine, call->times, call->error);
 }
 
+/* What break nodes do not go with is refused; then the orders are found that they leave. */
+static int ask_for_breaks(struct planner_call *call)
+{
+	const struct npuplan_cosma_options *own = call->options->cosma;
+	int err;
+
+	if (!own || !own->break_count)
+		return 0;
+	if (call->planner != NPUPLAN_COSMA_BY_SEARCH)
+		return npuplan_fail(call->error, -EOPNOTSUPP,
+				    "break nodes are of planner cosma's search");
+	if (call->banks)
+		return npuplan_fail(call->error, -EOPNOTSUPP,
+				    "two banks are planned without break nodes");
+	if (call->options->schedule != NPUPLAN_SCHEDULE_FREE)
+		return npuplan_fail(call->error, -EOPNOTSUPP,
+				    "break nodes divide an order that the planner chooses, not "
+				    "one that is given");
+	err = cosma_breaks_init(&call->breaks, call->graph, &call->units, own->breaks,
+				own->break_count, call->error);
+	if (err)
+		return err;
+	call->split = call->breaks.pair_count;
+	call->asked.pairs = call->breaks.pairs;
+	call->asked.pair_count = call->breaks.pair_count;
+	call->asked.order = call->breaks.order;
+	return 0;
+}
+
+/* What several cores do not go with is refused; then the graph is divided among them. */
+static int ask_for_cores(struct planner_call *call)
+{
+	const struct npuplan_options *options = call->options;
+	const struct npuplan_cosma_options *own = options->cosma;
+	const char *why = NULL;
+
+	if (!own || !own->core_count)
+		return 0;
+	if (call->planner != NPUPLAN_COSMA_BY_SEARCH)
+		why = "several cores are of planner cosma's search";
+	else if (call->banks || own->break_count)
+		why = "several cores are planned without banks and break nodes";
+	else if (options->objective == NPUPLAN_OBJECTIVE_PEAK || asks_for_time(call))
+		why = "several cores are planned for the least traffic";
+	else if (options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK)
+		why = "several cores are planned in a free order, or the graph's";
+	else if (call->loose)
+		why = "several cores: an operator works in place on bytes that cosma does not know "
+		      "as one tensor's";
+	if (why)
+		return npuplan_fail(call->error, -EOPNOTSUPP, "%s", why);
+	if (options->arena_budget)
+		return npuplan_fail(call->error, -EINVAL,
+				    "several cores have budgets of their own: the arena has none");
+	return cosma_cores_init(&call->cores, call->graph, &call->units, own, options->alignment,
+				call->error);
+}
+
 static int ask(struct planner_call *call)
 {
 	const struct npuplan_options *options = call->options;
 	bool peak = options->objective == NPUPLAN_OBJECTIVE_PEAK;
+	int err;
 
 	if (asks_for_time(call)) {
-		int err = ask_for_time(call);
-
+		err = ask_for_time(call);
 		if (err)
 			return err;
 	}
@@ -275,18 +347,21 @@ static int ask(struct planner_call *call)
 		return npuplan_fail(call->error, -EOPNOTSUPP,
 				    "two banks are planned for graphs without fixed offsets");
 	if (call->banks) {
-		int err = read_banks(call);
-
+		err = read_banks(call);
 		if (err)
 			return err;
 	}
 	ask_of_units(call);
+	err = ask_for_breaks(call);
+	err = err ? err : ask_for_cores(call);
+	if (err)
+		return err;
 	if (options->arena_budget && options->arena_budget < taken_by_states(call))
 		return fail_for_state(call);
 	call->asked.common.arena_budget =
 		options->arena_budget ? options->arena_budget - taken_by_states(call) : ANY_BUDGET;
 	/* With any budget nothing need move: then the least arena is asked for. */
-	if (peak || (!options->arena_budget && !call->banks))
+	if (peak || (!options->arena_budget && !call->banks && !call->cores.count))
 		call->asked.common.objective = NPUPLAN_OBJECTIVE_PEAK;
 	call->asked.common.schedule = options->schedule;
 	return options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK ? find_order(call) : 0;
@@ -305,6 +380,35 @@ static int run_banks(struct planner_call *call)
 	/* Where there is no plan, the sentence names the bytes of both banks. */
 	call->asked.common.arena_budget = banks[0].size + banks[1].size;
 	return 0;
+}
+
+static int run_cores(struct planner_call *call)
+{
+	struct cosma_cores *cores = &call->cores;
+	struct cosma_cores_plan found;
+	uint64_t bound = 0;
+	int err = cosma_cores_search(cores, &call->asked, call->effort, &found);
+
+	if (err)
+		return err;
+	err = cosma_cores_join(cores, &found, &call->found);
+	for (uint32_t c = 0; c < cores->count; c++) {
+		struct npuplan_core_result *result = &call->core_results[c];
+
+		*result = (struct npuplan_core_result){
+			.core = *cores->core[c].asked,
+			.needed = cores->core[c].needed,
+			.spill = found.plan[c].spill,
+			.fill = found.plan[c].fill,
+			.bound = cores->core[c].bound,
+		};
+		bound += cores->core[c].bound;
+	}
+	call->found.lower_bound = call->found.relaxed_bound = bound;
+	call->found.status = found.traffic <= bound ? NPUMEM_PLAN_STATUS_OPTIMAL :
+						      NPUMEM_PLAN_STATUS_FEASIBLE;
+	cosma_cores_plan_fini(&found);
+	return err ? npuplan_fail(call->error, err, "cosma: %s", strerror(-err)) : 0;
 }
 
 static int run_search(struct planner_call *call)
@@ -421,6 +525,8 @@ static int run(struct planner_call *call)
 	default:
 		if (asks_for_time(call))
 			return run_time(call);
+		if (call->cores.count)
+			return run_cores(call);
 		return call->banks ? run_banks(call) : run_search(call);
 	}
 }
@@ -431,7 +537,8 @@ static int judge_peak(const struct planner_call *call, struct npuplan_plan *plan
 	struct npumem_plan_info *info = &plan->info;
 	uint64_t budget = call->options->arena_budget;
 
-	info->lower_bound = call->loose ? 0 : call->units.state_bytes + call->found.lower_bound;
+	info->lower_bound =
+		call->loose || call->split ? 0 : call->units.state_bytes + call->found.lower_bound;
 	if (!call->loose && info->lower_bound < call->units.fixed_end)
 		info->lower_bound = call->units.fixed_end;
 	if (info->arena_size > info->lower_bound)
@@ -455,10 +562,15 @@ static int judge_peak(const struct planner_call *call, struct npuplan_plan *plan
 
 static void judge_traffic(const struct planner_call *call, struct npuplan_plan *plan)
 {
-	plan->cosma->traffic_bound = call->loose ? 0 : call->found.lower_bound;
-	if (!call->loose)
+	bool proved = !call->loose && !call->split;
+
+	plan->cosma->traffic_bound = proved ? call->found.lower_bound : 0;
+	if (call->split && !call->loose)
+		plan->cosma->split_bound = call->found.lower_bound;
+	if (proved)
 		return;
-	plan->info.lower_bound = 0;
+	if (call->loose)
+		plan->info.lower_bound = 0;
 	if (plan->info.spill_bytes + plan->info.fill_bytes)
 		plan->info.status = NPUMEM_PLAN_STATUS_FEASIBLE;
 }
@@ -521,6 +633,9 @@ static int make_plan(struct planner_call *call, const struct npuv_graph *cells,
 		plan->cosma->banks[b] = call->banks[b];
 		plan->cosma->accessed[b] = call->banked.accessed[b] + call->touched[b];
 	}
+	memcpy(plan->cosma->cores, call->core_results, sizeof(call->core_results));
+	plan->cosma->core_count = call->cores.count;
+	plan->cosma->link_bytes = call->cores.link_bytes;
 	plan->cosma->accessed_bound =
 		call->banked.accessed_bound + call->touched[0] + call->touched[1];
 	if (err)
@@ -536,6 +651,8 @@ static void call_fini(struct planner_call *call)
 	cosma_units_fini(&call->units);
 	npuplan_free(call->order);
 	npuplan_free(call->times);
+	cosma_breaks_fini(&call->breaks);
+	cosma_cores_fini(&call->cores);
 }
 
 int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_graph *cells,

@@ -219,6 +219,8 @@ int cosma_model_relate(struct cosma_model *model)
  * @ready: set of operators that wait for no input, and have not run
  * @reads: per operator, the distinct tensors that it reads
  * @readers: per tensor, the operators that read it
+ * @earlier: per operator, those that the caller's pairs have run before it
+ * @later: per operator, those that they have run after it
  */
 struct graph_reading {
 	const struct npuplan_graph *graph;
@@ -232,6 +234,8 @@ struct graph_reading {
 	uint64_t *ready;
 	struct cosma_list reads;
 	struct cosma_list readers;
+	struct cosma_list earlier;
+	struct cosma_list later;
 };
 
 static const char *op_label(const struct npuplan_graph *graph, uint32_t op, char text[96])
@@ -323,6 +327,32 @@ static int list_reads(struct graph_reading *reading)
 				 graph->op_count);
 }
 
+/* Lists the pairs of operators whose order the caller has given. */
+static int list_pairs(struct graph_reading *reading)
+{
+	const struct cosma_settings *options = reading->options;
+	struct cosma_list *earlier = &reading->earlier;
+	uint32_t n = reading->graph->op_count;
+
+	list_take(earlier, &reading->pool, n, options->pair_count);
+	if (reading->pool.failed)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < options->pair_count; i++) {
+		earlier->first[options->pairs[i].after + 1]++;
+		reading->waiting[options->pairs[i].after]++;
+	}
+	for (uint32_t v = 0; v < n; v++)
+		earlier->first[v + 1] += earlier->first[v];
+	/* Each list is filled from its end. */
+	for (uint32_t i = options->pair_count; i-- > 0;)
+		earlier->item[--earlier->first[options->pairs[i].after + 1]] =
+			options->pairs[i].before;
+	for (uint32_t v = 0; v < n; v++)
+		earlier->first[v] = earlier->first[v + 1];
+	earlier->first[n] = options->pair_count;
+	return cosma_list_invert(&reading->later, &reading->pool, n, earlier, n);
+}
+
 /* Returns how many operators read the tensor. */
 static uint32_t uses_of(const struct graph_reading *reading, uint32_t t)
 {
@@ -341,6 +371,9 @@ static void wake_readers(struct graph_reading *reading, uint32_t v)
 			if (!--reading->waiting[u])
 				npuplan_set_add(reading->ready, u);
 		}
+	cosma_for_each(i, reading->later, v)
+		if (!--reading->waiting[reading->later.item[i]])
+			npuplan_set_add(reading->ready, reading->later.item[i]);
 }
 
 /*
@@ -449,7 +482,7 @@ static void fill_op(struct cosma_model *model, const struct graph_reading *readi
 
 /*
  * Lists the operators that must run directly before each one: those that write what it reads, on
- * chip or outside.
+ * chip or outside, and those of the caller's pairs.
  */
 static int derive_before(struct cosma_model *model, struct graph_reading *reading)
 {
@@ -467,6 +500,10 @@ static int derive_before(struct cosma_model *model, struct graph_reading *readin
 			if (writer != NPUMEM_NONE && !err)
 				err = add_before(&model->before, v, number_of[writer]);
 		}
+		cosma_for_each(k, reading->earlier, model->op_of[v])
+			err = err ? err :
+				    add_before(&model->before, v,
+					       number_of[reading->earlier.item[k]]);
 	}
 	return err;
 }
@@ -539,6 +576,7 @@ static int read_graph(struct cosma_model *model, struct graph_reading *reading)
 		err = -ENOMEM;
 	err = err ? err : list_writers(reading);
 	err = err ? err : list_reads(reading);
+	err = err ? err : list_pairs(reading);
 	err = err ? err : check_sizes(reading);
 	err = err ? err : find_order(reading);
 	return err ? err : fill_model(model, reading);

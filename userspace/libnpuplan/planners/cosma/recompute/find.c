@@ -60,6 +60,9 @@ int npuplan_recompute_find_sized(const struct npuplan_graph *graph,
 		return npuplan_fail(
 			error, -EINVAL,
 			"operators run again to save traffic within one budget: which?");
+	if (options->cosma && (options->cosma->break_count || options->cosma->core_count))
+		return npuplan_fail(error, -EOPNOTSUPP,
+				    "operators run again without break nodes and several cores");
 	if (options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK)
 		return npuplan_fail(error, -EOPNOTSUPP,
 				    "operators run again in a free order, or the graph's");
