@@ -337,6 +337,54 @@ static void check_banks(struct plan_json_reader *r)
 		npujson_fail(r->json, "banks", "the arena is larger than both of them");
 }
 
+static void read_cores(struct plan_json_reader *r, const json_t *list)
+{
+	static const char *const known[] = { "name", "size", NULL };
+	struct npujson_walk walk = npujson_walk(r->json, list, "cores");
+	json_t *entry;
+
+	if (list && (!json_array_size(list) || json_array_size(list) > NPUPLAN_CORES))
+		npujson_fail(r->json, "cores", "must be a list of 1 to %d", NPUPLAN_CORES);
+	if (!list || !cosma_result(r))
+		return;
+	while ((entry = npujson_next(&walk))) {
+		struct npuplan_core *core = &r->plan->cosma->cores[walk.count - 1].core;
+		const char *name;
+
+		npujson_object(r->json, entry, known);
+		name = npujson_text(r->json, entry, "name", NULL);
+		if (!*name || strlen(name) >= sizeof(core->name))
+			npujson_fail(r->json, "name", "must have 1 to %zu bytes",
+				     sizeof(core->name) - 1);
+		else
+			strcpy(core->name, name);
+		core->size = npujson_int(r->json, entry, "size", 1, (1ll << 60) - 1);
+		r->plan->cosma->core_count = (uint32_t)walk.count;
+	}
+}
+
+/* No placement lies in two cores: operators find all they read and write in the range of theirs. */
+static void check_cores(struct plan_json_reader *r)
+{
+	const struct npuplan_plan *plan = r->plan;
+	uint32_t count = plan->cosma ? plan->cosma->core_count : 0;
+	uint64_t end = 0;
+
+	for (uint32_t c = 0; c < count; c++) {
+		end += plan->cosma->cores[c].core.size;
+		for (uint32_t i = 0; i < plan->placement_count; i++) {
+			const struct npumem_placement *placement = &plan->placements[i];
+
+			if (placement->offset < end &&
+			    placement->region.length > end - placement->offset)
+				npujson_fail(r->json, "cores",
+					     "placements[%u] is not in one of them", i);
+		}
+	}
+	if (count && plan->info.arena_size > end)
+		npujson_fail(r->json, "cores", "the arena is larger than all of them");
+}
+
 static void read_info(struct plan_json_reader *r, const json_t *root)
 {
 	static const struct {
@@ -443,9 +491,10 @@ static void read_rest(struct plan_json_reader *r, const json_t *root)
 static void read_root(struct plan_json_reader *r, json_t *root)
 {
 	static const char *const known[] = {
-		"digest",   "graph", "planner", "status",  "arena", "alignment", "lower_bound",
-		"traffic",  "work",  "host",	"tiling",  "banks", "schedule",	 "placements",
-		"external", "views", "blocks",	"seconds", NULL,
+		"digest",    "graph",	    "planner", "status",   "arena",
+		"alignment", "lower_bound", "traffic", "work",	   "host",
+		"tiling",    "banks",	    "cores",   "schedule", "placements",
+		"external",  "views",	    "blocks",  "seconds",  NULL,
 	};
 	const json_t *schedule, *placements;
 
@@ -454,6 +503,7 @@ static void read_root(struct plan_json_reader *r, json_t *root)
 	plan_json_check_tiling(r, root);
 	check_graph(r, root);
 	read_banks(r, json_object_get(root, "banks"));
+	read_cores(r, json_object_get(root, "cores"));
 	schedule = npujson_list(r->json, root, "schedule", true);
 	placements = npujson_list(r->json, root, "placements", true);
 	/* Placements first: transfers speak of them. */
@@ -461,6 +511,7 @@ static void read_root(struct plan_json_reader *r, json_t *root)
 	read_schedule(r, schedule);
 	plan_json_read_flow(r, root);
 	check_banks(r);
+	check_cores(r);
 	read_rest(r, root);
 }
 

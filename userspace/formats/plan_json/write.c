@@ -222,6 +222,20 @@ static json_t *banks_json(const struct npuplan_bank banks[NPUPLAN_BANKS])
 	return list;
 }
 
+static json_t *cores_json(const struct npuplan_cosma_result *found)
+{
+	json_t *list = json_array();
+
+	for (uint32_t c = 0; c < found->core_count; c++) {
+		json_t *core = json_object();
+
+		npujson_set(&core, "name", json_string(found->cores[c].core.name));
+		npujson_set_int(&core, "size", found->cores[c].core.size);
+		npujson_append(&list, core);
+	}
+	return list;
+}
+
 static json_t *external_json(const struct npuplan_graph *graph)
 {
 	json_t *list = json_array();
@@ -251,6 +265,8 @@ static int write_text(const struct npuplan_graph *graph, const struct npuplan_pl
 	put_tiling(&text, graph);
 	if (plan->cosma && plan->cosma->banks[0].size)
 		npujson_put(&text, ",\n\"banks\": ", banks_json(plan->cosma->banks));
+	if (plan->cosma && plan->cosma->core_count)
+		npujson_put(&text, ",\n\"cores\": ", cores_json(plan->cosma));
 	fputs(",\n\"schedule\": [", out);
 	for (uint32_t i = 0; i < plan->position_count && !text.err; i++)
 		npujson_put_line(&text, i, position_json(graph, &plan->positions[i]));

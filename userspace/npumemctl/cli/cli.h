@@ -287,6 +287,9 @@ uint64_t option_size(const struct argp_state *state, const char *option, const c
 /* Two banks: "BYTES@MBPS,BYTES@MBPS". */
 void option_banks(const struct argp_state *state, const char *text,
 		  struct npuplan_bank banks[NPUPLAN_BANKS]);
+/* Cores, "NAME=BYTES,NAME=BYTES"; returns how many. */
+uint32_t option_cores(const struct argp_state *state, const char *text,
+		      struct npuplan_core cores[NPUPLAN_CORES]);
 /* A whole number from @min to @max. */
 uint64_t option_number(const struct argp_state *state, const char *option, const char *text,
 		       uint64_t min, uint64_t max);

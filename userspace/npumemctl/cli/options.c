@@ -70,6 +70,43 @@ void option_banks(const struct argp_state *state, const char *text,
 	free(copy);
 }
 
+static bool parse_core(char *text, struct npuplan_core *core)
+{
+	char *equals = strrchr(text, '=');
+
+	if (!equals || equals == text || equals - text >= NPUPLAN_CORE_NAME)
+		return false;
+	*equals = '\0';
+	strcpy(core->name, text);
+	return parse_size(equals + 1, &core->size) && core->size;
+}
+
+uint32_t option_cores(const struct argp_state *state, const char *text,
+		      struct npuplan_core cores[NPUPLAN_CORES])
+{
+	char *copy = strdup(text), *rest = copy, *next;
+	uint32_t count = 0;
+
+	if (!copy)
+		abort();
+	while ((next = strsep(&rest, ","))) {
+		if (count == NPUPLAN_CORES)
+			usage_error(state, "--cores: there are more than %d", NPUPLAN_CORES);
+		if (!parse_core(next, &cores[count]))
+			usage_error(state,
+				    "--cores: '%s' is not NAME=BYTES,NAME=BYTES, like "
+				    "a=256KiB,b=1MiB, with names of up to %d bytes",
+				    text, NPUPLAN_CORE_NAME - 1);
+		for (uint32_t c = 0; c < count; c++)
+			if (!strcmp(cores[c].name, cores[count].name))
+				usage_error(state, "--cores: there are two named '%s'",
+					    cores[c].name);
+		count++;
+	}
+	free(copy);
+	return count;
+}
+
 uint64_t option_size(const struct argp_state *state, const char *option, const char *text)
 {
 	uint64_t bytes = 0;

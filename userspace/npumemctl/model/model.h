@@ -186,6 +186,38 @@ json_t *recompute_json(const struct npuplan_graph *graph, const struct npuplan_r
 void recompute_print(FILE *out, const struct npuplan_graph *graph,
 		     const struct npuplan_recompute *found);
 
+/* --------------------------------------------------------------- cores.c */
+
+/*
+ * breaks_find() - the steps of the operators that --break names; of a tiled graph
+ * @texts: names or ids of operators or names of tensors that they write, with commas between
+ * @breaks: out: @count of them; free() it, also if the call fails
+ *
+ * Says what is wrong and returns false if it fails.
+ */
+bool breaks_find(const struct model *model, const struct option_texts *texts, uint32_t **breaks,
+		 uint32_t *count);
+/* What a plan with @count break nodes knows of them; null: there are none. */
+json_t *breaks_json(const struct npuplan_plan *plan, uint32_t count);
+void breaks_print(FILE *out, const struct npuplan_plan *plan, uint32_t count);
+
+/* Whether --cores can be asked of this model; an error message says why not. */
+bool cores_possible(const struct model *model, const struct tiling *tiling);
+/*
+ * cores_assign() - which core runs which operator of a graph that is not tiled yet
+ * @cores: @count of them
+ * @texts: "OP=CORE", where OP may be "*" for all others, or files with such lines
+ *
+ * Returns the number of the core per operator; free() it. NULL after saying what is wrong.
+ */
+uint32_t *cores_assign(const struct model *model, const struct npuplan_core *cores, uint32_t count,
+		       const struct option_texts *texts);
+/* The same of the graph once it is tiled, where copies have none. Takes @core_of over. */
+uint32_t *cores_with_copies(const struct npuplan_graph *graph, uint32_t *core_of);
+/* @graph: tiled, with the copies. */
+json_t *cores_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan);
+void cores_print(FILE *out, const struct npuplan_graph *graph, const struct npuplan_plan *plan);
+
 /* -------------------------------------------------------------- copies.c */
 
 /*
