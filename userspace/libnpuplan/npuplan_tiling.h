@@ -255,7 +255,7 @@ NPUPLAN_EXPORT int npuplan_graph_copy_carries(const struct npuplan_graph *graph,
 					      struct npuplan_error *error);
 
 /**
- * npuplan_link_copies_find() - what is copied so that each core's operators find all they read there
+ * npuplan_link_copies_find() - what each core's operators read there, and is copied for it
  * @graph: not tiled
  * @core_of: per operator, a number of its core
  * @with_parameters: parameters are on chip, too

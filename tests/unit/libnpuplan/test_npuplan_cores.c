@@ -119,8 +119,8 @@ TEST(breaks)
 	assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	npuplan_plan_free(plan);
 	/*
-	 * With c on chip, and in needed later, a does not fit: it is better to go on with d. But the
-	 * order is divided behind c, then behind a. Of the free order nothing is proved.
+	 * With c on chip it is better to go on with d; divided behind c, that is as well. Of the
+	 * free order nothing is proved.
 	 */
 	all.options.arena_budget = 7;
 	breaks_at(&all, 1, 2, 0, 0);

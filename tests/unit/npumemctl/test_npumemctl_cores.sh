@@ -31,7 +31,7 @@ cat >chains.json <<'EOF'
  {"id": 4, "name": "join", "type": "f", "inputs": [2, 4], "outputs": [5]}]}
 EOF
 plan=("$ctl" plan --planner cosma)
-cores=("${plan[@]}" --cores one=6,two=5)
+cores=("${plan[@]}" --cores "one=6,two=5")
 printf '# the second chain\nmake_c=two\n\n3=two\n' >two.txt
 
 # ------------------------------------------------------------------- cores

@@ -76,8 +76,8 @@ struct cosma_pair {
  * @kept: ranges of the arena, none of which overlap, that are not the planner's. They
  *	are not part of the budget, but addresses are beside them
  * @pair_count: in @pairs
- * @pairs: orders of two operators beside those that follow from tensors. @order, or the graph's, has
- *	to agree. The integer program and the baselines do not look at them
+ * @pairs: orders of two operators beside those that follow from tensors. @order, or the graph's,
+ *	has to agree. The integer program and the baselines do not look at them
  * @started: seconds of npuplan_now() that progress and the plan's @seconds count from; 0: those at
  *	which the call begins
  */

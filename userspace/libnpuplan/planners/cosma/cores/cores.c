@@ -5,18 +5,22 @@
  * What a core moves at least in any order is a bound: its own search, with the orders that follow
  * from the whole graph. Where other cores' orders are fixed, a search of one core finds the best
  * that it can do beside them. So orders are tried from which one core after the other answers the
- * others, until none can do better: the graph's; that of all room together; and for each core the
- * one that is best for it, then for the next beside it, and so on.
+ * others, until none can do better: the graph's; for each core the one that is best for it, then
+ * for the next beside it, and so on; that of all room together; and some that are drawn.
  */
 #include "cores.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/random.h"
+
 /* Parts of the work, of which a search of one core gets one. */
-#define SHARES	   16
+#define SHARES	      16
 /* Rounds in which each core answers the others. */
-#define MAX_ROUNDS 4
+#define MAX_ROUNDS    4
+/* Orders that are drawn, to begin from them. */
+#define RANDOM_ORDERS 24
 
 /*
  * struct answers - cores' orders and plans, of one order of all steps
@@ -269,12 +273,35 @@ static int try_together(struct cores_search *search, struct answers *answers)
 	return err;
 }
 
+/* Any order: of those that are ready the next one is drawn. */
+static int try_random(struct cores_search *search, uint32_t number, struct answers *answers)
+{
+	static uint32_t *const none[NPUPLAN_CORES];
+	uint32_t n = search->cores->units->graph->op_count;
+	AUTO_HEAP uint32_t *rank = npuplan_calloc((size_t)n + 1, sizeof(*rank));
+	uint64_t random = NPUPLAN_RANDOM_SEED + number;
+	int err;
+
+	if (!rank)
+		return -ENOMEM;
+	for (uint32_t s = 0; s < n; s++) {
+		uint32_t other = (uint32_t)((npuplan_random(&random) >> 32) % (s + 1));
+
+		rank[s] = rank[other];
+		rank[other] = s;
+	}
+	err = cosma_cores_order(search->cores, none, rank, search->order);
+	return err ? err : try_order(search, search->order, answers);
+}
+
 /* Tries the @i-th way to begin, and improves it. */
 static int try_way(struct cores_search *search, uint32_t i)
 {
 	uint32_t cores = search->cores->count;
 	struct answers answers = { 0 };
-	int err = i < cores ? try_first(search, i, &answers) : try_together(search, &answers);
+	int err = i < cores  ? try_first(search, i, &answers) :
+		  i == cores ? try_together(search, &answers) :
+			       try_random(search, i - cores, &answers);
 
 	err = err ? err : improve(search, &answers);
 	if (err)
@@ -365,7 +392,7 @@ static int search_all(struct cores_search *search, struct cosma_cores_plan *foun
 		return err;
 	}
 	keep(search, &given);
-	for (uint32_t i = 0; i <= search->cores->count && !err; i++)
+	for (uint32_t i = 0; i <= search->cores->count + RANDOM_ORDERS && !err; i++)
 		if (search->asked->common.schedule == NPUPLAN_SCHEDULE_FREE && !is_over(search))
 			err = try_way(search, i);
 	if (!err && search->best.traffic == UINT64_MAX)
