@@ -23,6 +23,10 @@
 #define PATIENCE      12
 /* Nodes and edges that are looked at for a single cut. */
 #define CUT_LOOKS     10000000ull
+/* Steps by which one comes earlier at most, so that its operator goes on. */
+#define MOVED	      256
+/* One part in so many of the work is for that. */
+#define JOINING	      4
 /* Work units between two looks at the clock. */
 #define LOOK_EVERY    1000000
 
@@ -400,19 +404,54 @@ static uint32_t highest(const struct refine *r)
 	return best;
 }
 
-/* Add the order that was followed to those found. -ENOMEM. */
-static int add(struct refine *r, struct tilesched_refined *refined)
+/*
+ * Whether the next step of an operator can be run now, before the guide from @i on, so that the
+ * limit is held until it would be its turn; nothing has changed then.
+ */
+static bool fits_early(struct refine *r, uint32_t op, uint32_t i)
+{
+	uint32_t next = r->model->ops[op].first + r->sim->done[op], begin = r->depth;
+	uint32_t end = r->model->step_count - i < MOVED ? r->model->step_count : i + MOVED;
+	bool fits;
+
+	if (r->sim->done[op] == r->model->ops[op].count || unmet(r, next))
+		return false;
+	fits = run(r, op);
+	while (fits && i < end && r->guide[i] != next) {
+		if (!is_done(r, r->guide[i]))
+			fits = run(r, r->cuts.op_of[r->guide[i]]);
+		i++;
+	}
+	go_back(r, begin);
+	return fits && i < end;
+}
+
+/*
+ * Have operators of an order go on where its peak allows that, so that they take turns, and fetch
+ * weights and halos, less often. Where time is over the rest remains as it is.
+ */
+static void join_turns(struct refine *r, const uint32_t *order, uint64_t peak, uint64_t most_work)
+{
+	tilesched_sim_rewind(r->sim);
+	r->depth = 0;
+	r->limit = peak;
+	memcpy(r->guide, order, r->model->step_count * sizeof(*order));
+	for (uint32_t i = 0; i < r->model->step_count; i++) {
+		uint32_t op = r->cuts.op_of[r->guide[i]];
+
+		if (is_done(r, r->guide[i]))
+			continue;
+		run(r, op);
+		while (work_of(r) < most_work && !is_over(r) && fits_early(r, op, i + 1))
+			run(r, op);
+	}
+}
+
+/* Note the order that was run, and what it costs. -ENOMEM. */
+static int note(struct refine *r, struct tilesched_found *found)
 {
 	uint32_t steps = r->model->step_count;
-	struct tilesched_found none = { 0 }, *found;
-	int err = 0;
 
-	/* Where there is no room for all, it takes the place of the one before it. */
-	if (!refined->count || (uint64_t)refined->count * steps + steps <= TILESCHED_REFINED_KEPT)
-		err = npuplan_append(&refined->orders, &refined->count, &none, 1);
-	if (err)
-		return err;
-	found = &refined->orders[refined->count - 1];
 	if (!found->ops)
 		found->ops = malloc(steps * sizeof(*found->ops));
 	if (!found->ops)
@@ -422,6 +461,19 @@ static int add(struct refine *r, struct tilesched_refined *refined)
 	tilesched_sim_rewind(r->sim);
 	tilesched_sim_ops(r->sim, found->ops, &found->cost);
 	return 0;
+}
+
+/* Add the order that was followed to those found. -ENOMEM. */
+static int add(struct refine *r, struct tilesched_refined *refined)
+{
+	uint64_t kept = (refined->count + (uint64_t)1) * r->model->step_count;
+	struct tilesched_found none = { 0 };
+	int err = 0;
+
+	/* Where there is no room for all, it takes the place of the one before it. */
+	if (!refined->count || kept <= TILESCHED_REFINED_KEPT)
+		err = npuplan_append(&refined->orders, &refined->count, &none, 1);
+	return err ? err : note(r, &refined->orders[refined->count - 1]);
 }
 
 /*
@@ -477,6 +529,10 @@ static int find(struct refine *r, uint64_t peak, uint64_t work, struct tilesched
 		below = peak;
 		limit = next_limit(peak, refined->least, &part, &round);
 	}
+	if (!err && refined->count) {
+		join_turns(r, best, peak, work_of(r) + work / JOINING);
+		err = note(r, &refined->joined);
+	}
 	return err;
 }
 
@@ -504,6 +560,7 @@ void tilesched_refined_fini(struct tilesched_refined *refined)
 {
 	for (uint32_t i = 0; i < refined->count; i++)
 		free(refined->orders[i].ops);
+	free(refined->joined.ops);
 	npuplan_free(refined->orders);
 	*refined = (struct tilesched_refined){ 0 };
 }

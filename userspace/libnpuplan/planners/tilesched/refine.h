@@ -24,12 +24,15 @@ struct tilesched_found {
  * struct tilesched_refined - what refining has found
  * @orders: @count orders, each of a lower peak than the one before it; the caller calls
  *	tilesched_refined_fini()
+ * @joined: the last of these, but that operators go on where its peak allows that, so that they
+ *	fetch less; ops is NULL: there is none
  * @least: bytes that live at once in any order that keeps the steps of each operator in theirs
  * @work: work units that it took
  */
 struct tilesched_refined {
 	struct tilesched_found *orders;
 	uint32_t count;
+	struct tilesched_found joined;
 	uint64_t least;
 	uint64_t work;
 };

@@ -10,12 +10,21 @@
 #include "problem/packing.h"
 #include "refine.h"
 
+/* enum beside - orders that are perhaps no points of the front, since others beat them */
+enum beside {
+	UNJOINED = UINT32_MAX - 2, /* the refined one of the lowest peak, but for joined turns */
+	LOWEST_PATH,		   /* that of the lowest peak of all that fusions make */
+	LEAST_TRAFFIC,		   /* layer order, or one that fusions make of as little traffic */
+};
+
 /*
  * struct tilesched_planning - the fusions of a graph, and the front of the schedules that they
  * make
  * @found: orders that no fusions make, each of a lower peak and more traffic than the one before
  *	it; backwards they are the first points of the front
  * @found_count: how many they are; the points from here on are paths
+ * @unjoined: the order of enum beside; ops is NULL: there is none
+ * @path_peak: the lowest peak of all paths
  * @least: bytes that orders of the steps need
  * @work: work units of fusions and of refining
  */
@@ -28,6 +37,8 @@ struct tilesched_planning {
 	uint32_t front_count;
 	struct tilesched_found *found;
 	uint32_t found_count;
+	struct tilesched_found unjoined;
+	uint64_t path_peak;
 	struct tilesched_least least;
 	uint64_t work;
 };
@@ -79,6 +90,8 @@ static int start(struct tilesched_planning *planning, const struct npuplan_probl
 					   problem->effort);
 	if (!err)
 		err = tilesched_front(&planning->table, &planning->front, &planning->front_count);
+	if (!err)
+		planning->path_peak = planning->front[0].peak;
 	return err ? npuplan_fail(error, err, "tile scheduling: %s", strerror(-err)) : 0;
 }
 
@@ -87,7 +100,7 @@ static void finish(struct tilesched_planning *planning)
 	for (uint32_t i = 0; i < planning->found_count; i++)
 		free(planning->found[i].ops);
 	npuplan_free(planning->found);
-	free(planning->front);
+	free_all(planning->front, planning->unjoined.ops);
 	tilesched_table_fini(&planning->table);
 	npuplan_pool_free(&planning->sim.pool);
 	tilesched_model_fini(&planning->model);
@@ -118,19 +131,27 @@ static void play_path(struct tilesched_sim *sim, const struct tilesched_path *pa
 	}
 }
 
-/*
- * Make the schedule of a point of the front, by playing it once more; of the point behind the last
- * one, that of the path of least traffic.
- */
+/* Make the schedule of a point of the front, or of one of enum beside, by playing it once more. */
 static int schedule(struct tilesched_planning *planning, uint32_t point,
 		    struct tilesched_placing *placing)
 {
 	const struct tilesched_model *model = &planning->model;
 	struct tilesched_sim *sim = &planning->sim;
 	struct tilesched_path path = { 0 };
-	bool found = point < planning->found_count;
-	uint64_t limit = point < planning->front_count ? planning->front[point].peak : UINT64_MAX;
-	int err = found ? 0 : tilesched_path_find(&planning->table, limit, &path);
+	const uint32_t *ops = NULL;
+	uint64_t limit = UINT64_MAX;
+	int err = 0;
+
+	if (point < planning->found_count)
+		ops = planning->found[planning->found_count - 1 - point].ops;
+	else if (point == UNJOINED)
+		ops = planning->unjoined.ops;
+	else if (point == LOWEST_PATH)
+		limit = planning->path_peak;
+	else if (point != LEAST_TRAFFIC)
+		limit = planning->front[point].peak;
+	if (!ops)
+		err = tilesched_path_find(&planning->table, limit, &path);
 
 	*placing = (struct tilesched_placing){
 		.problem = planning->problem,
@@ -142,9 +163,8 @@ static int schedule(struct tilesched_planning *planning, uint32_t point,
 	if (placing->pool.failed)
 		err = -ENOMEM;
 	tilesched_sim_rewind(sim);
-	if (!err && found) {
-		tilesched_sim_ops(sim, planning->found[planning->found_count - 1 - point].ops,
-				  &placing->cost);
+	if (!err && ops) {
+		tilesched_sim_ops(sim, ops, &placing->cost);
 		memcpy(placing->order, sim->order, sim->order_count * sizeof(*sim->order));
 	} else if (!err) {
 		play_path(sim, &path, placing->order);
@@ -201,9 +221,15 @@ static int refine(struct tilesched_planning *planning)
 				       refining_work_of(planning), planning->problem->effort,
 				       &refined);
 	placing_fini(&placing);
-	for (uint32_t i = 0; i < refined.count && !err; i++) {
+	for (uint32_t i = 0; i + 1 < refined.count && !err; i++) {
 		err = add_found(planning, &refined.orders[i]);
 		refined.orders[i].ops = NULL;
+	}
+	if (!err && refined.joined.ops) {
+		planning->unjoined = refined.orders[refined.count - 1];
+		refined.orders[refined.count - 1].ops = NULL;
+		err = add_found(planning, &refined.joined);
+		refined.joined.ops = NULL;
 	}
 	planning->least.kept = refined.least;
 	planning->work = planning->table.work + refined.work;
@@ -302,15 +328,22 @@ static struct npuplan_plan *make_plan(const struct tilesched_planning *planning,
 	return plan;
 }
 
+static bool is_allowed(const struct tilesched_planning *planning,
+		       const struct npuplan_schedule_point *cost)
+{
+	double factor = own_of(planning->problem)->traffic_factor;
+
+	return !(factor > 0) ||
+	       (double)cost->weights <= factor * (double)planning->model.all_weights;
+}
+
 /* The first point of the front to try: the one of lowest peak whose traffic the options allow. */
-static uint32_t first_point(const struct tilesched_planning *planning, double factor)
+static uint32_t first_point(const struct tilesched_planning *planning)
 {
 	uint32_t point = 0;
 
 	/* Traffic falls along the front, so the last point has the least. */
-	while (factor > 0 && point + 1 < planning->front_count &&
-	       (double)planning->front[point].weights >
-		       factor * (double)planning->model.all_weights)
+	while (point + 1 < planning->front_count && !is_allowed(planning, &planning->front[point]))
 		point++;
 	return point;
 }
@@ -338,28 +371,27 @@ static int place_any(struct tilesched_planning *planning, uint32_t point, int fo
 	int err = place_point(planning, point, form, placing, error);
 
 	if (err == -EINVAL && point < planning->found_count)
-		err = place_point(planning, planning->found_count, form, placing, error);
+		err = place_point(planning, LOWEST_PATH, form, placing, error);
 	if (err == -EINVAL)
-		err = place_point(planning, planning->front_count, form, placing, error);
+		err = place_point(planning, LEAST_TRAFFIC, form, placing, error);
 	return err;
 }
 
 /*
- * Place the schedule of a point, and that of the first path if it may need less: an order that no
- * fusions make may leave more gaps than it saves.
+ * Place an order of enum beside instead if that needs less: one of less traffic, or one that no
+ * fusions make, may leave more gaps.
  */
-static int place_smaller(struct tilesched_planning *planning, uint32_t point, int form,
-			 struct tilesched_placing *placing, struct npuplan_error *error)
+static int place_beside(struct tilesched_planning *planning, enum beside order, int form,
+			struct tilesched_placing *placing, struct npuplan_error *error)
 {
-	uint32_t path = planning->found_count;
+	uint64_t peak = order == UNJOINED ? planning->unjoined.cost.peak : planning->path_peak;
 	struct tilesched_placing other = { 0 }, larger;
-	int err = place_any(planning, point, form, placing, error);
+	int err;
 
-	if (err || point >= path || path == planning->front_count ||
-	    planning->front[path].peak >= placing->result.top)
-		return err;
-	err = place_point(planning, path, form, &other, error);
-	if (!err && other.result.top < placing->result.top) {
+	if (!planning->unjoined.ops || peak >= placing->result.top)
+		return 0;
+	err = place_point(planning, order, form, &other, error);
+	if (!err && other.result.top < placing->result.top && is_allowed(planning, &other.cost)) {
 		larger = *placing;
 		*placing = other;
 		other = larger;
@@ -376,19 +408,20 @@ static int choose(struct tilesched_planning *planning, int form, struct tilesche
 		  struct npuplan_error *error)
 {
 	const struct npuplan_options *options = planning->problem->options;
-	uint32_t first = first_point(planning, own_of(planning->problem)->traffic_factor),
-		 point = first;
+	uint32_t first = first_point(planning), point = first;
 	uint32_t last = planning->front_count - 1;
 	uint64_t budget = options->arena_budget;
 	int err;
 
-	if (!budget)
-		return place_smaller(planning, first, form, placing, error);
-	while (point < last && planning->front[point + 1].peak <= budget)
+	while (budget && point < last && planning->front[point + 1].peak <= budget)
 		point++;
 	do {
 		err = place_any(planning, point, form, placing, error);
-	} while (!err && placing->result.top > budget && point-- > first);
+	} while (!err && budget && placing->result.top > budget && point-- > first);
+	if (!err && (!budget || placing->result.top > budget))
+		err = place_beside(planning, UNJOINED, form, placing, error);
+	if (!err && (!budget || placing->result.top > budget))
+		err = place_beside(planning, LOWEST_PATH, form, placing, error);
 	return err;
 }
 
