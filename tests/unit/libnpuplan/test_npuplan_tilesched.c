@@ -269,13 +269,15 @@ TEST(gap_of_placed_inputs)
 
 /* ------------------------------------------------------- orders that no fusions make */
 
-/* Adds an operator of one window, and its output of @width bytes a row. */
+/* Adds an operator of one window and 10 bytes of weights, and its output of @width bytes a row. */
 static uint32_t add_rows(struct npuplan_graph *graph, const char *name, uint32_t from, int32_t rows,
 			 int64_t width, int32_t kernel)
 {
 	uint32_t to = build_spatial(graph, name, NPUMEM_TENSOR_INTERMEDIATE, 1, rows, width, 1);
 
-	build_window(build_op(graph, "conv2d", from, NPUMEM_NONE, NPUMEM_NONE, to), kernel, 1, 1,
+	uint32_t weights = build_tensor(graph, "w", NPUMEM_TENSOR_PARAMETER, 10);
+
+	build_window(build_op(graph, "conv2d", from, weights, NPUMEM_NONE, to), kernel, 1, 1,
 		     kernel / 2);
 	return to;
 }
@@ -322,6 +324,25 @@ TEST(squeezes_of_many_steps)
 	assert_int_equal(plan->tilesched->cost.peak, 59 * 3 + 60 * 3 + 100 + 3);
 	/* When the last wide row is written, all squeezes but its own are there. */
 	assert_true(plan->tilesched->least_kept >= 59 * 2 * 3 + 100);
+}
+
+/* At that peak, operators go on while there is room: most steps do not fetch weights again. */
+TEST(squeezes_in_few_turns)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = squeezes(60);
+	const struct npuplan_tilesched_options own = { sizeof(own), .weights_on_chip = 1 };
+	const struct npuplan_options options = { .planner = "tile-scheduled", .tilesched = &own };
+	struct npuplan_front *front;
+	struct npuplan_error error;
+
+	tile(graph);
+	assert_int_equal(npuplan_front_find(graph, &options, &front, &error), 0);
+	assert_int_equal(front->all_weights, 5 * 10);
+	assert_int_equal(front->points[0].peak, 59 * 3 + 60 * 3 + 100 + 3);
+	print_message("weights fetched %llu times of %u\n",
+		      (unsigned long long)front->points[0].weights / 10, 5 * 60);
+	assert_true(front->points[0].weights < 5 * 60 * 10 / 2);
+	npuplan_front_free(front);
 }
 
 /* ---------------------------------------------------------------- peak and traffic */
