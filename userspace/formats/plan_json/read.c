@@ -357,7 +357,7 @@ static void read_cores(struct plan_json_reader *r, const json_t *list)
 			npujson_fail(r->json, "name", "must have 1 to %zu bytes",
 				     sizeof(core->name) - 1);
 		else
-			strcpy(core->name, name);
+			snprintf(core->name, sizeof(core->name), "%s", name);
 		core->size = npujson_int(r->json, entry, "size", 1, (1ll << 60) - 1);
 		r->plan->cosma->core_count = (uint32_t)walk.count;
 	}

@@ -77,7 +77,7 @@ static bool parse_core(char *text, struct npuplan_core *core)
 	if (!equals || equals == text || equals - text >= NPUPLAN_CORE_NAME)
 		return false;
 	*equals = '\0';
-	strcpy(core->name, text);
+	snprintf(core->name, sizeof(core->name), "%s", text);
 	return parse_size(equals + 1, &core->size) && core->size;
 }
 
