@@ -56,7 +56,7 @@ what_of() {
 	'a budget below the peak: spills') what=(--arena-budget 1600KiB "$graphs/densenet121.fused.json") ;;
 	'a budget below the peak of a loop') what=(--arena-budget 61440 "$graphs/loop_body.json") ;;
 	'break nodes') what=(--break 10 "$squeezenet") ;;
-	'several cores') what=(--cores 'a=1MiB,b=1MiB' --assign 10=b --assign '*=a' "$squeezenet") ;;
+	'several cores') what=(--cores 'a=1MiB,b=1MiB' --assign "10=b" --assign '*=a' "$squeezenet") ;;
 	'two banks') what=(--banks '512KiB@1000,2MiB@100' "$mobilenet") ;;
 	'two banks and state') what=(--banks '128@1000,256@100' state.json) ;;
 	*) return 1 ;;

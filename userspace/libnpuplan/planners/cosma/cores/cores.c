@@ -15,7 +15,12 @@
 
 #include "base/random.h"
 
-/* Parts of the work, of which a search of one core gets one. */
+/* Limit of the work where none is asked for: about a minute, where searches do not end sooner. */
+#define CORES_WORK    2000000000ull
+/*
+ * Parts of the work, of which a search of one core gets one, once half of it has been for what
+ * each does alone.
+ */
 #define SHARES	      16
 /* Rounds in which each core answers the others. */
 #define MAX_ROUNDS    4
@@ -43,6 +48,8 @@ struct answers {
  * @bound: bytes that all cores spill and fill at least
  * @rank: of the graph's order
  * @order: room for all steps
+ * @shares: parts of the work, of which a search of one core gets one
+ * @alone: each core's best, whatever others do; its plan goes to the first that takes it
  * @best: so far
  * @memory_ended: a search ended at the limit of memory
  */
@@ -55,6 +62,8 @@ struct cores_search {
 	uint64_t bound;
 	uint32_t *rank;
 	uint32_t *order;
+	uint32_t shares;
+	struct answers alone;
 	struct answers best;
 	bool memory_ended;
 };
@@ -131,7 +140,8 @@ static int search_core(struct cores_search *search, uint32_t c, const uint32_t *
 	asked.common.objective = NPUPLAN_OBJECTIVE_TRAFFIC;
 	asked.common.schedule = fixed ? NPUPLAN_SCHEDULE_GIVEN : NPUPLAN_SCHEDULE_FREE;
 	left = search->limit > search->work ? search->limit - search->work : 1;
-	asked.common.work_limit = search->limit / SHARES < left ? search->limit / SHARES + 1 : left;
+	asked.common.work_limit =
+		search->limit / search->shares < left ? search->limit / search->shares + 1 : left;
 	asked.common.deadline_seconds = npuplan_effort_left(search->effort) / 2;
 	err = npuplan_cosma(core->graph, &asked, plan, search->cores->error);
 	if (err)
@@ -204,7 +214,12 @@ static int try_first(struct cores_search *search, uint32_t first, struct answers
 	for (uint32_t i = 0; i < cores && !err; i++) {
 		uint32_t c = (first + i) % cores;
 
-		err = answer(search, answers, c, &answers->plan[c]);
+		if (!i) {
+			answers->plan[c] = search->alone.plan[c];
+			memset(&search->alone.plan[c], 0, sizeof(search->alone.plan[c]));
+		} else {
+			err = answer(search, answers, c, &answers->plan[c]);
+		}
 		if (err || !answers->plan[c].positions)
 			return err;
 		err = note_chain(search, c, answers);
@@ -258,7 +273,7 @@ static int try_together(struct cores_search *search, struct answers *answers)
 	asked.common.arena_budget = 0;
 	for (uint32_t c = 0; c < search->cores->count; c++)
 		asked.common.arena_budget += search->cores->core[c].asked->size;
-	asked.common.work_limit = search->limit / SHARES + 1;
+	asked.common.work_limit = search->limit / search->shares + 1;
 	asked.common.deadline_seconds = npuplan_effort_left(search->effort) / 2;
 	err = npuplan_cosma(search->cores->units->graph, &asked, &plan, search->cores->error);
 	if (err)
@@ -355,20 +370,21 @@ static int find_bounds(struct cores_search *search)
 	struct answers none = { 0 };
 	int err = 0;
 
+	search->shares = 2 * search->cores->count;
 	for (uint32_t c = 0; c < search->cores->count && !err; c++) {
 		struct cosma_core *core = &search->cores->core[c];
-		struct npuplan_cosma_plan plan;
+		struct npuplan_cosma_plan *plan = &search->alone.plan[c];
 
-		err = answer(search, &none, c, &plan);
+		err = answer(search, &none, c, plan);
 		if (err)
 			return err;
-		core->needed = plan.needed;
-		core->bound = plan.lower_bound;
-		search->bound += plan.lower_bound;
-		if (plan.status == NPUMEM_PLAN_STATUS_INFEASIBLE)
-			err = fail_core(search, c, &plan);
-		npuplan_cosma_plan_free(&plan);
+		core->needed = plan->needed;
+		core->bound = plan->lower_bound;
+		search->bound += plan->lower_bound;
+		if (plan->status == NPUMEM_PLAN_STATUS_INFEASIBLE)
+			err = fail_core(search, c, plan);
 	}
+	search->shares = SHARES;
 	return err;
 }
 
@@ -413,7 +429,7 @@ int cosma_cores_search(struct cosma_cores *cores, const struct cosma_settings *a
 		.cores = cores,
 		.asked = asked,
 		.effort = effort,
-		.limit = asked->common.work_limit ? asked->common.work_limit : NPUPLAN_COSMA_WORK,
+		.limit = asked->common.work_limit ? asked->common.work_limit : CORES_WORK,
 		.rank = npuplan_pool_take(&pool, n, sizeof(uint32_t)),
 		.order = npuplan_pool_take(&pool, n, sizeof(uint32_t)),
 		.best = { .traffic = UINT64_MAX },
@@ -431,6 +447,7 @@ int cosma_cores_search(struct cosma_cores *cores, const struct cosma_settings *a
 		found->memory_ended = search.memory_ended;
 	}
 	answers_fini(&search.best);
+	answers_fini(&search.alone);
 	if (err)
 		cosma_cores_plan_fini(found);
 	return err == -ENOMEM ? npuplan_fail(cores->error, err, "out of memory") : err;
