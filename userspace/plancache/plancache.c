@@ -383,18 +383,21 @@ struct newcomer {
 	uint64_t bytes;
 };
 
-/**
- * struct held - a file, and whose it is
- * @file: in a list by use
- * @owner: as its header says
- * @share: index of the owner's bytes
- * @goes: it is to be removed
- */
+/* struct held - a file, and whose it is, as its header says */
 struct held {
 	const struct plancache_file *file;
 	uint32_t owner;
-	uint32_t share;
-	bool goes;
+};
+
+/**
+ * struct share - what an owner has
+ * @next, @end: of struct holding.held: of his, those that do not go, the one used longest ago first
+ * @bytes: of these, with the newcomer's
+ */
+struct share {
+	size_t next;
+	size_t end;
+	uint64_t bytes;
 };
 
 /**
@@ -402,15 +405,17 @@ struct held {
  * @files: by use
  * @count: of them
  * @total: bytes that they count
- * @held: of each of them, by owner; NULL before find_owners()
- * @shares: bytes of each owner that do not go, with the newcomer's
+ * @held: of each of them, by owner, the one used longest ago first; NULL before find_owners()
+ * @shares: of owners with files that do not go, a heap: who gives first is at its top
+ * @owners: of @shares
  */
 struct holding {
 	struct plancache_file *files;
 	size_t count;
 	uint64_t total;
 	struct held *held;
-	uint64_t *shares;
+	struct share *shares;
+	size_t owners;
 };
 
 static uint32_t owner_of(const struct plancache *cache, const struct plancache_key *key)
@@ -456,12 +461,37 @@ static int find_files(struct plancache *cache, const struct newcomer *newcomer,
 	return 0;
 }
 
+/* Who has the most gives first; of those who have as much, the one whose file was used before. */
+static bool gives_before(const struct holding *holding, const struct share *a,
+			 const struct share *b)
+{
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes;
+	return holding->held[a->next].file > holding->held[b->next].file;
+}
+
+/* Put a share of the heap where it belongs among those below it. */
+static void sift_down(struct holding *holding, size_t at)
+{
+	struct share *shares = holding->shares, moved = shares[at];
+
+	for (size_t child; (child = 2 * at + 1) < holding->owners; at = child) {
+		if (child + 1 < holding->owners &&
+		    gives_before(holding, &shares[child + 1], &shares[child]))
+			child++;
+		if (!gives_before(holding, &shares[child], &moved))
+			break;
+		shares[at] = shares[child];
+	}
+	shares[at] = moved;
+}
+
 static int find_owners(const struct plancache *cache, const struct newcomer *newcomer,
 		       struct holding *holding)
 {
 	size_t count = holding->count;
 	struct held *held = calloc(count + 1, sizeof(*held));
-	uint32_t share = 0;
+	struct share *share = NULL;
 
 	holding->held = held;
 	holding->shares = calloc(count + 1, sizeof(*holding->shares));
@@ -473,14 +503,16 @@ static int find_owners(const struct plancache *cache, const struct newcomer *new
 	}
 	qsort(held, count, sizeof(*held), by_owner);
 	for (size_t i = 0; i < count; i++) {
-		bool is_next = !i || held[i].owner != held[i - 1].owner;
-
-		share += i && is_next;
-		held[i].share = share;
-		if (is_next && held[i].owner == newcomer->owner)
-			holding->shares[share] += newcomer->bytes;
-		holding->shares[share] += held[i].file->bytes;
+		if (!i || held[i].owner != held[i - 1].owner) {
+			share = &holding->shares[holding->owners++];
+			share->next = i;
+			share->bytes = held[i].owner == newcomer->owner ? newcomer->bytes : 0;
+		}
+		share->end = i + 1;
+		share->bytes += held[i].file->bytes;
 	}
+	for (size_t i = holding->owners / 2; i; i--)
+		sift_down(holding, i - 1);
 	return 0;
 }
 
@@ -495,39 +527,33 @@ static void free_holding(struct holding *holding)
  * Say that one more goes: of the owner who has the most, that which was used longest ago. NULL: all
  * go already.
  */
-static struct held *choose(struct holding *holding)
+static const struct plancache_file *choose(struct holding *holding)
 {
-	struct held *best = NULL;
-	uint64_t most = 0;
+	struct share *first = holding->shares;
+	const struct plancache_file *file;
 
-	for (size_t i = 0; i < holding->count; i++) {
-		struct held *held = &holding->held[i];
-		uint64_t has = holding->shares[held->share];
-
-		if (held->goes)
-			continue;
-		if (!best || has > most ||
-		    (has == most && held->share != best->share && held->file > best->file)) {
-			best = held;
-			most = has;
-		}
-	}
-	if (best) {
-		best->goes = true;
-		holding->shares[best->share] -= best->file->bytes;
-	}
-	return best;
+	if (!holding->owners)
+		return NULL;
+	file = holding->held[first->next++].file;
+	first->bytes -= file->bytes;
+	if (first->next == first->end)
+		*first = holding->shares[--holding->owners];
+	if (holding->owners)
+		sift_down(holding, 0);
+	return file;
 }
 
 /*
  * The plan is there: others go until all are within the limit. Who cannot do that leaves it to the
- * next one who writes.
+ * next one who writes. Who hurries leaves what is more than so many files and twice what the plan has
+ * brought: so there is never more than before, and soon no more than the limit.
  */
 static void keep_to_limit(struct plancache *cache, const struct newcomer *newcomer)
 {
+	size_t most = cache->hurries ? PLANCACHE_HURRY : SIZE_MAX;
+	const struct plancache_file *next;
 	struct holding holding;
-	const struct held *next;
-	uint64_t total;
+	uint64_t total, gone = 0;
 	int err = find_files(cache, newcomer, &holding);
 
 	if (err)
@@ -535,9 +561,14 @@ static void keep_to_limit(struct plancache *cache, const struct newcomer *newcom
 	total = holding.total + newcomer->bytes;
 	if (total > cache->limit)
 		err = find_owners(cache, newcomer, &holding);
-	while (!err && total > cache->limit && (next = choose(&holding))) {
-		plancache_drop(cache, &next->file->key);
-		total -= next->file->bytes;
+	for (size_t i = 0; !err && total - gone > cache->limit; i++) {
+		if (i >= most && gone >= 2 * newcomer->bytes)
+			break;
+		next = choose(&holding);
+		if (!next)
+			break;
+		plancache_drop(cache, &next->key);
+		gone += next->bytes;
 	}
 	free_holding(&holding);
 }
@@ -607,20 +638,26 @@ static bool make_room_on_disk(struct plancache *cache, const struct newcomer *ne
 			      int full)
 {
 	struct holding holding = { 0 };
+	const struct plancache_file **chosen = NULL, *next;
 	struct wanting wanting;
-	const struct held *next;
+	size_t count = 0;
 	bool fits = false;
 
 	if (find_files(cache, newcomer, &holding) || find_owners(cache, newcomer, &holding) ||
 	    find_wanting(cache, size, full, &wanting))
 		goto out;
-	while ((wanting.bytes || wanting.files) && (next = choose(&holding)))
-		give_back(cache, &next->file->key, &wanting);
+	chosen = calloc(holding.count + 1, sizeof(*chosen));
+	if (!chosen)
+		goto out;
+	while ((wanting.bytes || wanting.files) && (next = choose(&holding))) {
+		give_back(cache, &next->key, &wanting);
+		chosen[count++] = next;
+	}
 	fits = !wanting.bytes && !wanting.files;
-	for (size_t i = 0; fits && i < holding.count; i++)
-		if (holding.held[i].goes)
-			plancache_drop(cache, &holding.held[i].file->key);
+	for (size_t i = 0; fits && i < count; i++)
+		plancache_drop(cache, &chosen[i]->key);
 out:
+	free(chosen);
 	free_holding(&holding);
 	return fits;
 }

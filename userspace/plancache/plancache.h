@@ -135,7 +135,12 @@ void plancache_entry_made(struct plancache_entry *entry, const struct plancache_
 int plancache_open(const char *folder, uint64_t limit, struct plancache **cache);
 /* The same for who only looks: no folder is made, and a file of any size is read. */
 int plancache_open_existing(const char *folder, struct plancache **cache);
-/* Have plancache_put() wait for no disk from now on: for who has others to answer meanwhile. */
+/*
+ * Have plancache_put() wait for no disk from now on: for who has others to answer meanwhile. Where a
+ * folder has much more than its limit, which was lowered, say, each plan then lets PLANCACHE_HURRY
+ * others go, or twice its bytes, if that is more, until there is no more than the limit.
+ */
+#define PLANCACHE_HURRY 256
 void plancache_hurry(struct plancache *cache);
 /* NULL is fine. */
 void plancache_close(struct plancache *cache);

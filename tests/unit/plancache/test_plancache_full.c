@@ -423,6 +423,91 @@ DISK_TEST(hurried)
 	assert_string_equal(disk.done, "nu");
 }
 
+/* So many of user 7, and one of user 8 that was used before all of them. */
+static void fill_with(uint64_t count)
+{
+	struct plancache_key key = folder_key_number(1000);
+
+	folder_put_of(8, &key, 50, '8');
+	for (uint64_t i = 0; i < count; i++) {
+		key = folder_key_number(i);
+		folder_put_of(7, &key, 50, '7');
+	}
+	memset(disk.done, 0, sizeof(disk.done));
+}
+
+/* The limit is much lower: so many go with each plan, in the same order as else, and then no more. */
+DISK_TEST(limit_in_a_hurry)
+{
+	struct plancache_key first, last, other = folder_key_number(1000), new;
+	char path[256];
+
+	fill_with(600);
+	folder_reopen(4 * 4096);
+	plancache_hurry(folder_cache);
+	for (uint64_t i = 0; i < 2; i++) {
+		new = folder_key_number(2000 + i);
+		folder_put_of(7, &new, 50, 'n');
+		assert_int_equal(folder_files(), 601 + (i + 1) - PLANCACHE_HURRY * (i + 1));
+		first = folder_key_number(PLANCACHE_HURRY * (i + 1) - 1);
+		folder_has_not(&first, -ENOENT);
+		last = folder_key_number(PLANCACHE_HURRY * (i + 1));
+		/* Without using it. */
+		folder_path(&last, path);
+		assert_int_equal(access(path, F_OK), 0);
+	}
+	new = folder_key_number(2002);
+	folder_put_of(7, &new, 50, 'n');
+	assert_int_equal(folder_files(), 4);
+	folder_has(&new, 50, 'n');
+	folder_has(&other, 50, '8');
+}
+
+/* A large one brings more than so many files have: twice that goes. */
+DISK_TEST(large_in_a_hurry)
+{
+	struct plancache_key key = folder_key_number(2000);
+
+	fill_with(600);
+	folder_reopen(220 * 4096);
+	plancache_hurry(folder_cache);
+	/* With its header 151 blocks. */
+	folder_put_of(7, &key, 150 * 4096, 'n');
+	assert_int_equal(folder_files(), 602 - 302);
+	folder_has(&key, 150 * 4096, 'n');
+}
+
+/* Who has time reaches the limit at once. */
+DISK_TEST(limit_without_hurry)
+{
+	struct plancache_key key = folder_key_number(2000);
+
+	fill_with(600);
+	folder_reopen(4 * 4096);
+	folder_put_of(7, &key, 50, 'n');
+	assert_int_equal(folder_files(), 4);
+}
+
+/* Three users with as much: the one whose plan was used before all others gives, each time. */
+DISK_TEST(equal_shares_go_by_use)
+{
+	struct plancache_key keys[9], new = folder_key_number(2000);
+
+	for (uint64_t i = 0; i < 9; i++) {
+		keys[i] = folder_key_number(i);
+		folder_put_of(7 + i % 3, &keys[i], 50, (char)('0' + i));
+	}
+	folder_has(&keys[0], 50, '0');
+	folder_reopen(5 * 4096);
+	folder_put_of(100, &new, 50, 'n');
+	/* 1, 2 and 3 at first, then all have two. Two more go: 4 and 5. */
+	for (int i = 1; i < 6; i++)
+		folder_has_not(&keys[i], -ENOENT);
+	folder_has(&keys[0], 50, '0');
+	for (int i = 6; i < 9; i++)
+		folder_has(&keys[i], 50, (char)('0' + i));
+}
+
 DISK_TEST(not_flushed)
 {
 	char data[100] = "new";
