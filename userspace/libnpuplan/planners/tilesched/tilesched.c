@@ -14,7 +14,7 @@
 enum beside {
 	UNJOINED = UINT32_MAX - 2, /* the refined one of the lowest peak, but for joined turns */
 	LOWEST_PATH,		   /* that of the lowest peak of all that fusions make */
-	LEAST_TRAFFIC,		   /* layer order, or one that fusions make of as little traffic */
+	LEAST_TRAFFIC,		   /* layer order, or a path of as little traffic */
 };
 
 /*
@@ -389,6 +389,9 @@ static int place_beside(struct tilesched_planning *planning, enum beside order, 
 	int err;
 
 	if (!planning->unjoined.ops || peak >= placing->result.top)
+		return 0;
+	/* Placing takes longer than so little is worth, where traffic is less. */
+	if (order == UNJOINED && placing->result.top - peak < placing->result.top / 100)
 		return 0;
 	err = place_point(planning, order, form, &other, error);
 	if (!err && other.result.top < placing->result.top && is_allowed(planning, &other.cost)) {
