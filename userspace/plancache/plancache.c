@@ -391,7 +391,8 @@ struct held {
 
 /**
  * struct share - what an owner has
- * @next, @end: of struct holding.held: of his, those that do not go, the one used longest ago first
+ * @next: in struct holding.held: of those that do not go, the one used longest ago
+ * @end: in the same: behind the last of his
  * @bytes: of these, with the newcomer's
  */
 struct share {
@@ -545,8 +546,8 @@ static const struct plancache_file *choose(struct holding *holding)
 
 /*
  * The plan is there: others go until all are within the limit. Who cannot do that leaves it to the
- * next one who writes. Who hurries leaves what is more than so many files and twice what the plan has
- * brought: so there is never more than before, and soon no more than the limit.
+ * next one who writes. Who hurries leaves what is more than so many files and twice what the plan
+ * has brought: so there is never more than before, and soon no more than the limit.
  */
 static void keep_to_limit(struct plancache *cache, const struct newcomer *newcomer)
 {

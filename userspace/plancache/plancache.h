@@ -136,9 +136,9 @@ int plancache_open(const char *folder, uint64_t limit, struct plancache **cache)
 /* The same for who only looks: no folder is made, and a file of any size is read. */
 int plancache_open_existing(const char *folder, struct plancache **cache);
 /*
- * Have plancache_put() wait for no disk from now on: for who has others to answer meanwhile. Where a
- * folder has much more than its limit, which was lowered, say, each plan then lets PLANCACHE_HURRY
- * others go, or twice its bytes, if that is more, until there is no more than the limit.
+ * Have plancache_put() wait for no disk from now on: for who has others to answer meanwhile. Where
+ * a folder has much more than its limit, which was lowered, say, each plan then lets
+ * PLANCACHE_HURRY others go, or twice its bytes, if that is more, until the limit is reached.
  */
 #define PLANCACHE_HURRY 256
 void plancache_hurry(struct plancache *cache);
@@ -167,8 +167,9 @@ int plancache_peek(struct plancache *cache, const struct plancache_key *key,
  * Others see all of it or nothing, and when this returns 0 it is on the disk, for which the caller
  * waits, unless it hurries. A folder that was removed is made again. Where the disk is full, of
  * blocks or of files, or the user's quota on it used up, those plans go that would go first at the
- * limit, if the filesystem says that this one will fit then; else none goes. Returns 0; -EFBIG: it is larger than all of the cache may be; -ENOMEM; or the
- * errno of writing it, and then the one before is still there.
+ * limit, if the filesystem says that this one will fit then; else none goes. Returns 0; -EFBIG: it
+ * is larger than all of the cache may be; -ENOMEM; or the errno of writing it, and then the one
+ * before is still there.
  */
 int plancache_put(struct plancache *cache, const struct plancache_key *key,
 		  const struct plancache_entry *entry);

@@ -436,7 +436,7 @@ static void fill_with(uint64_t count)
 	memset(disk.done, 0, sizeof(disk.done));
 }
 
-/* The limit is much lower: so many go with each plan, in the same order as else, and then no more. */
+/* The limit is much lower: so many go with each plan, in the order of else, and then no more. */
 DISK_TEST(limit_in_a_hurry)
 {
 	struct plancache_key first, last, other = folder_key_number(1000), new;

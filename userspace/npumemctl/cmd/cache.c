@@ -584,7 +584,7 @@ static int warm_model(const struct arguments *args, struct plancache *cache, con
 	struct npuplan_plan *plan = NULL;
 	struct model model = { 0 };
 	int status = EXIT_FAILED;
-	struct plancache_entry kept;
+	struct plancache_entry kept = { 0 };
 	bool is_new = false;
 
 	if (!model_import(&model, path, &args->reading) || !model_tile(&model, &args->tiling))
