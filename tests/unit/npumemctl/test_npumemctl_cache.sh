@@ -364,8 +364,8 @@ for i in range(1000):
     open("many/%s.plan" % key.hex(), "wb").write(one)' "$1"
 }
 while_they_go() { # COMMAND...: its exit status, and whether it printed less than $most lines
-	local lines line
-	lines=$({ "$@" 2>gone; echo "status $?"; } | { read -r line && rm many/*.plan && cat; })
+	local lines
+	lines=$({ "$@" 2>gone; echo "status $?"; } | { read -r _ && rm many/*.plan && cat; })
 	tail -n 1 <<<"$lines"
 	[ "$(wc -l <<<"$lines")" -lt "$most" ]
 }
