@@ -6,8 +6,8 @@
 #include "plan_json.h"
 
 static const char *const fields[] = {
-	"layout", "bands",  "rows",	    "columns", "onchip", "double_buffer", "parameters", "inputs",
-	"ops",	  "clones", "carry_copies", "concat", "link_copies",   NULL
+	"layout", "bands", "rows",   "columns",	     "onchip", "double_buffer", "parameters",
+	"inputs", "ops",   "clones", "carry_copies", "concat", "link_copies",	NULL
 };
 static const char *const order_names[] = { "rows", "channels", NULL };
 static const char *const inputs_names[] = { "given", "host", "resident", NULL };

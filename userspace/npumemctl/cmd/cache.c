@@ -238,8 +238,8 @@ static size_t choose(const struct arguments *args, const struct listing *all, si
 }
 
 /*
- * Do something with each plan that is named from the @first word on, or with all. @oldest_first: those
- * used longest ago come first, and none comes twice.
+ * Do something with each plan that is named from the @first word on, or with all. @oldest_first:
+ * those used longest ago come first, and none comes twice.
  */
 static int for_each(const struct arguments *args, struct plancache *cache, size_t first,
 		    bool oldest_first, plan_action *action, void *context)
