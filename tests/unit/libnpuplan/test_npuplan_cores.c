@@ -439,6 +439,8 @@ TEST(cores_refused)
 	REFUSED(EINVAL, "it is not said which core runs which operator", now.own.cores = NULL);
 	REFUSED(EINVAL, "it is not said which core runs which operator", now.own.core_of = NULL);
 	REFUSED(EINVAL, "core 1: a name has 1 to 15 characters", now.cores[1].name[0] = '\0');
+	REFUSED(EINVAL, "core 1: a name is of letters, digits and _-.",
+		now.cores[1].name[0] = '\xff');
 	REFUSED(EINVAL, "core 0: a name has 1 to 15 characters",
 		memset(now.cores[0].name, 'x', sizeof(now.cores[0].name)));
 	REFUSED(EINVAL, "there are two cores 'a'", now.cores[1].name[0] = 'a');
@@ -588,6 +590,13 @@ TEST(copies_refused)
 		     "operator 1003 does not read tensor 100");
 	copy_refused(graph, -EINVAL, 100, (int64_t[]){ 1000, 1000 }, 2,
 		     "tensor 100 is copied twice for operator 1000");
+	/* By two copies. */
+	tiling.link_copies = (struct npuplan_link_copy[]){ copy, copy };
+	tiling.link_copy_count = 2;
+	assert_int_equal(npuplan_graph_tile(graph, &tiling, &error), -EINVAL);
+	assert_string_equal(error.text, "tensor 100 is copied twice for operator 1002");
+	tiling.link_copies = &copy;
+	tiling.link_copy_count = 1;
 	tiling.ops = &choice;
 	tiling.op_count = 1;
 	assert_int_equal(npuplan_graph_tile(graph, &tiling, &error), -EINVAL);

@@ -7,6 +7,15 @@
 #include <string.h>
 
 #include "base/internal.h"
+#include "base/sorted.h"
+
+/* struct numbered - what has an id, by its number */
+struct numbered {
+	int64_t id;
+	uint32_t number;
+};
+
+NPUPLAN_ORDER(by_id, struct numbered, id)
 
 /*
  * struct linking - a graph that is copied with operators more
@@ -17,7 +26,8 @@
  * @before: per copy, the first of its readers
  * @first: per operator of @old, the first copy that stands right before it, @next per copy the
  *	one behind that; NPUMEM_NONE: none
- * @of: per operator of @old, the last copy that was looked at and that it reads, plus one
+ * @at: per operator of @old, where it stands in @graph
+ * @ops, @tensors: of @old, by id
  */
 struct linking {
 	const struct npuplan_graph *old;
@@ -29,7 +39,9 @@ struct linking {
 	uint32_t *before;
 	uint32_t *first;
 	uint32_t *next;
-	uint32_t *of;
+	uint32_t *at;
+	struct numbered *ops;
+	struct numbered *tensors;
 };
 
 /* Refuses graphs in which nothing is copied from core to core. */
@@ -66,23 +78,40 @@ static bool reads(const struct npuplan_op *op, uint32_t tensor)
 	return false;
 }
 
-static uint32_t find_op(const struct npuplan_graph *graph, int64_t id)
+static void sort_ids(const struct linking *linking)
 {
+	const struct npuplan_graph *graph = linking->old;
+
 	for (uint32_t v = 0; v < graph->op_count; v++)
-		if (graph->ops[v].id == id)
-			return v;
-	return NPUMEM_NONE;
+		linking->ops[v] = (struct numbered){ graph->ops[v].id, v };
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		linking->tensors[t] = (struct numbered){ graph->tensors[t].id, t };
+	if (graph->op_count)
+		qsort(linking->ops, graph->op_count, sizeof(*linking->ops), by_id);
+	if (graph->tensor_count)
+		qsort(linking->tensors, graph->tensor_count, sizeof(*linking->tensors), by_id);
+}
+
+/* The number of what has an id; NPUMEM_NONE: there is nothing. */
+static uint32_t find(const struct numbered *all, uint32_t count, int64_t id)
+{
+	size_t at = npuplan_bisect(i, 0, count, all[i].id < id);
+
+	return at < count && all[at].id == id ? all[at].number : NPUMEM_NONE;
+}
+
+static uint32_t find_op(const struct linking *linking, int64_t id)
+{
+	return find(linking->ops, linking->old->op_count, id);
 }
 
 static int check_copy(struct linking *linking, uint32_t i)
 {
 	const struct npuplan_link_copy *copy = &linking->copies[i];
 	const struct npuplan_graph *graph = linking->old;
-	uint32_t t = 0;
+	uint32_t t = find(linking->tensors, graph->tensor_count, copy->tensor);
 
-	while (t < graph->tensor_count && graph->tensors[t].id != copy->tensor)
-		t++;
-	if (t == graph->tensor_count)
+	if (t == NPUMEM_NONE)
 		return npuplan_fail(linking->error, -EINVAL, "there is no tensor %lld",
 				    (long long)copy->tensor);
 	if (!copy->reader_count)
@@ -91,17 +120,12 @@ static int check_copy(struct linking *linking, uint32_t i)
 	linking->source[i] = t;
 	linking->before[i] = NPUMEM_NONE;
 	for (uint32_t k = 0; k < copy->reader_count; k++) {
-		uint32_t reader = find_op(graph, copy->readers[k]);
+		uint32_t reader = find_op(linking, copy->readers[k]);
 
 		if (reader == NPUMEM_NONE || !reads(&graph->ops[reader], t))
 			return npuplan_fail(linking->error, -EINVAL,
 					    "operator %lld does not read tensor %lld",
 					    (long long)copy->readers[k], (long long)copy->tensor);
-		if (linking->of[reader] == i + 1)
-			return npuplan_fail(linking->error, -EINVAL,
-					    "tensor %lld is copied twice for operator %lld",
-					    (long long)copy->tensor, (long long)copy->readers[k]);
-		linking->of[reader] = i + 1;
 		if (reader < linking->before[i])
 			linking->before[i] = reader;
 	}
@@ -196,26 +220,41 @@ static int add_ops(struct linking *linking)
 	return err;
 }
 
+/* Makes an operator read a copy instead of what that is of; false: it reads another one already. */
+static bool switch_reader(const struct linking *linking, uint32_t i, uint32_t v)
+{
+	struct npuplan_op *op = &linking->graph->ops[linking->at[v]];
+	bool found = false;
+
+	for (uint32_t k = 0; k < op->input_count; k++)
+		if (op->inputs[k] == linking->source[i]) {
+			op->inputs[k] = linking->old->tensor_count + i;
+			found = true;
+		}
+	return found;
+}
+
 /* Who reads copies reads them instead of what they are of. */
-static void switch_readers(struct linking *linking)
+static int switch_readers(struct linking *linking)
 {
 	const struct npuplan_graph *old = linking->old;
-	uint32_t *at = linking->of;
 
 	for (uint32_t v = 0, moved = 0; v < old->op_count; v++) {
 		for (uint32_t i = linking->first[v]; i != NPUMEM_NONE; i = linking->next[i])
 			moved++;
-		at[v] = v + moved;
+		linking->at[v] = v + moved;
 	}
-	for (uint32_t i = 0; i < linking->count; i++)
-		for (uint32_t k = 0; k < linking->copies[i].reader_count; k++) {
-			uint32_t v = find_op(old, linking->copies[i].readers[k]);
-			struct npuplan_op *op = &linking->graph->ops[at[v]];
+	for (uint32_t i = 0; i < linking->count; i++) {
+		const struct npuplan_link_copy *copy = &linking->copies[i];
 
-			for (uint32_t j = 0; j < op->input_count; j++)
-				if (op->inputs[j] == linking->source[i])
-					op->inputs[j] = old->tensor_count + i;
-		}
+		for (uint32_t k = 0; k < copy->reader_count; k++)
+			if (!switch_reader(linking, i, find_op(linking, copy->readers[k])))
+				return npuplan_fail(linking->error, -EINVAL,
+						    "tensor %lld is copied twice for operator %lld",
+						    (long long)copy->tensor,
+						    (long long)copy->readers[k]);
+	}
+	return 0;
 }
 
 int npuplan_graph_copy_links(const struct npuplan_graph *graph,
@@ -232,13 +271,16 @@ int npuplan_graph_copy_links(const struct npuplan_graph *graph,
 		.before = npuplan_pool_take(&pool, copy_count, sizeof(uint32_t)),
 		.next = npuplan_pool_take(&pool, copy_count, sizeof(uint32_t)),
 		.first = npuplan_pool_take(&pool, graph->op_count, sizeof(uint32_t)),
-		.of = npuplan_pool_take(&pool, graph->op_count, sizeof(uint32_t)),
+		.at = npuplan_pool_take(&pool, graph->op_count, sizeof(uint32_t)),
+		.ops = npuplan_pool_take(&pool, graph->op_count, sizeof(struct numbered)),
+		.tensors = npuplan_pool_take(&pool, graph->tensor_count, sizeof(struct numbered)),
 	};
 	int err;
 
 	*out = NULL;
 	if (pool.failed)
 		return npuplan_fail(error, -ENOMEM, "out of memory");
+	sort_ids(&linking);
 	err = check_copies(&linking);
 	if (err)
 		return err;
@@ -250,7 +292,11 @@ int npuplan_graph_copy_links(const struct npuplan_graph *graph,
 		return npuplan_fail(error, err, "what other cores read cannot be copied: %s",
 				    strerror(-err));
 	}
-	switch_readers(&linking);
+	err = switch_readers(&linking);
+	if (err) {
+		npuplan_graph_free(linking.graph);
+		return err;
+	}
 	linking.graph->source_layout = graph->source_layout;
 	linking.graph->layout = graph->layout;
 	*out = linking.graph;

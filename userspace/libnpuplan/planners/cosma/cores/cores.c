@@ -279,6 +279,7 @@ static int try_together(struct cores_search *search, struct answers *answers)
 	if (err)
 		return err;
 	search->work += plan.work;
+	search->memory_ended |= plan.memory_ended;
 	for (uint32_t p = 0; p < plan.position_count; p++)
 		if (plan.positions[p].kind == NPUMEM_POSITION_STEP)
 			search->order[found++] = plan.positions[p].index;

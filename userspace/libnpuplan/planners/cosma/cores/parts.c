@@ -9,6 +9,10 @@
 #define MAX_STEPS (1u << 14)
 #define MAX_SIZE  (1ull << 60)
 
+/* Names go into JSON, messages and options as they are. */
+static const char name_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				      "0123456789_-.";
+
 /* ----------------------------------------------------------- what is refused */
 
 static const char *core_name(const struct cosma_cores *cores, uint32_t c)
@@ -25,6 +29,9 @@ static int check_core(const struct cosma_cores *cores, uint32_t c, uint32_t alig
 		return npuplan_fail(cores->error, -EINVAL,
 				    "core %u: a name has 1 to %zu characters", c,
 				    sizeof(core->name) - 1);
+	if (strspn(core->name, name_characters) != length)
+		return npuplan_fail(cores->error, -EINVAL,
+				    "core %u: a name is of letters, digits and _-.", c);
 	for (uint32_t b = 0; b < c; b++)
 		if (!strcmp(core_name(cores, b), core->name))
 			return npuplan_fail(cores->error, -EINVAL, "there are two cores '%s'",
