@@ -38,7 +38,7 @@ printf '# the second chain\nmake_c=two\n\n3=two\n' >two.txt
 
 two() {
 	"${cores[@]}" --assign two.txt --assign '*=one' chains.json -o cores.json >said &&
-		grep -q '^planner      cosma, optimal: no plan that copies to each other core once moves less, in any order$' said &&
+		grep -q '^planner      cosma, optimal: no plan with these copies moves less, in any order$' said &&
 		grep -q '^core         two: 5 bytes; 0 spilled, 0 filled, lower bound 0; a step needs 5 at most$' said &&
 		grep -q '^links        2 bytes in 2 copies from core to core$' said &&
 		grep -q '"link_copies":\[{"tensor":0,"readers":\[2\]},{"tensor":4,"readers":\[4\]}\]' cores.json &&
@@ -168,6 +168,34 @@ straddles() {
 		grep -q '^npumemctl: edited.json: cores: placements\[[0-9]*\] is not in one of them$' err
 }
 check "cores: a tensor in two" straddles
+# One of two bytes, in pieces of one, of which the second lies in the other core.
+strided() {
+	sed 's/"bytes": 1, "kind": "input"/"bytes": 2, "kind": "input"/' chains.json >two.json &&
+		"${plan[@]}" --cores "one=16,two=16" --assign two.txt --assign '*=one' two.json \
+			-o strided.json >/dev/null && python3 - <<'EOF' &&
+import json
+plan = json.load(open("strided.json"))
+piece = next(p for p in plan["placements"] if p["tensor"] == 0)
+piece["region"] = {"offset": 0, "length": 1, "count": [2, 1, 1], "stride": [1, 0, 0]}
+piece["stride"] = [16 - piece["offset"], 0, 0]
+plan["arena"] = max(plan["arena"], 17)
+json.dump(plan, open("strided.json", "w"))
+EOF
+		! "$ctl" verify two.json strided.json 2>err &&
+		grep -q '^npumemctl: strided.json: cores: placements\[[0-9]*\] is not in one of them$' err
+}
+check "cores: a tensor in pieces in two" strided
+check "cores: one name twice" edited "edited.json: cores: there are two cores 'one'" \
+	's/"name":"two"/"name":"one"/'
+check "cores: and banks" edited "edited.json: cores: excludes banks" \
+	's/^"cores"/"banks": [{"size":6,"bandwidth":1},{"size":5,"bandwidth":1}],\n"cores"/'
+check "a name that JSON has no place for" refuses 1 ": chains.json: core 0: a name is of letters, digits and _-." \
+	"${plan[@]}" --cores $'\xff=6,two=5' --assign two.txt --assign $'*=\xff' chains.json
+check "an id behind a blank" refuses 1 ": chains.json: --assign: no operator has the name or id ' 3'" \
+	"${cores[@]}" --assign ' 3=one' chains.json
+check "an id without end" refuses 1 \
+	": chains.json: --assign: no operator has the name or id '99999999999999999999'" \
+	"${cores[@]}" --assign 99999999999999999999=one chains.json
 
 # ------------------------------------------------------------------- breaks
 

@@ -319,6 +319,20 @@ static void read_banks(struct plan_json_reader *r, const json_t *list)
 	}
 }
 
+/* Bytes of the arena from the first of a placement to its last, or as many as fit 64 bits. */
+static uint64_t extent(const struct npumem_placement *placement)
+{
+	uint64_t bytes = placement->region.length, more;
+
+	for (int d = 0; d < 3; d++)
+		if (placement->region.count[d] &&
+		    (__builtin_mul_overflow(placement->region.count[d] - 1, placement->stride[d],
+					    &more) ||
+		     __builtin_add_overflow(bytes, more, &bytes)))
+			return UINT64_MAX;
+	return bytes;
+}
+
 /* No placement lies in both banks: whoever reads one address twice finds one speed. */
 static void check_banks(struct plan_json_reader *r)
 {
@@ -330,7 +344,7 @@ static void check_banks(struct plan_json_reader *r)
 	for (uint32_t i = 0; i < plan->placement_count; i++) {
 		const struct npumem_placement *placement = &plan->placements[i];
 
-		if (placement->offset < end && placement->region.length > end - placement->offset)
+		if (placement->offset < end && extent(placement) > end - placement->offset)
 			npujson_fail(r->json, "banks", "placements[%u] lies in both of them", i);
 	}
 	if (plan->info.arena_size > end && plan->info.arena_size - end > plan->cosma->banks[1].size)
@@ -363,7 +377,7 @@ static void read_cores(struct plan_json_reader *r, const json_t *list)
 	}
 }
 
-/* No placement lies in two cores: operators find all they read and write in the range of theirs. */
+/* No placement lies in two cores. Which of them runs an operator is not said, and not asked. */
 static void check_cores(struct plan_json_reader *r)
 {
 	const struct npuplan_plan *plan = r->plan;
@@ -375,12 +389,19 @@ static void check_cores(struct plan_json_reader *r)
 		for (uint32_t i = 0; i < plan->placement_count; i++) {
 			const struct npumem_placement *placement = &plan->placements[i];
 
-			if (placement->offset < end &&
-			    placement->region.length > end - placement->offset)
+			if (placement->offset < end && extent(placement) > end - placement->offset)
 				npujson_fail(r->json, "cores",
 					     "placements[%u] is not in one of them", i);
 		}
 	}
+	for (uint32_t c = 0; c < count; c++)
+		for (uint32_t b = 0; b < c; b++)
+			if (!strcmp(plan->cosma->cores[b].core.name,
+				    plan->cosma->cores[c].core.name))
+				npujson_fail(r->json, "cores", "there are two cores '%s'",
+					     plan->cosma->cores[c].core.name);
+	if (count && plan->cosma->banks[0].size)
+		npujson_fail(r->json, "cores", "excludes banks");
 	if (count && plan->info.arena_size > end)
 		npujson_fail(r->json, "cores", "the arena is larger than all of them");
 }

@@ -33,8 +33,12 @@ static uint32_t find_op(const struct model *model, const char *option, const cha
 		}
 		found = v;
 	}
+	errno = 0;
 	id = strtoll(name, &end, 10);
-	for (uint32_t v = 0; v < graph->op_count && found == NPUMEM_NONE && !*end && *name; v++)
+	/* It skips blanks, which no id has. */
+	if (errno || *end || name[strspn(name, "-0123456789")] || !*name)
+		return found;
+	for (uint32_t v = 0; v < graph->op_count && found == NPUMEM_NONE; v++)
 		if (graph->ops[v].id == id)
 			found = v;
 	return found;

@@ -130,7 +130,7 @@ static const char *optimal_in(const struct npuplan_plan *plan, const struct aske
 	if (!options)
 		return NULL;
 	if (plan->cosma && plan->cosma->core_count)
-		return "no plan that copies to each other core once moves less, in any order";
+		return "no plan with these copies moves less, in any order";
 	fixed = options->schedule != NPUPLAN_SCHEDULE_FREE;
 	if (options->objective == NPUPLAN_OBJECTIVE_TIME)
 		return "no plan within the budget takes less time";
