@@ -341,6 +341,16 @@ check 'JSON says so' is "$first none
 $second none
 $third new
 $fourth new" what_fits_json
+# A limit that is below any plan.
+nothing_fits() {
+	"$ctl" cache --folder four --size-limit $((block - 1)) -j export none-json 2>said | python3 -c 'import json, sys
+print(*(plan["key"] + " " + plan["kept"] for plan in json.load(sys.stdin)["plans"]), sep="\n")'
+	[ "${PIPESTATUS[*]}" = '1 0' ] && [ "$(grep -c ': no room for it in ' said)" = 4 ]
+}
+check 'of plans that are larger than the limit, too' is "$first none
+$second none
+$third none
+$fourth none" nothing_fits
 mkdir small
 cp "plans/$key.plan" small
 # More than npumemd keeps by default, as its configuration may allow.

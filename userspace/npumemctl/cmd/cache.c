@@ -427,7 +427,8 @@ static int export_one(const struct arguments *args, struct plancache *cache,
 	free(entry.data);
 	free(there.data);
 	plancache_key_name(&file->key, name);
-	if (err)
+	/* One that is larger than the limit is not there in the end, which is said of all such. */
+	if (err && err != -EFBIG)
 		return failure(args->words.list[0], "%s: %s", name, strerror(-err));
 	note_copy(copying, &file->key, name, stays);
 	if (was_better && !args->json)
