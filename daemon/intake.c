@@ -16,7 +16,8 @@
 /*
  * struct intake - see the header
  * @requests: under way, @count of them
- * @later: event source that goes on accepting, or NULL
+ * @later: event source that goes on accepting
+ * @waits: it is on
  * @told: the log has said that none can be accepted
  */
 struct intake {
@@ -25,6 +26,7 @@ struct intake {
 	unsigned int count;
 	uint64_t retry_us;
 	sd_event_source *later;
+	bool waits;
 	bool told;
 };
 
@@ -32,7 +34,7 @@ static int on_later(sd_event_source *source, uint64_t now, void *userdata)
 {
 	struct intake *intake = userdata;
 
-	intake->later = sd_event_source_unref(intake->later);
+	intake->waits = false;
 	intake_go_on(intake);
 	return 0;
 }
@@ -43,15 +45,14 @@ static void go_on_later(struct intake *intake, uint64_t delay_us)
 	int err;
 
 	/* What was to be soonest is soon enough. */
-	if (intake->later && delay_us)
+	if (intake->waits && delay_us)
 		return;
-	intake->later = sd_event_source_disable_unref(intake->later);
-	err = sd_event_add_time_relative(intake->env->event, &intake->later, CLOCK_MONOTONIC,
-					 delay_us, 1000, on_later, intake);
-	if (err < 0) {
-		intake->later = NULL;
+	err = sd_event_source_set_time_relative(intake->later, delay_us);
+	if (err >= 0)
+		err = sd_event_source_set_enabled(intake->later, SD_EVENT_ONESHOT);
+	intake->waits = err >= 0;
+	if (err < 0)
 		log_error("cannot go on accepting: %s", strerror(-err));
-	}
 }
 
 /*
@@ -114,9 +115,19 @@ static void on_ended(struct request *request, void *userdata)
 int intake_new(struct request_env *env, uint64_t retry_us, struct intake **out)
 {
 	struct intake *intake = calloc(1, sizeof(*intake));
+	int err;
 
 	if (!intake)
 		return -ENOMEM;
+	/* It is there from the beginning: later there may be no descriptor left for the clock. */
+	err = sd_event_add_time_relative(env->event, &intake->later, CLOCK_MONOTONIC, 0, 1000,
+					 on_later, intake);
+	if (err >= 0)
+		err = sd_event_source_set_enabled(intake->later, SD_EVENT_OFF);
+	if (err < 0) {
+		intake_free(intake);
+		return err;
+	}
 	intake->env = env;
 	intake->retry_us = retry_us;
 	env->ended = on_ended;

@@ -22,7 +22,7 @@ struct intake;
  * @env: of all requests, which stays; who is told of their ends is filled in
  * @retry_us: INTAKE_RETRY_US, or a test's
  *
- * -ENOMEM.
+ * -ENOMEM, or what the event loop has no clock for.
  */
 int intake_new(struct request_env *env, uint64_t retry_us, struct intake **out);
 /* Nothing is under way. NULL is fine. */
