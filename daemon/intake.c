@@ -120,7 +120,7 @@ int intake_new(struct request_env *env, uint64_t retry_us, struct intake **out)
 	if (!intake)
 		return -ENOMEM;
 	/* It is there from the beginning: later there may be no descriptor left for the clock. */
-	err = sd_event_add_time_relative(env->event, &intake->later, CLOCK_MONOTONIC, 0, 1000,
+	err = sd_event_add_time_relative(env->event, &intake->later, CLOCK_MONOTONIC, 0, 1,
 					 on_later, intake);
 	if (err >= 0)
 		err = sd_event_source_set_enabled(intake->later, SD_EVENT_OFF);
