@@ -26,7 +26,6 @@
 
 /* The user of requests of which the driver does not tell it. */
 #define UNKNOWN_USER UINT64_MAX
-#define NOBODY	     (UINT64_MAX - 1)
 
 /* The one account that searches have. */
 #define ACCOUNT "searches"
@@ -60,7 +59,6 @@ struct search {
  * @waiting: @count of them, the first one is the next, or runs
  * @bytes: that they have together
  * @running: the first one runs
- * @served: user whose search was begun last
  * @plan_worker: which makes its plan
  * @check_worker: which checks it
  * @made: the plan, which @plan_worker keeps
@@ -81,7 +79,6 @@ struct improver {
 	size_t count;
 	uint64_t bytes;
 	bool running;
-	uint64_t served;
 	struct worker *plan_worker;
 	struct worker *check_worker;
 	struct worker_result made;
@@ -163,20 +160,19 @@ static bool make_room(struct improver *improver, const struct search *search)
 	return false;
 }
 
-/* The first of another user than the last one was takes the place of the first. */
+/* The first has its turn: what else its user waits for comes behind what all others wait for. */
 static void take_turn(struct improver *improver)
 {
-	struct search first;
-	size_t i = 0;
+	struct search of_user[MAX_WAITING];
+	size_t others = 1, count = 0;
 
-	while (i < improver->count && user_of(&improver->waiting[i]) == improver->served)
-		i++;
-	if (i < improver->count) {
-		first = improver->waiting[i];
-		memmove(&improver->waiting[1], &improver->waiting[0], i * sizeof(first));
-		improver->waiting[0] = first;
+	for (size_t i = 1; i < improver->count; i++) {
+		if (user_of(&improver->waiting[i]) == user_of(&improver->waiting[0]))
+			of_user[count++] = improver->waiting[i];
+		else
+			improver->waiting[others++] = improver->waiting[i];
 	}
-	improver->served = user_of(&improver->waiting[0]);
+	memcpy(&improver->waiting[others], of_user, count * sizeof(of_user[0]));
 }
 
 static uint64_t bytes_of(const struct accepted *accepted)
@@ -563,7 +559,6 @@ int improver_new(sd_event *event, const struct config *config, struct plancache 
 	improver->cache = cache;
 	improver->metrics = metrics;
 	improver->host = host;
-	improver->served = NOBODY;
 	improver->spent = quotas_new(host->period_us);
 	if (!improver->spent) {
 		free(improver);

@@ -4,10 +4,10 @@
  * nothing else is to be done, in an idle process, for a limited time. The better plan
  * takes the place of what is kept, and the next request gets it.
  *
- * One search runs at a time. After that of one user comes the first of another who waits, if there
- * is one; of one user those that were asked for first come first. What waits is copies of requests,
- * and bounded: where there is no place, the user who has most gives his last one to another who has
- * less; a request that finds none waits until it is made again.
+ * One search runs at a time. Users take turns, and of one those that were asked for first come
+ * first. What waits is copies of requests, and bounded: where there is no place, the user who has
+ * most gives his last one to another who has less; a request that finds none waits until it is made
+ * again.
  *
  * A battery is not for searches: where one is being emptied none begins, and the one that runs is
  * stopped, and begins anew when that is over.

@@ -753,13 +753,13 @@ static void ask_as(uint32_t uid, uint64_t id)
 /* What one user has searched for, others do not wait for: users take turns. */
 IMPROVE_TEST(users_take_turns)
 {
-	static const unsigned int turns[] = { 1, 4, 2, 5, 3 };
+	static const unsigned int turns[] = { 1, 4, 6, 2, 5, 3 };
 	struct said said;
 	char *text, *at;
 
 	wait_with_searches();
-	for (uint64_t id = 1; id <= 5; id++)
-		ask_as(id <= 3 ? 7 : 8, id);
+	for (uint64_t id = 1; id <= 6; id++)
+		ask_as(id <= 3 ? 7 : id <= 5 ? 8 : 9, id);
 	log_setup(true, LOG_INFO);
 	said_begin(&said);
 	battery("Charging\n");
