@@ -15,17 +15,12 @@
 #include "planner.h"
 #include "power.h"
 #include "quota.h"
+#include "searches.h"
 #include "tries.h"
 #include "worker.h"
 
-/* So many requests wait at most, and so many bytes of their graphs and options. */
-#define MAX_WAITING 32
-#define MAX_BYTES   (64ull << 20)
 /* Seconds beside the search: for reading the graph, and for writing and checking the plan. */
-#define BESIDE	    30
-
-/* The user of requests of which the driver does not tell it. */
-#define UNKNOWN_USER UINT64_MAX
+#define BESIDE 30
 
 /* The one account that searches have. */
 #define ACCOUNT "searches"
@@ -42,23 +37,9 @@ const struct improver_host improver_host = {
 	.now = system_now,
 };
 
-/**
- * struct search - a plan that is to be improved
- * @accepted: the request; its descriptor is a memfd with the graph and the options
- * @bytes: of that
- * @key: of what is kept
- */
-struct search {
-	struct accepted accepted;
-	uint64_t bytes;
-	struct plancache_key key;
-};
-
 /*
  * struct improver - searches that wait, and the one that runs
- * @waiting: @count of them, the first one is the next, or runs
- * @bytes: that they have together
- * @running: the first one runs
+ * @searches: the first one is the next, or runs
  * @plan_worker: which makes its plan
  * @check_worker: which checks it
  * @made: the plan, which @plan_worker keeps
@@ -75,10 +56,7 @@ struct improver {
 	const struct config *config;
 	struct plancache *const *cache;
 	struct metrics *metrics;
-	struct search waiting[MAX_WAITING];
-	size_t count;
-	uint64_t bytes;
-	bool running;
+	struct searches searches;
 	struct worker *plan_worker;
 	struct worker *check_worker;
 	struct worker_result made;
@@ -91,89 +69,6 @@ struct improver {
 	bool held;
 	struct tries tries;
 };
-
-/* ------------------------------------------------------------------ the queue */
-
-static void drop(struct improver *improver, size_t i)
-{
-	improver->bytes -= improver->waiting[i].bytes;
-	close(improver->waiting[i].accepted.fd);
-	improver->count--;
-	memmove(&improver->waiting[i], &improver->waiting[i + 1],
-		(improver->count - i) * sizeof(improver->waiting[0]));
-}
-
-static bool waits(const struct improver *improver, const struct plancache_key *key)
-{
-	for (size_t i = 0; i < improver->count; i++)
-		if (!memcmp(&improver->waiting[i].key, key, sizeof(*key)))
-			return true;
-	return false;
-}
-
-static uint64_t user_of(const struct search *search)
-{
-	return search->accepted.client.known ? search->accepted.client.uid : UNKNOWN_USER;
-}
-
-static size_t count_of(const struct improver *improver, uint64_t user)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < improver->count; i++)
-		count += user_of(&improver->waiting[i]) == user;
-	return count;
-}
-
-/*
- * The last that waits of the user who has most, and more than @user would then have; or as many as
- * wait: nobody has.
- */
-static size_t one_too_many(const struct improver *improver, uint64_t user)
-{
-	size_t most = count_of(improver, user) + 1, found = improver->count;
-
-	for (size_t i = improver->count; i > (improver->running ? 1 : 0); i--) {
-		size_t count = count_of(improver, user_of(&improver->waiting[i - 1]));
-
-		if (count > most) {
-			most = count;
-			found = i - 1;
-		}
-	}
-	return found;
-}
-
-/* Whether there is room for a search, for which users who have more of it give some. */
-static bool make_room(struct improver *improver, const struct search *search)
-{
-	while (search->bytes <= MAX_BYTES) {
-		size_t from;
-
-		if (improver->count < MAX_WAITING && search->bytes <= MAX_BYTES - improver->bytes)
-			return true;
-		from = one_too_many(improver, user_of(search));
-		if (from == improver->count)
-			return false;
-		drop(improver, from);
-	}
-	return false;
-}
-
-/* The first has its turn: what else its user waits for comes behind what all others wait for. */
-static void take_turn(struct improver *improver)
-{
-	struct search of_user[MAX_WAITING];
-	size_t others = 1, count = 0;
-
-	for (size_t i = 1; i < improver->count; i++) {
-		if (user_of(&improver->waiting[i]) == user_of(&improver->waiting[0]))
-			of_user[count++] = improver->waiting[i];
-		else
-			improver->waiting[others++] = improver->waiting[i];
-	}
-	memcpy(&improver->waiting[others], of_user, count * sizeof(of_user[0]));
-}
 
 static uint64_t bytes_of(const struct accepted *accepted)
 {
@@ -214,9 +109,10 @@ void improver_add(struct improver *improver, const struct accepted *accepted,
 
 	if (!improver->config->improve_time || !kept->hashed || entry->final ||
 	    keep_had(entry, improver->config->improve_time * 1000000) ||
-	    waits(improver, &kept->key) || tries_wait_us(&improver->tries, &kept->key, now_us()))
+	    searches_have(&improver->searches, &kept->key) ||
+	    tries_wait_us(&improver->tries, &kept->key, now_us()))
 		return;
-	if (!make_room(improver, &search)) {
+	if (!searches_make_room(&improver->searches, &search)) {
 		log_accepted(LOG_DEBUG, accepted,
 			     "request %" PRIu64 ": too many plans wait to be improved",
 			     accepted->id);
@@ -230,8 +126,7 @@ void improver_add(struct improver *improver, const struct accepted *accepted,
 			     strerror(-search.accepted.fd));
 		return;
 	}
-	improver->waiting[improver->count++] = search;
-	improver->bytes += search.bytes;
+	searches_add(&improver->searches, &search);
 	begin_next(improver, 0);
 }
 
@@ -251,21 +146,21 @@ static void stop(struct improver *improver)
 {
 	free_workers(improver);
 	improver->look = sd_event_source_disable_unref(improver->look);
-	improver->running = false;
+	improver->searches.running = false;
 }
 
 /* The first search is over. */
 static void end(struct improver *improver)
 {
 	stop(improver);
-	drop(improver, 0);
+	searches_drop(&improver->searches, 0);
 	begin_next(improver, 0);
 }
 
 /* The first search is over and led to nothing: the next request does not begin it at once again. */
 static void end_in_vain(struct improver *improver)
 {
-	const struct search *search = &improver->waiting[0];
+	const struct search *search = &improver->searches.waiting[0];
 	uint64_t wait = tries_in_vain(&improver->tries, &search->key, now_us());
 
 	log_accepted(LOG_INFO, &search->accepted,
@@ -280,7 +175,7 @@ static void end_in_vain(struct improver *improver)
  */
 static bool store(struct improver *improver, const struct worker_result *made)
 {
-	const struct search *search = &improver->waiting[0];
+	const struct search *search = &improver->searches.waiting[0];
 	struct plancache *cache = *improver->cache;
 	struct kept kept = { .hashed = true, .key = search->key };
 	bool better, stored, ended;
@@ -321,10 +216,10 @@ static void on_checked(struct worker *worker, const struct worker_result *result
 	if (result->status)
 		metrics_search(improver->metrics, METRICS_SEARCH_FAILED);
 	if (result->status)
-		log_accepted(LOG_ERR, &improver->waiting[0].accepted,
+		log_accepted(LOG_ERR, &improver->searches.waiting[0].accepted,
 			     "request %" PRIu64
 			     ": the search made a plan that does not pass verification: %s",
-			     improver->waiting[0].accepted.id, result->text);
+			     improver->searches.waiting[0].accepted.id, result->text);
 	else
 		ended = store(improver, &improver->made);
 	if (ended)
@@ -352,7 +247,7 @@ static void on_spent(uint64_t cpu_us, void *userdata)
 
 static struct worker_args worker_args(struct improver *improver)
 {
-	const struct search *search = &improver->waiting[0];
+	const struct search *search = &improver->searches.waiting[0];
 
 	return (struct worker_args){
 		.limits = {
@@ -376,7 +271,7 @@ static struct worker_args worker_args(struct improver *improver)
 static void on_planned(struct worker *worker, const struct worker_result *result, void *userdata)
 {
 	struct improver *improver = userdata;
-	const struct search *search = &improver->waiting[0];
+	const struct search *search = &improver->searches.waiting[0];
 	const struct planner_check task = { .arena_limit = search->accepted.arena_limit };
 	struct worker_args args = worker_args(improver);
 	int err = 0;
@@ -403,7 +298,7 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 
 static int start(struct improver *improver)
 {
-	const struct search *search = &improver->waiting[0];
+	const struct search *search = &improver->searches.waiting[0];
 	struct planner_task task = {
 		.objective = search->accepted.objective,
 		.arena_budget = search->accepted.arena_budget,
@@ -440,12 +335,13 @@ static uint64_t wait_for_share(struct improver *improver)
 	uint64_t wait = quotas_wait_us(improver->spent, ACCOUNT, share, improver->host->now());
 
 	if (wait && !improver->held)
-		log_accepted(LOG_INFO, &improver->waiting[0].accepted,
+		log_accepted(LOG_INFO, &improver->searches.waiting[0].accepted,
 			     "request %" PRIu64
 			     ": searches for better plans have used up their %" PRIu64
 			     " %% of a processor, the share of [improve] of npumemd.conf: again in "
 			     "%" PRIu64 " s",
-			     improver->waiting[0].accepted.id, share, (wait + 999999) / 1000000);
+			     improver->searches.waiting[0].accepted.id, share,
+			     (wait + 999999) / 1000000);
 	improver->held = wait;
 	return wait;
 }
@@ -461,10 +357,10 @@ static int on_look(sd_event_source *source, uint64_t now, void *userdata)
 		look_later(improver);
 		return 0;
 	}
-	log_accepted(LOG_INFO, &improver->waiting[0].accepted,
+	log_accepted(LOG_INFO, &improver->searches.waiting[0].accepted,
 		     "request %" PRIu64
 		     ": the search for a better plan is stopped while the battery is being emptied",
-		     improver->waiting[0].accepted.id);
+		     improver->searches.waiting[0].accepted.id);
 	stop(improver);
 	begin_next(improver, improver->host->look_us);
 	return 0;
@@ -490,9 +386,9 @@ static int on_next(sd_event_source *source, uint64_t now, void *userdata)
 
 	improver->next = sd_event_source_unref(improver->next);
 	/* The configuration may have changed its mind. */
-	while (improver->count && !improver->config->improve_time)
-		drop(improver, 0);
-	if (!improver->count)
+	while (improver->searches.count && !improver->config->improve_time)
+		searches_drop(&improver->searches, 0);
+	if (!improver->searches.count)
 		return 0;
 	if (empties_battery(improver)) {
 		begin_next(improver, improver->host->look_us);
@@ -505,13 +401,13 @@ static int on_next(sd_event_source *source, uint64_t now, void *userdata)
 			   wait < improver->host->look_us ? wait : improver->host->look_us);
 		return 0;
 	}
-	take_turn(improver);
+	searches_take_turn(&improver->searches);
 	err = start(improver);
-	improver->running = !err;
+	improver->searches.running = !err;
 	if (err) {
-		log_accepted(LOG_WARNING, &improver->waiting[0].accepted,
+		log_accepted(LOG_WARNING, &improver->searches.waiting[0].accepted,
 			     "request %" PRIu64 ": no process to search for a better plan in: %s",
-			     improver->waiting[0].accepted.id, strerror(-err));
+			     improver->searches.waiting[0].accepted.id, strerror(-err));
 		end_in_vain(improver);
 	} else {
 		look_later(improver);
@@ -524,7 +420,7 @@ static void begin_next(struct improver *improver, uint64_t delay_us)
 {
 	int err;
 
-	if (improver->running || improver->next || !improver->count)
+	if (improver->searches.running || improver->next || !improver->searches.count)
 		return;
 	err = sd_event_add_time(improver->event, &improver->next, CLOCK_MONOTONIC,
 				now_us() + delay_us, 1000, on_next, improver);
@@ -541,10 +437,10 @@ void improver_configured(struct improver *improver)
 	improver->held = false;
 	if (improver->config->improve_time && *improver->cache)
 		return;
-	if (improver->running)
+	if (improver->searches.running)
 		stop(improver);
-	while (improver->count)
-		drop(improver, 0);
+	while (improver->searches.count)
+		searches_drop(&improver->searches, 0);
 }
 
 int improver_new(sd_event *event, const struct config *config, struct plancache *const *cache,
@@ -570,12 +466,12 @@ int improver_new(sd_event *event, const struct config *config, struct plancache 
 
 size_t improver_count(const struct improver *improver)
 {
-	return improver->count;
+	return improver->searches.count;
 }
 
 bool improver_held(const struct improver *improver)
 {
-	return improver->held && improver->count;
+	return improver->held && improver->searches.count;
 }
 
 void improver_free(struct improver *improver)
@@ -584,8 +480,8 @@ void improver_free(struct improver *improver)
 		return;
 	sd_event_source_disable_unref(improver->next);
 	stop(improver);
-	while (improver->count)
-		drop(improver, 0);
+	while (improver->searches.count)
+		searches_drop(&improver->searches, 0);
 	quotas_free(improver->spent);
 	free(improver);
 }

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "searches.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* The user of requests of which the driver does not tell it. */
+#define UNKNOWN_USER UINT64_MAX
+
+bool searches_have(const struct searches *searches, const struct plancache_key *key)
+{
+	for (size_t i = 0; i < searches->count; i++)
+		if (!memcmp(&searches->waiting[i].key, key, sizeof(*key)))
+			return true;
+	return false;
+}
+
+static uint64_t user_of(const struct search *search)
+{
+	return search->accepted.client.known ? search->accepted.client.uid : UNKNOWN_USER;
+}
+
+/*
+ * struct places - what would be left of the searches if some gave their places
+ * @given: per search: its place is another's
+ * @count, @bytes: of those that are left
+ */
+struct places {
+	const struct searches *searches;
+	bool given[SEARCHES_MAX];
+	size_t count;
+	uint64_t bytes;
+};
+
+static size_t count_of(const struct places *places, uint64_t user)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < places->searches->count; i++)
+		count += !places->given[i] && user_of(&places->searches->waiting[i]) == user;
+	return count;
+}
+
+/*
+ * The last that waits of the user who has most, and more than @user would then have; or as many as
+ * wait: nobody has.
+ */
+static size_t one_too_many(const struct places *places, uint64_t user)
+{
+	const struct searches *searches = places->searches;
+	size_t most = count_of(places, user) + 1, found = searches->count;
+
+	for (size_t i = searches->count; i > (searches->running ? 1 : 0); i--) {
+		size_t count = places->given[i - 1] ?
+				       0 :
+				       count_of(places, user_of(&searches->waiting[i - 1]));
+
+		if (count > most) {
+			most = count;
+			found = i - 1;
+		}
+	}
+	return found;
+}
+
+bool searches_make_room(struct searches *searches, const struct search *search)
+{
+	struct places places = {
+		.searches = searches,
+		.count = searches->count,
+		.bytes = searches->bytes,
+	};
+
+	if (search->bytes > SEARCHES_MAX_BYTES)
+		return false;
+	while (places.count == SEARCHES_MAX || search->bytes > SEARCHES_MAX_BYTES - places.bytes) {
+		size_t from = one_too_many(&places, user_of(search));
+
+		if (from == searches->count)
+			return false;
+		places.given[from] = true;
+		places.count--;
+		places.bytes -= searches->waiting[from].bytes;
+	}
+	for (size_t i = searches->count; i > 0; i--)
+		if (places.given[i - 1])
+			searches_drop(searches, i - 1);
+	return true;
+}
+
+void searches_add(struct searches *searches, const struct search *search)
+{
+	searches->waiting[searches->count++] = *search;
+	searches->bytes += search->bytes;
+}
+
+void searches_drop(struct searches *searches, size_t i)
+{
+	searches->bytes -= searches->waiting[i].bytes;
+	close(searches->waiting[i].accepted.fd);
+	searches->count--;
+	memmove(&searches->waiting[i], &searches->waiting[i + 1],
+		(searches->count - i) * sizeof(searches->waiting[0]));
+}
+
+void searches_take_turn(struct searches *searches)
+{
+	struct search of_user[SEARCHES_MAX];
+	size_t others = 1, count = 0;
+
+	for (size_t i = 1; i < searches->count; i++) {
+		if (user_of(&searches->waiting[i]) == user_of(&searches->waiting[0]))
+			of_user[count++] = searches->waiting[i];
+		else
+			searches->waiting[others++] = searches->waiting[i];
+	}
+	memcpy(&searches->waiting[others], of_user, count * sizeof(of_user[0]));
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The requests whose plans are to be improved, in the order in which that is done: users take turns,
+ * and of one those that were asked for first come first. What waits is bounded: where there is no
+ * place, users who have more give some of theirs, the last ones first, but only if that makes a
+ * place.
+ */
+#pragma once
+
+#include "plancache.h"
+#include "transport.h"
+
+/* So many requests wait at most, and so many bytes of their graphs and options. */
+#define SEARCHES_MAX	   32
+#define SEARCHES_MAX_BYTES (64ull << 20)
+
+/**
+ * struct search - a plan that is to be improved
+ * @accepted: the request; its descriptor is a memfd with the graph and the options
+ * @bytes: of that
+ * @key: of what is kept
+ */
+struct search {
+	struct accepted accepted;
+	uint64_t bytes;
+	struct plancache_key key;
+};
+
+/*
+ * struct searches - all zero: none
+ * @waiting: @count of them, the first one is the next, or runs
+ * @bytes: that they have together
+ * @running: the first one runs, and gives its place to nobody
+ */
+struct searches {
+	struct search waiting[SEARCHES_MAX];
+	size_t count;
+	uint64_t bytes;
+	bool running;
+};
+
+/* Whether what is kept by this key is to be improved already. */
+bool searches_have(const struct searches *searches, const struct plancache_key *key);
+
+/*
+ * Whether there is a place for a search, for which users who have more of it give some. If there is
+ * none, nobody has given any.
+ */
+bool searches_make_room(struct searches *searches, const struct search *search);
+
+/* Puts a search, for which there is a place, behind all others, and takes its descriptor over. */
+void searches_add(struct searches *searches, const struct search *search);
+
+/* Drops the one at @i, and closes its descriptor. */
+void searches_drop(struct searches *searches, size_t i);
+
+/* The first has its turn: what else its user waits for comes behind what all others wait for. */
+void searches_take_turn(struct searches *searches);
