@@ -335,6 +335,49 @@ TEST(limits)
 	npuplan_cosma_plan_free(&plan);
 }
 
+/* Branches of a wide and a narrow tensor, of which the given order has all wide ones first. */
+static struct npuplan_graph *branches(uint32_t count)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("branches");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 10), wide[16], sum;
+
+	for (uint32_t i = 0; i < count; i++) {
+		wide[i] = build_tensor(graph, "", NPUMEM_TENSOR_INTERMEDIATE, 1000 + 7 * i);
+		build_op(graph, "", in, i ? wide[i - 1] : NPUMEM_NONE, NPUMEM_NONE, wide[i]);
+	}
+	sum = in;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t next = build_tensor(
+			graph, "",
+			i + 1 < count ? NPUMEM_TENSOR_INTERMEDIATE : NPUMEM_TENSOR_OUTPUT, 10);
+
+		build_op(graph, "", sum, wide[i], NPUMEM_NONE, next);
+		sum = next;
+	}
+	return graph;
+}
+
+/*
+ * A call that is ended before its search has a plan makes one without looking back, whose work is
+ * bounded, too: what was given would move far more.
+ */
+TEST(ended_at_once)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = branches(16);
+	struct cosma_settings options = { .common.arena_budget = 2300, .common.work_limit = 1 };
+	struct npuplan_cosma_plan plan, given;
+
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.spill + plan.fill, 0);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
+	assert_in_range(plan.work, 1, 100000);
+	npuplan_cosma_plan_free(&plan);
+	options.common.schedule = NPUPLAN_SCHEDULE_GIVEN;
+	plan_ok(graph, &options, &given);
+	assert_true(given.spill + given.fill);
+	npuplan_cosma_plan_free(&given);
+}
+
 /* One operator has very many sets of tensors to make room with: limits hold within it. */
 TEST(many_evictions)
 {

@@ -20,6 +20,8 @@
  */
 #define WINDOW_STATES 20000
 #define WINDOW_LEAST  16
+/* Limit of the work by which a call that was ended still makes a plan: some tenths of a second. */
+#define DIVE_WORK     1000000ull
 
 /** struct evictions - which tensors of the whole model leave before which position */
 struct evictions {
@@ -119,6 +121,25 @@ static int plan_by_windows(struct subgraph_search *subgraph)
 	return outcome < 0 ? outcome : 0;
 }
 
+/*
+ * Makes a plan without looking back, for a call that was ended before it had one. It is no worse
+ * than what a search finds that the limit would have come too late for.
+ */
+static int dive(struct subgraph_search *subgraph)
+{
+	struct cosma_solver *solver = subgraph->solver;
+	int64_t bound = subgraph->bound;
+	int outcome;
+
+	if (!solver->dive_end)
+		solver->dive_end = solver->call.work + DIVE_WORK;
+	subgraph->query.dive_end = solver->dive_end;
+	outcome = attempt(subgraph);
+	subgraph->query.dive_end = 0;
+	subgraph->bound = bound;
+	return outcome;
+}
+
 /* Finds bounds by windows of several widths. */
 static int bound_by_windows(struct subgraph_search *subgraph)
 {
@@ -185,6 +206,8 @@ static int solve_subgraph(struct subgraph_search *subgraph)
 	/* What was found before the limit of memory is kept. */
 	if (cosma_call_refused(call, err))
 		err = 0;
+	if (!err && outcome == COSMA_STOPPED && call->effort.stopped && !subgraph->path.order)
+		outcome = dive(subgraph);
 	if (err || outcome < 0)
 		return err ? err : outcome;
 	/* Nothing is below the upper bound: the plan that gave it is the best. */

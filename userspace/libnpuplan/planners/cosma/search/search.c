@@ -8,7 +8,10 @@
 #include "search.h"
 #include "tree.h"
 
-/* Limit of the sets of tensors to evict that are looked at for one operator in one state. */
+/*
+ * Limits of the sets of tensors to evict that are looked at for one operator in one state; the small
+ * one where only some states are gone on from.
+ */
 #define EXACT_CHOICES  1000000
 #define WINDOW_CHOICES 200
 /* This is no error: the state has no more children. */
@@ -119,6 +122,8 @@ static bool is_over(struct traffic_search *search)
 {
 	uint32_t limit = search->query->state_limit;
 
+	if (search->query->dive_end)
+		return search->call->work >= search->query->dive_end;
 	return (limit && search->tree.node_count >= limit) || cosma_call_over(search->call);
 }
 
@@ -179,7 +184,8 @@ static int expand(struct traffic_search *search, uint32_t id)
 			.board = board,
 			.op = board->ready[i],
 			.limit = left,
-			.node_limit = query->window ? WINDOW_CHOICES : EXACT_CHOICES,
+			.node_limit = query->window || query->dive_end ? WINDOW_CHOICES :
+									 EXACT_CHOICES,
 			.found = try_eviction,
 			.context = search,
 		};
@@ -312,6 +318,25 @@ static int loop(struct traffic_search *search, struct cosma_path *path, int64_t 
 	return err;
 }
 
+/* From the best child to its best child, and so on. */
+static int dive(struct traffic_search *search, struct cosma_path *path)
+{
+	struct cosma_tree *tree = &search->tree;
+	int err = start(search);
+
+	while (!err && tree->queue_count && !is_over(search)) {
+		uint32_t id = cosma_tree_take(tree);
+
+		tree->queue_count = 0;
+		if (cosma_tree_is_complete(tree, id)) {
+			err = cosma_tree_path(tree, id, path);
+			return err ? err : COSMA_FOUND;
+		}
+		err = expand(search, id);
+	}
+	return err ? err : COSMA_STOPPED;
+}
+
 int cosma_search(const struct cosma_query *query, struct cosma_call *call, struct cosma_path *path,
 		 int64_t *lower_bound)
 {
@@ -335,7 +360,9 @@ int cosma_search(const struct cosma_query *query, struct cosma_call *call, struc
 	err = err ? err : cosma_bounds_init(&search.bounds, model, query->budget, call);
 	err = err ? err : windows_init(&search);
 	call->work += search.bounds.work;
-	outcome = err ? err : loop(&search, path, lower_bound);
+	outcome = err		  ? err :
+		  query->dive_end ? dive(&search, path) :
+				    loop(&search, path, lower_bound);
 	/* There is no room for more states. */
 	if (cosma_call_refused(call, outcome) || outcome == -E2BIG)
 		outcome = COSMA_STOPPED;

@@ -30,6 +30,8 @@ enum cosma_outcome {
  *	model. All operators of one window run before those of the next. NULL: there are no windows
  * @beam_width: states that a window hands to the next, at most
  * @state_limit: states that are made, at most; 0 = as many as memory holds
+ * @dive_end: the search goes on from the best child of each state, and never back, until the call's
+ *	work is so much, whatever else limits the call; 0: it goes on from the best state of all
  */
 struct cosma_query {
 	const struct cosma_model *model;
@@ -39,6 +41,7 @@ struct cosma_query {
 	const uint32_t *window;
 	uint32_t beam_width;
 	uint32_t state_limit;
+	uint64_t dive_end;
 };
 
 /* cosma_search() - run a query

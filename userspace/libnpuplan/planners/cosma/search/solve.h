@@ -12,6 +12,7 @@
  * @rank: the model's if the schedule is fixed; else NULL
  * @best, @stays: schedule, and stays with addresses, of the best plan so far
  * @found: there is a plan
+ * @dive_end: the work at which nothing more is made of a call that was ended; 0: it was not
  */
 struct cosma_solver {
 	const struct npuplan_graph *graph;
@@ -23,6 +24,7 @@ struct cosma_solver {
 	struct cosma_schedule best;
 	struct cosma_stays stays;
 	bool found;
+	uint64_t dive_end;
 };
 
 /* cosma_solver_init() - check options, make model and subgraphs
