@@ -40,7 +40,18 @@ check 'export takes a folder' usage_says 'npumemctl cache: export takes FOLDER [
 check 'drop takes something' usage_says 'npumemctl cache: drop: either keys or --all' cache drop
 check 'drop takes one of both' usage_says \
 	'npumemctl cache: drop: either keys or --all' cache drop --all abcd
-check '--all is of drop' usage_says 'npumemctl cache: --all is of drop' cache list --all
+check '--all is of drop' usage_says 'npumemctl cache: list does not take --all' cache list --all
+check '--json is not of drop' usage_says 'npumemctl cache: drop does not take --json' cache drop --all -j
+check 'a limit is of what writes' usage_says 'npumemctl cache: drop does not take --size-limit' \
+	cache drop --all --size-limit 4M
+for option in 'planner cosma' 'arena-budget 1M' 'deadline 1'; do
+	# shellcheck disable=SC2086 # two words
+	check "--${option% *} is of warm" usage_says "npumemctl cache: export does not take --${option% *}" \
+		cache export device --$option
+done
+# Else it would be refused for its planner.
+check '--objective is of warm' usage_says 'npumemctl cache: list does not take --objective' \
+	cache list --objective traffic
 check 'an objective needs its planner' usage_says \
 	'npumemctl cache: --objective traffic needs a planner that moves tensors, like cosma' \
 	cache warm --objective traffic models/a.json

@@ -214,6 +214,12 @@ several() {
 		grep -q '^breaks       2 break nodes' said
 }
 check "two of them, in either way and order" several
+sed 's/"name": "b"/"name": "d"/' chains.json >twice.json
+check "a tensor whose name two operators write" refuses 1 \
+	": twice.json: --break: operators 1 and 3 both write a tensor named 'd': give the operator's id" \
+	"${plan[@]}" --budget 7 --break d twice.json
+check "one whose name only one does" prints "breaks       1 break node" \
+	"${plan[@]}" --budget 7 --break a twice.json
 # in 1 -> b 4, a 4 -> c 1; b, c -> d 2; c, d -> out 1
 cat >wide.json <<'EOF'
 {"name": "wide", "tensors": [

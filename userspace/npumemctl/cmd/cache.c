@@ -110,14 +110,39 @@ static void parse_word(struct arguments *args, char *word, struct argp_state *st
 	args->has_action = true;
 }
 
+/* Of options that an action would not look at the first; NULL: there is none. */
+static const char *strange_option(const struct arguments *args)
+{
+	bool warms = actions[args->action].run == warm, drops = actions[args->action].run == drop;
+	bool writes = warms || actions[args->action].run == export;
+	const struct {
+		const char *name;
+		bool strange;
+	} all[] = {
+		{ "all", args->all && !drops },
+		{ "json", args->json && drops },
+		{ "size-limit", args->limit != UINT64_MAX && !writes },
+		{ "planner", args->planner && !warms },
+		{ "arena-budget", args->budget && !warms },
+		{ "objective", args->objective && !warms },
+		{ "deadline", args->deadline > 0 && !warms },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].strange)
+			return all[i].name;
+	return NULL;
+}
+
 static void check(const struct arguments *args, struct argp_state *state)
 {
 	size_t action = args->action;
 
 	if (!args->has_action)
 		usage_error(state, "one of list, show, warm, export, drop is needed");
-	if (args->all && actions[action].run != drop)
-		usage_error(state, "--all is of drop");
+	if (strange_option(args))
+		usage_error(state, "%s does not take --%s", actions[action].name,
+			    strange_option(args));
 	if (actions[action].run == drop && args->all == !!args->words.count)
 		usage_error(state, "drop: either keys or --all");
 	if (args->words.count < actions[action].least || args->words.count > actions[action].most)

@@ -46,14 +46,34 @@ static uint32_t find_op(const struct model *model, const char *option, const cha
 
 /* ---------------------------------------------------------------- break nodes */
 
-/* The operator that writes the tensor of this name; NPUMEM_NONE: none does. */
-static uint32_t find_writer(const struct npuplan_graph *graph, const char *name)
+/*
+ * The operator that writes the tensor of this name. NPUMEM_NONE after an error message, if none
+ * does, or several write tensors of this name.
+ */
+static uint32_t find_writer(const struct model *model, const char *name)
 {
+	const struct npuplan_graph *graph = model->graph;
+	uint32_t found = NPUMEM_NONE;
+
 	for (uint32_t v = 0; v < graph->op_count; v++)
-		for (uint32_t k = 0; k < graph->ops[v].output_count; k++)
-			if (!strcmp(graph->tensors[graph->ops[v].outputs[k]].name, name))
-				return v;
-	return NPUMEM_NONE;
+		for (uint32_t k = 0; k < graph->ops[v].output_count; k++) {
+			if (strcmp(graph->tensors[graph->ops[v].outputs[k]].name, name) != 0)
+				continue;
+			if (found != NPUMEM_NONE && found != v) {
+				failure(model->path,
+					"--break: operators %" PRId64 " and %" PRId64
+					" both write a tensor named '%s': give the operator's id",
+					graph->ops[found].id, graph->ops[v].id, name);
+				return NPUMEM_NONE;
+			}
+			found = v;
+		}
+	if (found == NPUMEM_NONE)
+		failure(model->path,
+			"--break: no operator has the name or id '%s', and none "
+			"writes a tensor of that name",
+			name);
+	return found;
 }
 
 /* The one step of an operator. NPUMEM_NONE, after an error message, if it has none, or several. */
@@ -83,14 +103,9 @@ static bool add_break(const struct model *model, const char *name, uint32_t *bre
 	if (twice)
 		return false;
 	if (op == NPUMEM_NONE)
-		op = find_writer(model->graph, name);
-	if (op == NPUMEM_NONE) {
-		failure(model->path,
-			"--break: no operator has the name or id '%s', and none "
-			"writes a tensor of that name",
-			name);
+		op = find_writer(model, name);
+	if (op == NPUMEM_NONE)
 		return false;
-	}
 	breaks[*count] = step_of(model, op);
 	return breaks[(*count)++] != NPUMEM_NONE;
 }
