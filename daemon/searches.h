@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The requests whose plans are to be improved, in the order in which that is done: users take turns,
- * and of one those that were asked for first come first. What waits is bounded: where there is no
- * place, users who have more give some of theirs, the last ones first, but only if that makes a
- * place.
+ * The requests whose plans are to be improved, in the order in which that is done: users take
+ * turns, and of one those that were asked for first come first. What waits is bounded: where there
+ * is no place, users who have more give some of theirs, the last ones first, but only if that makes
+ * a place.
  */
 #pragma once
 

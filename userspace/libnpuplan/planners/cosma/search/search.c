@@ -9,8 +9,8 @@
 #include "tree.h"
 
 /*
- * Limits of the sets of tensors to evict that are looked at for one operator in one state; the small
- * one where only some states are gone on from.
+ * Limits of the sets of tensors to evict that are looked at for one operator in one state; the
+ * small one where only some states are gone on from.
  */
 #define EXACT_CHOICES  1000000
 #define WINDOW_CHOICES 200
