@@ -169,7 +169,7 @@ no_peak() {
 		[ "$(cat said.out)" = '{"graph":"diamond","planner":"cosma","status":"infeasible","budget":13,"needed":14,"needed_by":null,"ended_by":null}' ]
 }
 check 'least peak above the budget: status 3' no_peak
-# Linear allocation finds no place for y, and the search is ended at once.
+# Linear allocation finds no place for y, and there is no memory to search.
 cat >gap.json <<'JSON'
 {"name": "gap", "tensors": [
  {"id": 0, "name": "x", "shape": [], "bytes": 1, "kind": "input"},
@@ -180,11 +180,13 @@ JSON
 unknown() {
 	rm -f plan.json
 	says_first 4 'npumemctl: gap.json: unknown: no plan within 10 bytes was found before the limits of work, memory or time' \
-		"$ctl" plan -j --planner cosma --budget MR --work 1 gap.json -o plan.json &&
+		"$ctl" plan -j --planner cosma --budget MR --memory 1 gap.json -o plan.json &&
 		[ ! -e plan.json ] &&
-		[ "$(cat said.out)" = '{"graph":"gap","planner":"cosma","status":"unknown","budget":10,"ended_by":"work"}' ]
+		[ "$(cat said.out)" = '{"graph":"gap","planner":"cosma","status":"unknown","budget":10,"ended_by":"memory"}' ]
 }
 check 'unknown: status 4, nothing written' unknown
+check 'a search that is ended at once has one' prints 'cosma, optimal' \
+	"$ctl" plan --planner cosma --budget MR --work 1 gap.json
 # Alignments leave a gap that the bound does not know.
 cat >gaps.json <<'JSON'
 {"name": "gaps", "tensors": [
