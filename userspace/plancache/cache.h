@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the parts of an open cache share: plancache.c has the folder and its files, index.c knows
+ * what is in it, and room.c lets plans go.
+ */
+#pragma once
+
+#include "plancache.h"
+
+#define SUFFIX ".plan"
+#define BLOCK  4096ull
+
+typedef char file_name[PLANCACHE_NAME_SIZE + sizeof(SUFFIX)];
+
+/**
+ * struct plancache_held - a file, and whose it is
+ * @owner: as its header says, if @has_owner: a file is opened only to learn that
+ */
+struct plancache_held {
+	struct plancache_file file;
+	uint32_t owner;
+	bool has_owner;
+};
+
+/**
+ * struct plancache_index - all files of a folder, for who puts plans into it
+ * @held: @count of them, by key
+ * @total: bytes that they count
+ * @known: it is what was there when the folder was looked at last
+ * @watch: inotify's descriptor, by which changes are followed; -1: they cannot be
+ * @looked_ns: when all files were looked at, CLOCK_MONOTONIC nanoseconds
+ */
+struct plancache_index {
+	struct plancache_held *held;
+	size_t count;
+	uint64_t total;
+	bool known;
+	int watch;
+	int64_t looked_ns;
+};
+
+/**
+ * struct plancache - an open folder
+ * @folder: its path
+ * @dir: descriptor of it
+ * @limit: bytes that all files together may count
+ * @newest: time of modification of the file that was used last, nanoseconds
+ * @made: files that this process has begun to write
+ * @writes: whether plans are put into it: who only looks removes nothing
+ * @hurries: nobody waits for the disk
+ * @index: of who puts plans into it
+ */
+struct plancache {
+	char *folder;
+	int dir;
+	uint64_t limit;
+	int64_t newest;
+	unsigned int made;
+	bool writes;
+	bool hurries;
+	struct plancache_index index;
+};
+
+/* What a file of so many bytes counts. */
+static inline uint64_t plancache_blocks(uint64_t bytes)
+{
+	return (bytes + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+/* ---------------------------------------------------------------- plancache.c */
+
+void plancache_name_of(const struct plancache_key *key, file_name name);
+/* Whether a name is that of a plan's file, and of which. */
+bool plancache_key_of(const char *name, struct plancache_key *key);
+
+/*
+ * What a file of the folder is; false: none of the cache's. One that its writer did not finish goes,
+ * if the cache writes.
+ */
+bool plancache_look_at(const struct plancache *cache, const char *name,
+		       struct plancache_file *file);
+
+/* The file of a plan, or a negative errno. */
+int plancache_open_file(const struct plancache *cache, const struct plancache_key *key);
+int plancache_read_all(int fd, void *data, size_t size);
+
+/* Order of struct plancache_file: the one used last comes first. */
+int plancache_by_use(const void *a, const void *b);
+
+/* -------------------------------------------------------------------- index.c */
+
+/*
+ * plancache_index_look() - know what is in the folder now
+ *
+ * What this process does to it is known by the calls below, what others do by inotify. All files are
+ * looked at where that cannot be, and now and then in any case: folders of other machines say
+ * nothing. Returns 0, -ENOMEM or the errno of reading the folder.
+ */
+int plancache_index_look(struct plancache *cache);
+/* Look at all files the next time. */
+void plancache_index_forget(struct plancache *cache);
+void plancache_index_fini(struct plancache *cache);
+
+/* A plan was put, used, or has gone. Nothing is to be told of a folder that nobody has looked at. */
+void plancache_index_add(struct plancache *cache, const struct plancache_key *key, uint64_t bytes,
+			 uint32_t owner);
+void plancache_index_used(struct plancache *cache, const struct plancache_key *key,
+			  int64_t used_ns);
+void plancache_index_remove(struct plancache *cache, const struct plancache_key *key);
+
+/* Learn of each file whose it is. */
+void plancache_index_owners(struct plancache *cache);
+
+/* --------------------------------------------------------------------- room.c */
+
+/**
+ * struct plancache_newcomer - a plan that is being written, or was
+ * @key: what has it already is not asked to go, and does not count
+ * @owner: whose it counts as
+ * @bytes: that it counts
+ */
+struct plancache_newcomer {
+	const struct plancache_key *key;
+	uint32_t owner;
+	uint64_t bytes;
+};
+
+/*
+ * plancache_keep_to_limit() - the plan is there: others go until all are within the limit
+ *
+ * Who cannot do that leaves it to the next one who writes. Who hurries leaves what is more than so
+ * many files and twice what the plan has brought: so there is never more than before, and soon no
+ * more than the limit.
+ */
+void plancache_keep_to_limit(struct plancache *cache, const struct plancache_newcomer *newcomer);
+
+/*
+ * plancache_make_room() - make room on a full disk
+ * @size: bytes of the file
+ * @full: errno, negative, that says that the disk is full
+ *
+ * Those who would go first at the limit go now, if the file is sure to fit then, as far as the
+ * filesystem knows. False: it is not, and all are still there. Files of writers who were killed go
+ * in any case, which may be enough.
+ */
+bool plancache_make_room(struct plancache *cache, const struct plancache_newcomer *newcomer,
+			 size_t size, int full);
