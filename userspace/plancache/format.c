@@ -165,7 +165,8 @@ bool plancache_is_sound(const struct plancache_header *header, const struct plan
 {
 	size_t behind = size - sizeof(*header);
 
-	if (!plancache_is_header(header) || header->size > behind)
+	/* What is larger answers no request, and is not read at all. */
+	if (!plancache_is_header(header) || header->size > behind || header->size > PLANCACHE_MOST)
 		return false;
 	behind -= header->size;
 	return behind <=

@@ -2,12 +2,15 @@
 /* A file of the cache: a header, what the request is answered with, and what was before. */
 #pragma once
 
+#include "npumem_graph.h"
 #include "plancache.h"
 
 #define PLANCACHE_MAGIC	  0x33686361636e706eull /* version 3 */
 /* Version 2 is the same without history. It is read, and written no more. */
 #define PLANCACHE_MAGIC_2 0x32686361636e706eull
 #define PLANCACHE_DIGEST  32
+/* Bytes that a request is answered with, at most: a graph and a plan. */
+#define PLANCACHE_MOST	  (2 * NPUMEM_BLOB_MAX_BYTES)
 
 /*
  * struct plancache_header - the first bytes of a file

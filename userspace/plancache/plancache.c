@@ -452,7 +452,7 @@ int plancache_put(struct plancache *cache, const struct plancache_key *key,
 	const struct plancache_newcomer newcomer = { key, entry->owner, plancache_blocks(size) };
 	int err = 0;
 
-	if (newcomer.bytes > cache->limit)
+	if (newcomer.bytes > cache->limit || entry->size > PLANCACHE_MOST)
 		return -EFBIG;
 	plancache_encode(key, entry, &header);
 	plancache_encode_history(&header, entry, &history);

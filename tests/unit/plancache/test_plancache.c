@@ -251,6 +251,32 @@ TEST(nonsense_with_a_right_digest)
 	refuse(endless_version);
 }
 
+/* A header that says more than any plan has makes nobody read that much. */
+TEST(too_large_to_be_a_plan)
+{
+	struct plancache_key key = folder_key(&folder_request);
+	char data[] = "data";
+	struct plancache_entry entry = folder_entry(data, 4);
+	struct plancache_header header;
+
+	plancache_encode(&key, &entry, &header);
+	header.size = PLANCACHE_MOST;
+	assert_true(plancache_is_sound(&header, &key, sizeof(header) + PLANCACHE_MOST));
+	header.size++;
+	assert_false(plancache_is_sound(&header, &key, sizeof(header) + PLANCACHE_MOST + 1));
+}
+
+CACHE_TEST(more_than_any_plan_has)
+{
+	struct plancache_key key = folder_key(&folder_request);
+	char data[] = "data";
+	struct plancache_entry entry = folder_entry(data, PLANCACHE_MOST + 1);
+
+	folder_reopen(UINT64_MAX);
+	assert_int_equal(plancache_put(folder_cache, &key, &entry), -EFBIG);
+	assert_int_equal(folder_files(), 0);
+}
+
 /* ------------------------------------------------------- what is no file at all */
 
 CACHE_TEST(no_files)
