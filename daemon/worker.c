@@ -71,11 +71,17 @@ static int above(int fd)
 	return fcntl(fd, F_DUPFD, WORKER_END_FD);
 }
 
-static int place(const struct descriptors *fds)
+/*
+ * @result: out, whatever comes of it: where the reply goes. The number that this will have may be
+ * that of a file of the daemon's until all are placed.
+ */
+static int place(const struct descriptors *fds, int *result)
 {
 	int from[WORKER_END_FD];
-	int null = open("/dev/null", O_RDWR);
+	int null;
 
+	*result = fds->result;
+	null = open("/dev/null", O_RDWR);
 	if (null < 0)
 		return -errno;
 	from[STDIN_FILENO] = above(null);
@@ -86,8 +92,13 @@ static int place(const struct descriptors *fds)
 	for (int i = 0; i < WORKER_BLOBS; i++)
 		from[WORKER_BLOB_FD + i] = above(fds->blobs[i].fd < 0 ? null : fds->blobs[i].fd);
 	for (int fd = 0; fd < WORKER_END_FD; fd++)
-		if (from[fd] < 0 || dup2(from[fd], fd) < 0)
+		if (from[fd] < 0)
+			return -EMFILE;
+	*result = from[WORKER_RESULT_FD];
+	for (int fd = 0; fd < WORKER_END_FD; fd++)
+		if (dup2(from[fd], fd) < 0)
 			return -errno;
+	*result = WORKER_RESULT_FD;
 	return close_range(WORKER_END_FD, ~0U, 0) ? -errno : 0;
 }
 
@@ -133,7 +144,7 @@ __attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t
 	const struct worker_reply *reply = &no_start;
 	char *const argv[] = { (char[]){ WORKER_NAME }, NULL };
 	sigset_t blocked;
-	int err;
+	int err, result;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -148,8 +159,8 @@ __attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t
 	sigaddset(&blocked, SIGHUP);
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
 	go_first();
-	/* Before anything else that can fail: a reply goes to a descriptor that is placed here. */
-	err = place(fds);
+	/* Before anything else that can fail: a failure is told by a descriptor of these. */
+	err = place(fds, &result);
 	if (!err) {
 		err = lower_priority(args);
 		reply = err ? &no_priority : &no_start;
@@ -158,7 +169,7 @@ __attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t
 		execv("/proc/self/exe", argv);
 		err = -errno;
 	}
-	_exit(worker_write_reply(err, reply) ? EXIT_FAILURE : EXIT_SUCCESS);
+	_exit(worker_write_reply(result, err, reply) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 /* ------------------------------------------------------------ in the daemon */

@@ -41,7 +41,7 @@ static uint64_t cpu_us(void)
 	return (uint64_t)spent.tv_sec * 1000000 + (uint64_t)spent.tv_nsec / 1000;
 }
 
-int worker_write_reply(int err, const struct worker_reply *reply)
+int worker_write_reply(int fd, int err, const struct worker_reply *reply)
 {
 	struct worker_reply_header header = {
 		.magic = WORKER_REPLY_MAGIC,
@@ -54,9 +54,9 @@ int worker_write_reply(int err, const struct worker_reply *reply)
 	};
 
 	memcpy(header.text, reply->text, sizeof(header.text));
-	err = write_all(WORKER_RESULT_FD, &header, sizeof(header));
+	err = write_all(fd, &header, sizeof(header));
 	if (!err && header.data_size)
-		err = write_all(WORKER_RESULT_FD, reply->data, header.data_size);
+		err = write_all(fd, reply->data, header.data_size);
 	return err;
 }
 
@@ -140,7 +140,7 @@ __attribute__((noreturn)) static void be_worker(const struct worker_job *jobs)
 		err = enter_sandbox(&start, &reply);
 	if (!err)
 		err = job->run(&input, &reply);
-	_exit(worker_write_reply(err, &reply) ? EXIT_FAILURE : EXIT_SUCCESS);
+	_exit(worker_write_reply(WORKER_RESULT_FD, err, &reply) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 void worker_main(char *const *argv, const struct worker_job *jobs)

@@ -49,5 +49,5 @@ struct worker_reply_header {
 
 _Static_assert(sizeof(struct worker_reply_header) % 8 == 0, "data is aligned");
 
-/* Write a reply to WORKER_RESULT_FD. */
-int worker_write_reply(int err, const struct worker_reply *reply);
+/* Write a reply to the memfd for it, WORKER_RESULT_FD once descriptors are in their places. */
+int worker_write_reply(int fd, int err, const struct worker_reply *reply);

@@ -718,6 +718,48 @@ WORKER_TEST(no_descriptor)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 }
 
+/*
+ * Wherever descriptors end, a worker that has not got its own says so, and writes nothing into the
+ * daemon's, of which one has the number that its reply is to have.
+ */
+WORKER_TEST(few_descriptors)
+{
+	struct outcome *outcome = *state;
+	int kept = dup(WORKER_RESULT_FD), ours = memfd_create("ours", MFD_CLOEXEC);
+	unsigned int said = 0, ran = 0;
+	struct rlimit old, few;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(dup2(ours, WORKER_RESULT_FD), WORKER_RESULT_FD);
+	for (rlim_t limit = WORKER_RESULT_FD + 1; limit < 64; limit++) {
+		struct worker_args args = default_args(outcome, "job_nothing");
+		struct worker *worker;
+		struct stat status;
+		int err;
+
+		/* Each loop ends with its worker. */
+		sd_event_unref(outcome->event);
+		assert_true(sd_event_new(&outcome->event) >= 0);
+		few = (struct rlimit){ .rlim_cur = limit, .rlim_max = old.rlim_max };
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+		err = worker_start(outcome->event, &args, &worker);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+		if (err)
+			continue;
+		assert_int_equal(sd_event_loop(outcome->event), 0);
+		assert_int_equal(fstat(ours, &status), 0);
+		assert_int_equal(status.st_size, 0);
+		if (outcome->result.status)
+			assert_string_equal(outcome->result.text, "the worker cannot be started");
+		said += !!outcome->result.status;
+		ran += !outcome->result.status;
+	}
+	assert_true(said && ran);
+	assert_int_equal(dup2(kept, WORKER_RESULT_FD), WORKER_RESULT_FD);
+	close(kept);
+	close(ours);
+}
+
 /* --------------------------------------------------------------------- memory */
 
 #ifdef WITH_MEMORY_LIMIT
