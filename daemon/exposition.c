@@ -336,21 +336,20 @@ static int socket_begin(struct exposition *exposition, const char *path, unsigne
 /* Opens the file that takes the other one's place; -1, with a sentence. */
 static int open_textfile(const char *path, char wrong[WRONG_SIZE])
 {
-	/* What is there and no file must not make the daemon wait. */
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-		      0644);
 	struct stat status;
+	int fd;
 
-	if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode))
-		return fd;
 	/* Such as a FIFO that somebody reads, or a device: it is not the daemon's to remove. */
-	if (fd < 0) {
-		snprintf(wrong, WRONG_SIZE, "%s", strerror(errno));
-	} else {
+	if (!lstat(path, &status) && !S_ISREG(status.st_mode)) {
 		snprintf(wrong, WRONG_SIZE, "%s is no regular file", path);
-		close(fd);
+		return -1;
 	}
-	return -1;
+	/* One that was left from before may have another name, which is somebody's. */
+	(void)!unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0)
+		snprintf(wrong, WRONG_SIZE, "%s", strerror(errno));
+	return fd;
 }
 
 /* Writes all of it and takes the place of the file before; a negative errno. */

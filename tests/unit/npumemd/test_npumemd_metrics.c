@@ -571,8 +571,31 @@ TEST_WITH(textfile_pipe, setup, teardown)
 	exposition_set(f->exposition, &f->config);
 	run(f);
 	text = said_end(&said);
-	assert_non_null(strstr(text, ": No such device or address; tried again"));
+	assert_non_null(strstr(text, "/npumemd.prom.new is no regular file; tried again"));
 	free(text);
+}
+
+/* What was left from before is somebody's, who has given it another name: it is not written to. */
+TEST_WITH(textfile_left_elsewhere, setup, teardown)
+{
+	struct fixture *f = *state;
+	char path[128], other[128], text[16] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s.new", f->textfile);
+	snprintf(other, sizeof(other), "%s/other", f->folder);
+	unit_write(path, "precious\n");
+	assert_int_equal(link(path, other), 0);
+	strcpy(f->config.metrics_textfile, f->textfile);
+	exposition_set(f->exposition, &f->config);
+	run(f);
+	file = fopen(other, "re");
+	assert_non_null(file);
+	assert_int_equal(fread(text, 1, sizeof(text), file), 9);
+	fclose(file);
+	assert_string_equal(text, "precious\n");
+	assert_int_equal(access(f->textfile, F_OK), 0);
+	assert_int_equal(unlink(other), 0);
 }
 
 /* What the log says of a textfile that is not written, once for two tries. */
