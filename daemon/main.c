@@ -124,6 +124,8 @@ static void warn_of_folder(const char *key, const char *path)
 	if (!slash)
 		return;
 	slash[slash == parent] = '\0';
+	for (size_t end = strlen(parent); end > 1 && parent[end - 1] == '/'; end--)
+		parent[end - 1] = '\0';
 	/* That one the service makes when it begins. */
 	if (!strcmp(parent, "/run/npumemd"))
 		return;
@@ -131,6 +133,18 @@ static void warn_of_folder(const char *key, const char *path)
 		return;
 	snprintf(text, sizeof(text), "%s: %s cannot be made: there is no folder %s", key, path,
 		 parent);
+	print_warning(text);
+}
+
+/* @type: what may be there; @name: of that */
+static void warn_of_other(const char *key, const char *path, mode_t type, const char *name)
+{
+	char text[CONFIG_PATH_SIZE + 96];
+	struct stat status;
+
+	if (!*path || stat(path, &status) || (status.st_mode & S_IFMT) == type)
+		return;
+	snprintf(text, sizeof(text), "%s: %s is there, and is no %s", key, path, name);
 	print_warning(text);
 }
 
@@ -147,10 +161,17 @@ static void print_warnings(const struct config *config)
 			 config->private_file);
 		print_warning(text);
 	}
-	if (config->cache_limit)
+	if (config->cache_limit) {
 		warn_of_folder("[cache] folder", config->cache_folder);
+		warn_of_other("[cache] folder", config->cache_folder, S_IFDIR, "folder");
+	} else if (config->improve_time) {
+		print_warning("[improve] time: no plan is improved, since [cache] size-limit 0 "
+			      "keeps none");
+	}
 	warn_of_folder("[metrics] socket", config->metrics_socket);
+	warn_of_other("[metrics] socket", config->metrics_socket, S_IFSOCK, "socket");
 	warn_of_folder("[metrics] textfile", config->metrics_textfile);
+	warn_of_other("[metrics] textfile", config->metrics_textfile, S_IFREG, "regular file");
 }
 
 /* Help and version, which argp prints and ends with: a full disk is a failure. */

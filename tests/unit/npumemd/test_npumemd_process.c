@@ -262,8 +262,21 @@ TEST_WITH(check_config, setup, teardown)
 	unit_write(d.config, "[cache]\nfolder = /dev/null/plans\nsize-limit = 0\n"
 			     "[metrics]\nsocket = /run/npumemd/metrics\n");
 	RUN(0, "", "--check-config", "--config", d.config);
-	unit_write(d.config, "[cache]\nfolder = /nothere//\n");
+	unit_write(d.config, "[cache]\nfolder = /nothere//\n"
+			     "[metrics]\nsocket = /run/npumemd//metrics\n");
 	RUN(0, "", "--check-config", "--config", d.config);
+	unit_write(d.config, "[cache]\nfolder = /dev/null\n[metrics]\nsocket = /dev\n"
+			     "textfile = /dev/full\n");
+	RUN(0,
+	    "npumemd: warning: [cache] folder: /dev/null is there, and is no folder\n"
+	    "npumemd: warning: [metrics] socket: /dev is there, and is no socket\n"
+	    "npumemd: warning: [metrics] textfile: /dev/full is there, and is no regular file\n",
+	    "--check-config", "--config", d.config);
+	unit_write(d.config, "[cache]\nsize-limit = 0\n[improve]\ntime = 60\n");
+	RUN(0,
+	    "npumemd: warning: [improve] time: no plan is improved, since [cache] size-limit 0 "
+	    "keeps none\n",
+	    "--check-config", "--config", d.config);
 	/* Root may read it, and asks; the service is not root. */
 	assert_int_equal(chmod(d.config, 0640), 0);
 	snprintf(reason, sizeof(reason),
