@@ -290,7 +290,7 @@ static int hand_over(const struct request *request, char *message, size_t size)
 static void on_checked(struct worker *worker, const struct worker_result *result, void *userdata)
 {
 	struct request *request = userdata;
-	char message[128];
+	char message[128] = "";
 	int err;
 
 	if (result->status == ENOSPC) {
