@@ -14,7 +14,9 @@ typedef char file_name[PLANCACHE_NAME_SIZE + sizeof(SUFFIX)];
 
 /**
  * struct plancache_held - a file, and whose it is
- * @owner: as its header says, if @has_owner: a file is opened only to learn that
+ * @file: the file
+ * @owner: as its header says
+ * @has_owner: that is known: a file is opened only to learn it
  */
 struct plancache_held {
 	struct plancache_file file;
@@ -22,7 +24,7 @@ struct plancache_held {
 	bool has_owner;
 };
 
-/**
+/*
  * struct plancache_index - all files of a folder, for who puts plans into it
  * @held: @count of them, by key
  * @total: bytes that they count
@@ -74,8 +76,8 @@ void plancache_name_of(const struct plancache_key *key, file_name name);
 bool plancache_key_of(const char *name, struct plancache_key *key);
 
 /*
- * What a file of the folder is; false: none of the cache's. One that its writer did not finish goes,
- * if the cache writes.
+ * What a file of the folder is; false: none of the cache's. One that its writer did not finish
+ * goes, if the cache writes.
  */
 bool plancache_look_at(const struct plancache *cache, const char *name,
 		       struct plancache_file *file);
@@ -92,8 +94,8 @@ int plancache_by_use(const void *a, const void *b);
 /*
  * plancache_index_look() - know what is in the folder now
  *
- * What this process does to it is known by the calls below, what others do by inotify. All files are
- * looked at where that cannot be, and now and then in any case: folders of other machines say
+ * What this process does to it is known by the calls below, what others do by inotify. All files
+ * are looked at where that cannot be, and now and then in any case: folders of other machines say
  * nothing. Returns 0, -ENOMEM or the errno of reading the folder.
  */
 int plancache_index_look(struct plancache *cache);
@@ -101,7 +103,7 @@ int plancache_index_look(struct plancache *cache);
 void plancache_index_forget(struct plancache *cache);
 void plancache_index_fini(struct plancache *cache);
 
-/* A plan was put, used, or has gone. Nothing is to be told of a folder that nobody has looked at. */
+/* A plan was put, used, or has gone. Of a folder that nobody has looked at nothing need be told. */
 void plancache_index_add(struct plancache *cache, const struct plancache_key *key, uint64_t bytes,
 			 uint32_t owner);
 void plancache_index_used(struct plancache *cache, const struct plancache_key *key,

@@ -22,7 +22,7 @@ struct share {
 	uint64_t bytes;
 };
 
-/**
+/*
  * struct holding - all files but the newcomer's
  * @held: @count of them, by owner, the one used longest ago first
  * @shares: of owners with files that do not go, a heap: who gives first is at its top
