@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: MIT
 /* npuplan_cosma(): small graphs with known answers, limits, and what is refused. */
 #include <errno.h>
+#include <time.h>
 
 #include "npuplan_build.h"
 
 #include "planners/cosma/cosma.h"
 #include "cosma_oracle.h"
 #include "random.h"
+
+/* A clock that goes on by a microsecond each time somebody looks; else it is the real one. */
+static struct {
+	bool fake;
+	long looks;
+} watch;
+
+int __real_clock_gettime(clockid_t id, struct timespec *now);
+int __wrap_clock_gettime(clockid_t id, struct timespec *now);
+int __wrap_clock_gettime(clockid_t id, struct timespec *now)
+{
+	if (!watch.fake)
+		return __real_clock_gettime(id, now);
+	*now = (struct timespec){ .tv_sec = 1, .tv_nsec = 1000 * watch.looks++ };
+	return 0;
+}
 
 /*
  * in (4) -> a (4), b (4); a -> c (6); b, c -> out (1): to make c, a and b stay,
@@ -432,6 +449,28 @@ static struct npuplan_graph *random_network(uint32_t ops)
 			 build_tensor(graph, "", kind, 1000 + (random >> 20) % 9000));
 	}
 	return graph;
+}
+
+/* Whenever the deadline passes, there is a plan. */
+TEST(deadlines)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = random_network(60);
+	struct cosma_settings options = { 0 };
+	struct npuplan_budgets budgets;
+	struct npuplan_cosma_plan plan;
+
+	assert_int_equal(npuplan_cosma_budgets(graph, &options, &budgets, NULL), 0);
+	options.common.arena_budget = budgets.needed;
+	watch.fake = true;
+	for (int looks = 1; looks < 600; looks++) {
+		watch.looks = 0;
+		options.common.deadline_seconds = 1e-6 * looks;
+		plan_ok(graph, &options, &plan);
+		assert_true(plan.positions);
+		assert_true(plan.lower_bound <= plan.spill + plan.fill);
+		npuplan_cosma_plan_free(&plan);
+	}
+	watch.fake = false;
 }
 
 /* As large as it is, it ends within its limits, with a plan and a bound. */

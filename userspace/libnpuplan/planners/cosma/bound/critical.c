@@ -203,6 +203,16 @@ static int choose(struct finding *finding)
 	return err;
 }
 
+/* Takes no operator as critical: with a part of its members one would say too much. */
+static void forget(struct cosma_bounds *bounds)
+{
+	for (uint32_t i = 0; i < bounds->critical_count; i++)
+		npuplan_free(bounds->critical[i].member);
+	bounds->critical_count = 0;
+	memset(bounds->of_adder.first, 0,
+	       ((size_t)bounds->model->tensor_count + 1) * sizeof(*bounds->of_adder.first));
+}
+
 /*
  * Lists the members of each critical operator by rising tensor, and for each tensor the critical
  * operators it is an adder of.
@@ -220,9 +230,8 @@ static int list_pairs(struct finding *finding)
 	if (!of_adder->first)
 		return -ENOMEM;
 	for (uint32_t x = 0; x < model->tensor_count && bounds->critical_count && !err; x++) {
-		/* With a part of its members an operator says too much. */
 		if (cosma_bounds_ended(bounds)) {
-			bounds->critical_count = 0;
+			forget(bounds);
 			break;
 		}
 		cosma_relations(model, x, finding->members, finding->adders);
