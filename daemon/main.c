@@ -136,13 +136,14 @@ static void warn_of_folder(const char *key, const char *path)
 	print_warning(text);
 }
 
-/* @type: what may be there; @name: of that */
+/* @type: what may be there; @name: of that. The service follows links to folders only. */
 static void warn_of_other(const char *key, const char *path, mode_t type, const char *name)
 {
 	char text[CONFIG_PATH_SIZE + 96];
 	struct stat status;
 
-	if (!*path || stat(path, &status) || (status.st_mode & S_IFMT) == type)
+	if (!*path || (type == S_IFDIR ? stat(path, &status) : lstat(path, &status)) ||
+	    (status.st_mode & S_IFMT) == type)
 		return;
 	snprintf(text, sizeof(text), "%s: %s is there, and is no %s", key, path, name);
 	print_warning(text);

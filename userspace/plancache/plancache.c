@@ -336,12 +336,14 @@ int plancache_get(struct plancache *cache, const struct plancache_key *key,
 int plancache_drop(struct plancache *cache, const struct plancache_key *key)
 {
 	file_name name;
+	int err = 0;
 
 	plancache_name_of(key, name);
 	if (unlinkat(cache->dir, name, 0))
-		return -errno;
-	plancache_index_remove(cache, key);
-	return 0;
+		err = -errno;
+	if (!err || err == -ENOENT)
+		plancache_index_remove(cache, key);
+	return err;
 }
 
 /* ---------------------------------------------------------------------- writing */

@@ -133,7 +133,7 @@ void plancache_entry_made(struct plancache_entry *entry, const struct plancache_
  * Returns 0, -ENOMEM, or the errno of making or opening the folder.
  */
 int plancache_open(const char *folder, uint64_t limit, struct plancache **cache);
-/* The same for who only looks: no folder is made, and a file of any size is read. */
+/* The same for who only looks: no folder is made, and any plan is read, however large. */
 int plancache_open_existing(const char *folder, struct plancache **cache);
 /*
  * Have plancache_put() wait for no disk from now on: for who has others to answer meanwhile. Where
@@ -168,8 +168,8 @@ int plancache_peek(struct plancache *cache, const struct plancache_key *key,
  * waits, unless it hurries. A folder that was removed is made again. Where the disk is full, of
  * blocks or of files, or the user's quota on it used up, those plans go that would go first at the
  * limit, if the filesystem says that this one will fit then; else none goes. Returns 0; -EFBIG: it
- * is larger than all of the cache may be; -ENOMEM; or the errno of writing it, and then the one
- * before is still there.
+ * is larger than all of the cache may be, or than any plan is; -ENOMEM; or the errno of writing it,
+ * and then the one before is still there.
  */
 int plancache_put(struct plancache *cache, const struct plancache_key *key,
 		  const struct plancache_entry *entry);
