@@ -10,9 +10,13 @@
 #include "planners/cosma/paper/baselines.h"
 #include "solve.h"
 
-/* Limits of the packing core's work on one schedule: in all, or for each operator. */
+/*
+ * Limits of the packing core's work on one schedule: in all, or for each operator; and in a call
+ * that is to end.
+ */
 #define PLACE_WORK	  10000000ull
 #define PLACE_WORK_FOR_OP 2000ull
+#define PLACE_WORK_AT_END 1000000ull
 /* Limit of the work of the search with addresses, if the first schedule has none. */
 #define EXACT_WORK	  2000000000ull
 
@@ -21,6 +25,8 @@ static uint64_t place_work(const struct cosma_solver *solver)
 {
 	uint64_t work = PLACE_WORK_FOR_OP * solver->model.op_count;
 
+	if (npuplan_effort_ended(&solver->call.effort))
+		return PLACE_WORK_AT_END;
 	return work > PLACE_WORK ? work : PLACE_WORK;
 }
 
@@ -58,6 +64,31 @@ static int place_relaxed(struct cosma_solver *solver, struct cosma_schedule *sch
 }
 
 /*
+ * The best plan is not proved to be that: one that is made without looking back may be better where
+ * limits ended what comes before, or addresses are hard to find.
+ */
+static int offer_dive(struct cosma_solver *solver)
+{
+	struct cosma_schedule schedule;
+	int64_t spill, fill;
+	uint32_t status = NPUMEM_PLAN_STATUS_UNKNOWN;
+	int err = cosma_schedule_init(&schedule, &solver->model);
+	int outcome = err ? err : cosma_dive(solver, &schedule);
+
+	if (outcome == COSMA_SOLVED || outcome == COSMA_FOUND) {
+		cosma_schedule_cost(&schedule, &spill, &fill);
+		if ((uint64_t)(spill + fill) < solver->call.incumbent)
+			err = cosma_solver_place(solver, &schedule, PLACE_WORK_AT_END, &status);
+		if (!err && !cosma_is_placed(status))
+			err = solve_linear(solver, &schedule);
+	} else if (outcome < 0) {
+		err = outcome;
+	}
+	cosma_schedule_fini(&schedule);
+	return cosma_call_refused(&solver->call, err) ? 0 : err;
+}
+
+/*
  * First there is a plan to have, then the least traffic without addresses, and addresses for that.
  * If there are none, a plan near it is looked for, and then one by the search with addresses.
  */
@@ -82,6 +113,9 @@ static int solve_traffic(struct cosma_solver *solver, struct npuplan_cosma_plan 
 		err = place_relaxed(solver, &schedule, &status);
 	if (!err && outcome == COSMA_SOLVED && call->incumbent > (uint64_t)threshold)
 		outcome = cosma_exact(solver, &schedule, status, EXACT_WORK, &threshold);
+	if (!err && outcome >= 0 && outcome != COSMA_EXHAUSTED &&
+	    call->incumbent > (uint64_t)threshold)
+		err = offer_dive(solver);
 	cosma_call_limit_memory(call, false);
 	if (!err && outcome < 0)
 		err = outcome;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "evict.h"
 
 /* struct alike - tensors that are as good as each other
@@ -62,14 +63,13 @@ static int compare(const struct cosma_board *board, uint32_t a, uint32_t b)
 /* Puts a tensor into the list, in the order of compare(). */
 static void list_tensor(struct evicting *evicting, uint32_t x)
 {
-	uint32_t at;
+	const struct cosma_board *board = evicting->eviction->board;
+	uint32_t *list = evicting->tensor;
+	uint32_t place = npuplan_bisect(at, 0, evicting->count, compare(board, list[at], x) <= 0);
 
-	for (at = evicting->count++; at; at--) {
-		if (compare(evicting->eviction->board, evicting->tensor[at - 1], x) <= 0)
-			break;
-		evicting->tensor[at] = evicting->tensor[at - 1];
-	}
-	evicting->tensor[at] = x;
+	memmove(list + place + 1, list + place, (evicting->count - place) * sizeof(*list));
+	list[place] = x;
+	evicting->count++;
 }
 
 static void list_tensors(struct evicting *evicting)

@@ -20,7 +20,10 @@
  */
 #define WINDOW_STATES 20000
 #define WINDOW_LEAST  16
-/* Limit of the work by which a call that was ended still makes a plan: some tenths of a second. */
+/*
+ * Limit of the work by which a plan is made of what searches have none of, beside their own limits:
+ * some tenths of a second.
+ */
 #define DIVE_WORK     1000000ull
 
 /** struct evictions - which tensors of the whole model leave before which position */
@@ -122,8 +125,8 @@ static int plan_by_windows(struct subgraph_search *subgraph)
 }
 
 /*
- * Makes a plan without looking back, for a call that was ended before it had one. It is no worse
- * than what a search finds that the limit would have come too late for.
+ * Makes a plan without looking back. Of a call that is to end all subgraphs share the work that
+ * this may take.
  */
 static int dive(struct subgraph_search *subgraph)
 {
@@ -131,8 +134,6 @@ static int dive(struct subgraph_search *subgraph)
 	int64_t bound = subgraph->bound;
 	int outcome;
 
-	if (!solver->dive_end)
-		solver->dive_end = solver->call.work + DIVE_WORK;
 	subgraph->query.dive_end = solver->dive_end;
 	outcome = attempt(subgraph);
 	subgraph->query.dive_end = 0;
@@ -206,8 +207,11 @@ static int solve_subgraph(struct subgraph_search *subgraph)
 	/* What was found before the limit of memory is kept. */
 	if (cosma_call_refused(call, err))
 		err = 0;
-	if (!err && outcome == COSMA_STOPPED && call->effort.stopped && !subgraph->path.order)
+	if (!err && outcome == COSMA_STOPPED && !subgraph->path.order) {
+		if (!npuplan_effort_ended(&call->effort) || !subgraph->solver->dive_end)
+			subgraph->solver->dive_end = call->work + DIVE_WORK;
 		outcome = dive(subgraph);
+	}
 	if (err || outcome < 0)
 		return err ? err : outcome;
 	/* Nothing is below the upper bound: the plan that gave it is the best. */
@@ -225,7 +229,7 @@ static int solve_subgraph(struct subgraph_search *subgraph)
  * Solves subgraph @part, whose operators begin at number @at, unless one like it has been. Takes
  * @part over.
  */
-static int solve_part(struct cosma_solver *solver, struct cosma_answers *answers,
+static int solve_part(struct cosma_solver *solver, struct cosma_answers *answers, bool dives,
 		      struct cosma_model *part, uint32_t at, struct cosma_schedule *schedule,
 		      struct evictions *evictions, int64_t *lower_bound)
 {
@@ -239,7 +243,7 @@ static int solve_part(struct cosma_solver *solver, struct cosma_answers *answers
 			.fixed = solver->rank,
 		},
 	};
-	int found = answer ? answer->outcome : solve_subgraph(&subgraph);
+	int found = answer ? answer->outcome : dives ? dive(&subgraph) : solve_subgraph(&subgraph);
 	const struct cosma_path *path = answer ? &answer->path : &subgraph.path;
 
 	*lower_bound += answer ? answer->bound : subgraph.bound;
@@ -261,8 +265,9 @@ static int solve_part(struct cosma_solver *solver, struct cosma_answers *answers
 	return found;
 }
 
-int cosma_relaxed(struct cosma_solver *solver, struct cosma_schedule *schedule,
-		  int64_t *lower_bound)
+/* @dives: without looking back */
+static int solve_all(struct cosma_solver *solver, bool dives, struct cosma_schedule *schedule,
+		     int64_t *lower_bound)
 {
 	const struct cosma_subgraphs *subgraphs = &solver->subgraphs;
 	struct cosma_answers answers = { 0 };
@@ -277,7 +282,7 @@ int cosma_relaxed(struct cosma_solver *solver, struct cosma_schedule *schedule,
 					     subgraphs->first[i + 1] - at, NULL);
 
 		found = found ? found :
-				solve_part(solver, &answers, &part, at, schedule, &evictions,
+				solve_part(solver, &answers, dives, &part, at, schedule, &evictions,
 					   lower_bound);
 		if (found < 0 || outcome == COSMA_SOLVED || found == COSMA_STOPPED)
 			outcome = found;
@@ -291,6 +296,21 @@ int cosma_relaxed(struct cosma_solver *solver, struct cosma_schedule *schedule,
 	}
 	npuplan_free(evictions.all);
 	return cosma_call_refused(&solver->call, outcome) ? COSMA_STOPPED : outcome;
+}
+
+int cosma_relaxed(struct cosma_solver *solver, struct cosma_schedule *schedule,
+		  int64_t *lower_bound)
+{
+	return solve_all(solver, false, schedule, lower_bound);
+}
+
+int cosma_dive(struct cosma_solver *solver, struct cosma_schedule *schedule)
+{
+	int64_t ignored;
+
+	/* It has as much as it may have, whatever was before. */
+	solver->dive_end = solver->call.work + DIVE_WORK;
+	return solve_all(solver, true, schedule, &ignored);
 }
 
 int cosma_least_peak(struct cosma_solver *solver, bool fixed, struct cosma_schedule *schedule,

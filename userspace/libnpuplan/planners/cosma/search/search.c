@@ -97,7 +97,8 @@ static int add_state(struct traffic_search *search, int64_t cost, uint32_t paren
 	downset = &tree->downsets.downset[node.downset];
 	cosma_board_pack(&tree->child, downset, search->packed);
 	search->call->work += search->model->words + downset->live_count;
-	if (is_dominated(search, downset, search->packed, cost))
+	/* What a dive has passed by, it does not come back to. */
+	if (!search->query->dive_end && is_dominated(search, downset, search->packed, cost))
 		return 0;
 	err = cosma_bounds_of(&search->bounds, downset, search->packed, &bound);
 	search->call->work += search->bounds.work - before;
@@ -351,13 +352,17 @@ int cosma_search(const struct cosma_query *query, struct cosma_call *call, struc
 			.longest = model->op_count + model->tensor_count,
 		},
 	};
+	/* A dive looks at a state once: to know more of it takes longer than it is worth. */
+	const struct cosma_call ended = { .effort.stopped = true };
 	int outcome, err = cosma_tree_init(&search.tree);
 
 	*lower_bound = 0;
 	search.packed = npuplan_pool_take(
 		&search.arrays, 2 * ((size_t)model->tensor_count / 64 + 1), sizeof(*search.packed));
 	err = err || search.packed ? err : -ENOMEM;
-	err = err ? err : cosma_bounds_init(&search.bounds, model, query->budget, call);
+	err = err ? err :
+		    cosma_bounds_init(&search.bounds, model, query->budget,
+				      query->dive_end ? &ended : call);
 	err = err ? err : windows_init(&search);
 	call->work += search.bounds.work;
 	outcome = err		  ? err :

@@ -12,7 +12,7 @@
  * @rank: the model's if the schedule is fixed; else NULL
  * @best, @stays: schedule, and stays with addresses, of the best plan so far
  * @found: there is a plan
- * @dive_end: the work at which nothing more is made of a call that was ended; 0: it was not
+ * @dive_end: the work at which the last dive ended, or had to; 0: there was none
  */
 struct cosma_solver {
 	const struct npuplan_graph *graph;
@@ -56,6 +56,9 @@ int cosma_solver_place(struct cosma_solver *solver, const struct cosma_schedule 
  */
 int cosma_relaxed(struct cosma_solver *solver, struct cosma_schedule *schedule,
 		  int64_t *lower_bound);
+
+/* cosma_dive() - the same without looking back, and without a bound */
+int cosma_dive(struct cosma_solver *solver, struct cosma_schedule *schedule);
 
 /* cosma_least_peak() - find the MPMF order of the whole model (relaxed.c)
  * @fixed: there is one order only, by the model's rank
