@@ -454,7 +454,7 @@ static struct npuplan_graph *random_network(uint32_t ops)
 /* Whenever the deadline passes, there is a plan. */
 TEST(deadlines)
 {
-	AUTO_GRAPH struct npuplan_graph *graph = random_network(60);
+	AUTO_GRAPH struct npuplan_graph *graph = random_network(24);
 	struct cosma_settings options = { 0 };
 	struct npuplan_budgets budgets;
 	struct npuplan_cosma_plan plan;
@@ -462,7 +462,7 @@ TEST(deadlines)
 	assert_int_equal(npuplan_cosma_budgets(graph, &options, &budgets, NULL), 0);
 	options.common.arena_budget = budgets.needed;
 	watch.fake = true;
-	for (int looks = 1; looks < 600; looks++) {
+	for (int looks = 1; looks < 160; looks++) {
 		watch.looks = 0;
 		options.common.deadline_seconds = 1e-6 * looks;
 		plan_ok(graph, &options, &plan);
