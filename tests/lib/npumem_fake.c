@@ -223,6 +223,9 @@ drmVersionPtr __wrap_drmGetVersion(int fd)
 {
 	drmVersionPtr version;
 
+	if (fake.goes)
+		unlink(fake.goes);
+	fake.goes = NULL;
 	if (!fake.name) {
 		errno = fake.unnamed;
 		return NULL;

@@ -17,6 +17,7 @@
  * struct fake - what the driver does, and what was asked of it
  * @name: that drmGetVersion() reports; NULL: it fails with errno @unnamed
  * @major: of its version
+ * @goes: path of a node that goes when a driver is asked for its name; NULL: none
  * @handler: called for every ioctl of ours with the argument struct; returns 0
  *	or a positive errno. NULL: fake_default()
  * @interrupts: ioctls that end with EINTR before the next one goes through;
@@ -38,6 +39,7 @@ struct fake {
 	const char *name;
 	int unnamed;
 	int major;
+	const char *goes;
 	int (*handler)(unsigned long request, void *argument);
 	unsigned int interrupts;
 	unsigned int calls;

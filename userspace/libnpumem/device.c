@@ -221,9 +221,13 @@ int npumem_device_open_first(const char *dev, struct npumem_device **out,
 	err = npumem_device_scan(dev, &paths, &count, &denied, error);
 	if (err)
 		return err;
-	if (count)
-		err = open_path(paths[0], out, error);
-	else if (denied)
+	/* One that went after it was found is none, and its node may be the last thing of it to go. */
+	for (uint32_t i = 0; i < count; i++) {
+		err = open_path(paths[i], out, error);
+		if (err != -ENOENT && err != -ENODEV && err != -ENXIO)
+			goto out;
+	}
+	if (denied)
 		err = npumem_fail(error, -EACCES,
 				  "no npumem device may be opened: %u device nodes below %s are "
 				  "denied to this user (is it in the group that owns them?)",
@@ -233,6 +237,7 @@ int npumem_device_open_first(const char *dev, struct npumem_device **out,
 				  "there is no npumem device below %s/accel or %s/dri; is the "
 				  "module npumem loaded?",
 				  dev, dev);
+out:
 	free(paths);
 	return err;
 }

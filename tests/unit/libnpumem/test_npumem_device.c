@@ -155,6 +155,14 @@ TEST_WITH(scan, setup, teardown)
 	assert_string_equal(npumem_device_path(device), path);
 	npumem_device_close(device);
 
+	/* One that goes after it was found. */
+	fake.goes = path;
+	assert_int_equal(npumem_device_open_first(dir, &device, &error), 0);
+	snprintf(path, sizeof(path), "%s/accel/accel10", dir);
+	assert_string_equal(npumem_device_path(device), path);
+	npumem_device_close(device);
+	touch(dir, "accel/accel2");
+
 	fake.open_error = EACCES;
 	snprintf(text, sizeof(text),
 		 "no npumem device may be opened: 3 device nodes below %s are denied to this user "
@@ -170,6 +178,12 @@ TEST_WITH(scan, setup, teardown)
 	snprintf(text, sizeof(text),
 		 "there is no npumem device below %s/accel or %s/dri; is the module npumem loaded?",
 		 dir, dir);
+	assert_error(npumem_device_open_first(dir, &device, &error), -ENODEV, text);
+	fake.name = NPUMEM_DRIVER_NAME;
+	remove_all(dir, nodes + 1, 5);
+	snprintf(path, sizeof(path), "%s/accel/accel10", dir);
+	fake.goes = path;
+	touch(dir, "accel/accel10");
 	assert_error(npumem_device_open_first(dir, &device, &error), -ENODEV, text);
 	remove_all(dir, all, sizeof(all) / sizeof(all[0]));
 }
