@@ -221,7 +221,7 @@ int npumem_device_open_first(const char *dev, struct npumem_device **out,
 	err = npumem_device_scan(dev, &paths, &count, &denied, error);
 	if (err)
 		return err;
-	/* One that went after it was found is none, and its node may be the last thing of it to go. */
+	/* One that went after it was found is none. */
 	for (uint32_t i = 0; i < count; i++) {
 		err = open_path(paths[i], out, error);
 		if (err != -ENOENT && err != -ENODEV && err != -ENXIO)
