@@ -725,10 +725,13 @@ WORKER_TEST(no_descriptor)
 WORKER_TEST(few_descriptors)
 {
 	struct outcome *outcome = *state;
-	int kept = dup(WORKER_RESULT_FD), ours = memfd_create("ours", MFD_CLOEXEC);
+	int kept, ours = memfd_create("ours", MFD_CLOEXEC);
 	unsigned int said = 0, ran = 0;
 	struct rlimit old, few;
 
+	/* The loop's own may have the number. */
+	outcome->event = sd_event_unref(outcome->event);
+	kept = dup(WORKER_RESULT_FD);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	assert_int_equal(dup2(ours, WORKER_RESULT_FD), WORKER_RESULT_FD);
 	for (rlim_t limit = WORKER_RESULT_FD + 1; limit < 64; limit++) {
@@ -738,7 +741,7 @@ WORKER_TEST(few_descriptors)
 		int err;
 
 		/* Each loop ends with its worker. */
-		sd_event_unref(outcome->event);
+		outcome->event = sd_event_unref(outcome->event);
 		assert_true(sd_event_new(&outcome->event) >= 0);
 		few = (struct rlimit){ .rlim_cur = limit, .rlim_max = old.rlim_max };
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
@@ -755,7 +758,9 @@ WORKER_TEST(few_descriptors)
 		ran += !outcome->result.status;
 	}
 	assert_true(said && ran);
-	assert_int_equal(dup2(kept, WORKER_RESULT_FD), WORKER_RESULT_FD);
+	close(WORKER_RESULT_FD);
+	if (kept >= 0)
+		assert_int_equal(dup2(kept, WORKER_RESULT_FD), WORKER_RESULT_FD);
 	close(kept);
 	close(ours);
 }
