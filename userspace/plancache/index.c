@@ -4,15 +4,14 @@
  * and those who put plans into a folder have others to answer meanwhile.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../grow/grow.h"
+#include "../monotonic/monotonic.h"
 #include "cache.h"
 #include "format.h"
 
@@ -20,14 +19,6 @@
 #define LOOK_NS (600 * 1000000000ll)
 /* That a file was used is told by this process alone: to follow it would fill inotify's queue. */
 #define CHANGES (IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE)
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ll + now.tv_nsec;
-}
 
 static int compare(const struct plancache_key *a, const struct plancache_key *b)
 {
@@ -258,7 +249,7 @@ static int look_at_all(struct plancache *cache)
 	index->held = held;
 	index->count = count;
 	index->known = true;
-	index->looked_ns = now_ns();
+	index->looked_ns = monotonic_ns();
 	return 0;
 }
 
@@ -266,7 +257,7 @@ int plancache_index_look(struct plancache *cache)
 {
 	struct plancache_index *index = &cache->index;
 
-	if (index->known && index->watch >= 0 && now_ns() - index->looked_ns < LOOK_NS)
+	if (index->known && index->watch >= 0 && monotonic_ns() - index->looked_ns < LOOK_NS)
 		follow_all(cache);
 	else
 		index->known = false;
