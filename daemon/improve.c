@@ -42,6 +42,7 @@ const struct improver_host improver_host = {
  * @searches: the first one is the next, or runs
  * @plan_worker: which makes its plan
  * @check_worker: which checks it
+ * @dying: which was killed and is not gone yet: no other begins beside it
  * @made: the plan, which @plan_worker keeps
  * @seconds: that the search has
  * @started_us: when it began
@@ -59,6 +60,7 @@ struct improver {
 	struct searches searches;
 	struct worker *plan_worker;
 	struct worker *check_worker;
+	struct worker *dying;
 	struct worker_result made;
 	uint64_t seconds;
 	uint64_t started_us;
@@ -132,19 +134,33 @@ void improver_add(struct improver *improver, const struct accepted *accepted,
 
 /* ------------------------------------------------------------------- a search */
 
-static void free_workers(struct improver *improver)
+static void on_gone(void *userdata)
 {
-	worker_free(improver->check_worker);
-	worker_free(improver->plan_worker);
-	improver->check_worker = NULL;
-	improver->plan_worker = NULL;
+	struct improver *improver = userdata;
+
+	improver->dying = NULL;
+	begin_next(improver, 0);
+}
+
+static void stop_worker(struct improver *improver, struct worker **worker)
+{
+	if (!worker_stop(*worker, on_gone))
+		improver->dying = *worker;
+	*worker = NULL;
+}
+
+/* One of them runs at most. */
+static void stop_workers(struct improver *improver)
+{
+	stop_worker(improver, &improver->check_worker);
+	stop_worker(improver, &improver->plan_worker);
 	improver->made = (struct worker_result){ 0 };
 }
 
 /* The first search runs no more. */
 static void stop(struct improver *improver)
 {
-	free_workers(improver);
+	stop_workers(improver);
 	improver->look = sd_event_source_disable_unref(improver->look);
 	improver->searches.running = false;
 }
@@ -420,7 +436,8 @@ static void begin_next(struct improver *improver, uint64_t delay_us)
 {
 	int err;
 
-	if (improver->searches.running || improver->next || !improver->searches.count)
+	if (improver->searches.running || improver->dying || improver->next ||
+	    !improver->searches.count)
 		return;
 	err = sd_event_add_time(improver->event, &improver->next, CLOCK_MONOTONIC,
 				now_us() + delay_us, 1000, on_next, improver);
@@ -480,6 +497,7 @@ void improver_free(struct improver *improver)
 		return;
 	sd_event_source_disable_unref(improver->next);
 	stop(improver);
+	worker_free(improver->dying);
 	while (improver->searches.count)
 		searches_drop(&improver->searches, 0);
 	quotas_free(improver->spent);

@@ -98,13 +98,18 @@ void intake_go_on(struct intake *intake)
 	}
 }
 
+static void take_out(struct intake *intake, unsigned int i)
+{
+	intake->requests[i] = intake->requests[--intake->count];
+}
+
 static void on_ended(struct request *request, void *userdata)
 {
 	struct intake *intake = userdata;
 
 	for (unsigned int i = 0; i < intake->count; i++) {
 		if (intake->requests[i] == request) {
-			intake->requests[i] = intake->requests[--intake->count];
+			take_out(intake, i);
 			break;
 		}
 	}
@@ -140,6 +145,8 @@ void intake_free(struct intake *intake)
 {
 	if (!intake)
 		return;
+	while (intake->count)
+		request_free(intake->requests[--intake->count]);
 	sd_event_source_disable_unref(intake->later);
 	free(intake);
 }
@@ -151,12 +158,14 @@ unsigned int intake_count(const struct intake *intake)
 
 void intake_abort(struct intake *intake, uint32_t status, const char *message)
 {
-	while (intake->count)
-		request_abort(intake->requests[--intake->count], status, message);
+	for (unsigned int i = intake->count; i > 0; i--)
+		if (request_abort(intake->requests[i - 1], status, message))
+			take_out(intake, i - 1);
 }
 
 void intake_drop(struct intake *intake)
 {
-	while (intake->count)
-		request_drop(intake->requests[--intake->count]);
+	for (unsigned int i = intake->count; i > 0; i--)
+		if (request_drop(intake->requests[i - 1]))
+			take_out(intake, i - 1);
 }

@@ -25,7 +25,7 @@ struct intake;
  * -ENOMEM, or what the event loop has no clock for.
  */
 int intake_new(struct request_env *env, uint64_t retry_us, struct intake **out);
-/* Nothing is under way. NULL is fine. */
+/* What is under way is freed as it is. NULL is fine. */
 void intake_free(struct intake *intake);
 
 /*
@@ -36,7 +36,7 @@ void intake_free(struct intake *intake);
  */
 void intake_go_on(struct intake *intake);
 
-/* How many are under way. */
+/* How many are under way, with those that are over and whose worker is not gone yet. */
 unsigned int intake_count(const struct intake *intake);
 
 /* Settle all that are under way with an error. */

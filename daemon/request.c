@@ -45,6 +45,7 @@ _Static_assert(MESSAGE_SIZE < TRANSPORT_MESSAGE_SIZE, "reasons fit into the prot
  * @from_cache: the answer is @kept's
  * @settled: event source that tells that the driver has settled it
  * @answered: DONE was sent with a plan, which the driver is verifying
+ * @over: it has ended, but for a worker that was killed and is not gone
  * @plan_worker: makes the plan, and keeps it until it is freed
  * @check_worker: checks the plan
  * @plan: the plan, which @plan_worker keeps
@@ -63,26 +64,70 @@ struct request {
 	bool from_cache;
 	sd_event_source *settled;
 	bool answered;
+	bool over;
 	struct worker *plan_worker;
 	struct worker *check_worker;
 	struct worker_result plan;
 	char summary[WORKER_TEXT_SIZE];
 };
 
-static void free_workers(struct request *request)
+/* Nothing of it is left but itself. */
+static void bury(struct request *request)
 {
-	worker_free(request->check_worker);
-	worker_free(request->plan_worker);
-	request->check_worker = NULL;
-	request->plan_worker = NULL;
+	request->env->ended(request, request->env->userdata);
+	free(request);
 }
 
-void request_drop(struct request *request)
+static void on_gone(void *userdata)
 {
-	free_workers(request);
+	bury(userdata);
+}
+
+static bool stop_worker(struct worker **worker)
+{
+	if (!worker_stop(*worker, on_gone))
+		return false;
+	*worker = NULL;
+	return true;
+}
+
+/* Whether nothing of it runs any more; else it is buried when that is so. */
+static bool stop(struct request *request)
+{
+	bool checks_no_more, plans_no_more;
+
+	if (request->over)
+		return false;
+	request->over = true;
 	keep_free(&request->kept);
-	sd_event_source_disable_unref(request->settled);
+	request->settled = sd_event_source_disable_unref(request->settled);
 	close(request->accepted.fd);
+	/* One of them runs at most. */
+	checks_no_more = stop_worker(&request->check_worker);
+	plans_no_more = stop_worker(&request->plan_worker);
+	return checks_no_more && plans_no_more;
+}
+
+static void end(struct request *request)
+{
+	if (stop(request))
+		bury(request);
+}
+
+bool request_drop(struct request *request)
+{
+	if (!stop(request))
+		return false;
+	free(request);
+	return true;
+}
+
+void request_free(struct request *request)
+{
+	if (request_drop(request))
+		return;
+	worker_free(request->check_worker);
+	worker_free(request->plan_worker);
 	free(request);
 }
 
@@ -169,12 +214,6 @@ static bool send_done(const struct request *request, uint32_t status, const char
 	else if (!err && status)
 		log_outcome(request, status, message);
 	return !err && !status;
-}
-
-static void end(struct request *request)
-{
-	request->env->ended(request, request->env->userdata);
-	request_drop(request);
 }
 
 /* Answer a request with a status, zero or an errno, and a message. On failure the request ends. */
@@ -264,11 +303,11 @@ static int on_settled(sd_event_source *source, int fd, uint32_t events, void *us
 	return 0;
 }
 
-void request_abort(struct request *request, uint32_t status, const char *message)
+bool request_abort(struct request *request, uint32_t status, const char *message)
 {
-	if (!request->answered)
+	if (!request->answered && !request->over)
 		send_done(request, status, message);
-	request_drop(request);
+	return request_drop(request);
 }
 
 /* -------------------------------------------------------------- plan, check */

@@ -4,9 +4,11 @@
  * or plans in one worker and checks the plan in another; it writes the plan to the request's
  * descriptor, sends DONE, and waits for the driver's verdict. If anything fails it sends DONE with
  * an errno and a sentence. A request that the driver settles meanwhile (given up, deadline) is
- * over: its worker is killed.
+ * over: its worker is killed, and keeps its place until it is gone.
  */
 #pragma once
+
+#include <stdbool.h>
 
 #include <systemd/sd-event.h>
 
@@ -24,7 +26,7 @@ struct request;
  * @improver: searches for better plans than those that are kept; NULL = nobody does
  * @metrics: counts requests; NULL = nobody does
  * @quotas: the time that planning for each has taken; NULL = nobody is charged
- * @ended: called when a request is settled, just before it is freed
+ * @ended: called when a request is settled and nothing of it runs, just before it is freed
  */
 struct request_env {
 	sd_event *event;
@@ -46,8 +48,16 @@ struct request_env {
  */
 struct request *request_start(const struct request_env *env, const struct accepted *accepted);
 
-/* Settle a request with an error now, whatever it is doing. @ended is not called. */
-void request_abort(struct request *request, uint32_t status, const char *message);
+/*
+ * request_abort() - settle a request with an error now, whatever it is doing
+ *
+ * True: it is freed, and @ended is not called. False: its worker is killed, and @ended is called
+ * when that is gone: until then it has its memory, and the request its place.
+ */
+bool request_abort(struct request *request, uint32_t status, const char *message);
 
-/* The driver is gone, and the request with it. @ended is not called. */
-void request_drop(struct request *request);
+/* The driver is gone, and the request with it. As request_abort(), also of one that has ended. */
+bool request_drop(struct request *request);
+
+/* At the end of the program: free a request, whatever it is doing, and wait for nothing. */
+void request_free(struct request *request);

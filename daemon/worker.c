@@ -35,6 +35,7 @@
  * @memfd: file that it writes its reply to
  * @said: read end of the pipe that is its stderr
  * @timed_out: it was killed at its deadline
+ * @gone: told when the child is gone that was stopped; NULL: it was not
  * @map: mapping of @memfd, @map_size bytes, once it has ended well
  */
 struct worker {
@@ -44,6 +45,7 @@ struct worker {
 	int memfd;
 	int said;
 	bool timed_out;
+	void (*gone)(void *userdata);
 	void *map;
 	size_t map_size;
 	struct worker_args args;
@@ -287,10 +289,10 @@ static uint64_t microseconds(const struct rusage *usage)
 	       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
 }
 
-static void tell_spent(const struct worker *worker, const struct rusage *usage)
+static void tell_spent(const struct worker *worker, uint64_t cpu_us)
 {
 	if (worker->args.spent)
-		worker->args.spent(microseconds(usage), worker->args.userdata);
+		worker->args.spent(cpu_us, worker->args.userdata);
 }
 
 /* The kernel's figure: what the child says of itself may be what a hostile graph says. */
@@ -301,7 +303,28 @@ static void tell_spent_of_exited(const struct worker *worker)
 
 	/* glibc's waitid() has no rusage. */
 	if (!syscall(SYS_waitid, P_PID, worker->pid, &info, WEXITED | WNOHANG | WNOWAIT, &usage))
-		tell_spent(worker, &usage);
+		tell_spent(worker, microseconds(&usage));
+}
+
+/* Of a child that is not waited for. */
+static void tell_spent_so_far(const struct worker *worker)
+{
+	struct timespec spent;
+	clockid_t clock;
+
+	if (!clock_getcpuclockid(worker->pid, &clock) && !clock_gettime(clock, &spent))
+		tell_spent(worker,
+			   (uint64_t)spent.tv_sec * 1000000 + (uint64_t)spent.tv_nsec / 1000);
+}
+
+/* The child that was stopped is gone. */
+static void end_stopped(struct worker *worker)
+{
+	void (*gone)(void *userdata) = worker->gone;
+	void *userdata = worker->args.userdata;
+
+	worker_free(worker);
+	gone(userdata);
 }
 
 static int on_exit_of_child(sd_event_source *source, const siginfo_t *info, void *userdata)
@@ -310,6 +333,10 @@ static int on_exit_of_child(sd_event_source *source, const siginfo_t *info, void
 
 	tell_spent_of_exited(worker);
 	worker->pid = 0; /* sd-event has waited for it, or does so right after */
+	if (worker->gone) {
+		end_stopped(worker);
+		return 0;
+	}
 	log_said(worker);
 	if (info->si_code == CLD_EXITED && info->si_status == EXIT_SUCCESS)
 		read_reply(worker);
@@ -364,8 +391,8 @@ static int start_file(const struct worker_args *args, pid_t parent)
 	fd = memfd_create("npumemd-start", MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (write(fd, &start, sizeof(start)) != sizeof(start)) {
-		err = errno ? -errno : -EIO;
+	err = write_all(fd, &start, sizeof(start));
+	if (err) {
 		close(fd);
 		return err;
 	}
@@ -401,6 +428,22 @@ static int spawn(struct worker *worker)
 	return err;
 }
 
+/*
+ * Without an event source nobody hears of the child's end. It has hardly begun, and has little to
+ * give back.
+ */
+static void kill_unwatched(struct worker *worker)
+{
+	if (!worker->pid)
+		return;
+	kill(worker->pid, SIGKILL);
+	sd_event_source_disable_unref(worker->child);
+	worker->child = NULL;
+	while (waitpid(worker->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	worker->pid = 0;
+}
+
 size_t worker_to_page(size_t bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -427,6 +470,7 @@ int worker_start(sd_event *event, const struct worker_args *args, struct worker 
 	if (!err)
 		err = watch(event, worker);
 	if (err) {
+		kill_unwatched(worker);
 		worker_free(worker);
 		return err;
 	}
@@ -434,21 +478,30 @@ int worker_start(sd_event *event, const struct worker_args *args, struct worker 
 	return 0;
 }
 
+bool worker_stop(struct worker *worker, void (*gone)(void *userdata))
+{
+	if (!worker)
+		return true;
+	if (!worker->pid) {
+		worker_free(worker);
+		return true;
+	}
+	worker->gone = gone;
+	worker->timer = sd_event_source_disable_unref(worker->timer);
+	kill(worker->pid, SIGKILL);
+	return false;
+}
+
 void worker_free(struct worker *worker)
 {
 	if (!worker)
 		return;
-	/* The source goes first, so that it does not wait for the child at the same time. */
+	if (worker->pid) {
+		tell_spent_so_far(worker);
+		kill(worker->pid, SIGKILL);
+	}
 	sd_event_source_disable_unref(worker->child);
 	sd_event_source_disable_unref(worker->timer);
-	if (worker->pid) {
-		struct rusage usage = { 0 };
-
-		kill(worker->pid, SIGKILL);
-		while (wait4(worker->pid, NULL, 0, &usage) < 0 && errno == EINTR)
-			;
-		tell_spent(worker, &usage);
-	}
 	if (worker->map)
 		munmap(worker->map, worker->map_size);
 	if (worker->said >= 0)

@@ -139,8 +139,8 @@ typedef void (*worker_done)(struct worker *worker, const struct worker_result *r
  * @blobs: blobs that the job is to see
  * @request: number of the request that it is for, for the log
  * @done: called with @userdata
- * @spent: told, with @userdata, the microseconds of processor time that the child has had, once,
- *	before @done or by worker_free(); NULL: nobody is
+ * @spent: told, with @userdata, the microseconds of processor time that the child has had, once:
+ *	before @done, before what worker_stop() tells, or by worker_free(); NULL: nobody is
  */
 struct worker_args {
 	struct sandbox_limits limits;
@@ -174,5 +174,23 @@ int write_all(int fd, const void *data, size_t size);
  */
 int worker_start(sd_event *event, const struct worker_args *args, struct worker **out);
 
-/* Kill the child if it still runs; @done is not called any more. NULL is fine. */
+/*
+ * worker_stop() - the result is not wanted any more
+ * @gone: told, with the worker's userdata, from the event loop, when the child is gone
+ *
+ * Kills the child if it still runs; @done is not called any more. A child that runs when nothing
+ * else does gives its memory back when nothing else runs, too, which may take many seconds: nobody
+ * waits for that.
+ *
+ * True: nothing ran, and the worker is freed. False: it is freed when the child is gone, before
+ * @gone; worker_free() may come before that. NULL is fine, and true.
+ */
+bool worker_stop(struct worker *worker, void (*gone)(void *userdata));
+
+/*
+ * worker_free() - free a worker whose child is gone; or at the end of the program, where the child
+ * is killed, and whoever inherits it waits for it
+ *
+ * What such a child has spent is told as far as it has come. NULL is fine.
+ */
 void worker_free(struct worker *worker);

@@ -77,7 +77,10 @@ static int improve_teardown(void **state)
 {
 	char command[96];
 
+	/* It waits for no process that it killed. */
 	improver_free(f.env.improver);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
 	metrics_free(f.env.metrics);
 	plancache_close(f.env.cache);
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
@@ -385,12 +388,19 @@ static bool has_child(void)
 	return !waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
 }
 
+/* A process that was killed goes in its own time. */
+static void run_until_gone(void)
+{
+	while (has_child())
+		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);
+}
+
 /* Nobody searches on, whoever runs or waits, if that is not wanted any more. */
 static void ended_at_once(void)
 {
 	improver_configured(f.env.improver);
 	assert_int_equal(improver_count(f.env.improver), 0);
-	assert_false(has_child());
+	run_until_gone();
 }
 
 static void search_for_ever(void)
@@ -570,6 +580,7 @@ IMPROVE_TEST(share_of_what_is_stopped)
 	f.config.improve_time = 0;
 	improver_configured(f.env.improver);
 	assert_int_equal(improver_count(f.env.improver), 0);
+	run_until_gone();
 	assert_false(tells("\nnpumemd_search_cpu_seconds_total 0.000000\n"));
 	f.config.improve_time = 5;
 	improver_configured(f.env.improver);
@@ -580,6 +591,35 @@ IMPROVE_TEST(share_of_what_is_stopped)
 	fake_now += 600 * 1000000ull;
 	wait_for_searches();
 	assert_true(tells("\nnpumemd_searches_ended_total{outcome=\"better\"} 1\n"));
+}
+
+/* What is asked for while a search dies that was stopped begins when that is gone. */
+IMPROVE_TEST(one_at_a_time)
+{
+	setenv(REPLACED_PLAN, "plan_then_spin", 1);
+	ask_anew(1000);
+	run_for(300);
+	f.config.improve_time = 0;
+	improver_configured(f.env.improver);
+	f.config.improve_time = 5;
+	improver_configured(f.env.improver);
+	setenv(REPLACED_PLAN, "plan_twice", 1);
+	ask_anew(1001);
+	wait_for_searches();
+	assert_false(has_child());
+	assert_true(tells("\nnpumemd_searches_ended_total{outcome=\"better\"} 1\n"));
+}
+
+/* And who ends meanwhile does not wait for it. */
+IMPROVE_TEST(free_while_one_dies)
+{
+	setenv(REPLACED_PLAN, "plan_then_spin", 1);
+	ask_anew(1000);
+	run_for(300);
+	f.config.improve_time = 0;
+	improver_configured(f.env.improver);
+	improver_free(f.env.improver);
+	f.env.improver = NULL;
 }
 
 /* Searches that wait for their turn are bounded, and those that came first come first. */

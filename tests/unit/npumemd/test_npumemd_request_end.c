@@ -187,32 +187,71 @@ REQUEST_TEST(done_refused)
 
 /* ---------------------------------------------------------- abort, drop, two */
 
-REQUEST_TEST(abort)
+static struct request *start_spinning(const struct accepted *accepted)
 {
-	struct accepted accepted = accept_good();
 	struct request *request;
 
 	setenv(REPLACED_PLAN, "plan_spin", 1);
-	request = request_start(&f.env, &accepted);
+	request = request_start(&f.env, accepted);
 	assert_non_null(request);
-	request_abort(request, ECANCELED, "npumemd is shutting down");
-	assert_int_equal(f.done, 1);
+	return request;
+}
+
+/* A request that is over has ended when its worker is gone, and not before. */
+static void assert_ends(void)
+{
 	assert_int_equal(f.ended, 0);
+	assert_int_equal(sd_event_loop(f.event), 0);
+	assert_int_equal(f.ended, 1);
+}
+
+REQUEST_TEST(abort)
+{
+	struct accepted accepted = accept_good();
+	struct request *request = start_spinning(&accepted);
+
+	assert_false(request_abort(request, ECANCELED, "npumemd is shutting down"));
+	assert_int_equal(f.done, 1);
 	assert_failed(ECANCELED, "npumemd is shutting down");
+	assert_int_equal(fcntl(accepted.fd, F_GETFD), -1);
+	/* Once more, while its worker dies: it has had its answer. */
+	assert_false(request_abort(request, ECANCELED, "npumemd is shutting down"));
+	assert_int_equal(f.done, 1);
+	assert_ends();
 }
 
 REQUEST_TEST(drop)
 {
 	struct accepted accepted = accept_good();
-	struct request *request;
+	struct request *request = start_spinning(&accepted);
 
-	setenv(REPLACED_PLAN, "plan_spin", 1);
-	request = request_start(&f.env, &accepted);
-	assert_non_null(request);
-	request_drop(request);
+	assert_false(request_drop(request));
 	assert_int_equal(f.done, 0);
+	assert_int_equal(fcntl(accepted.fd, F_GETFD), -1);
+	assert_ends();
+}
+
+/* The daemon's own end waits for nobody. */
+REQUEST_TEST(free_what_is_under_way)
+{
+	struct accepted accepted = accept_good();
+	struct request *request = start_spinning(&accepted);
+
+	request_free(request);
 	assert_int_equal(f.ended, 0);
 	assert_int_equal(fcntl(accepted.fd, F_GETFD), -1);
+	assert_true(waitpid(-1, NULL, 0) > 0);
+}
+
+REQUEST_TEST(free_what_is_over)
+{
+	struct accepted accepted = accept_good();
+	struct request *request = start_spinning(&accepted);
+
+	assert_false(request_drop(request));
+	request_free(request);
+	assert_int_equal(f.ended, 0);
+	assert_true(waitpid(-1, NULL, 0) > 0);
 }
 
 /* ------------------------------------------------------------------ given up */
@@ -272,7 +311,7 @@ REQUEST_TEST(aborted_while_verified)
 	assert_int_equal(f.done, 1);
 	assert_int_equal(f.ended, 0);
 	/* It has had its answer: a second one would be somebody else's. */
-	request_abort(request, ECANCELED, "npumemd is shutting down");
+	assert_true(request_abort(request, ECANCELED, "npumemd is shutting down"));
 	assert_int_equal(f.done, 1);
 	assert_int_equal(fcntl(accepted.fd, F_GETFD), -1);
 }

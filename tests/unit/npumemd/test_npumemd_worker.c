@@ -170,57 +170,6 @@ WORKER_TEST(cpu_limit)
 		      "npumemd.conf");
 }
 
-/* What the kernel says of the time that a worker has had is told once, before it is done. */
-struct spending {
-	struct outcome *outcome;
-	uint64_t us;
-	int told;
-	int done_before;
-};
-
-static struct spending spending;
-
-static void on_spent(uint64_t cpu_us, void *userdata)
-{
-	spending.us = cpu_us;
-	spending.told++;
-	spending.done_before = spending.outcome->done;
-}
-
-static struct worker_args spending_args(struct outcome *outcome, const char *job)
-{
-	struct worker_args args = default_args(outcome, job);
-
-	spending = (struct spending){ .outcome = outcome };
-	args.spent = on_spent;
-	return args;
-}
-
-WORKER_TEST(time_that_was_spent)
-{
-	struct worker_args args = spending_args(*state, "job_spin");
-
-	args.limits.cpu_seconds = 1;
-	run_args(*state, &args);
-	assert_int_equal(spending.told, 1);
-	assert_int_equal(spending.done_before, 0);
-	assert_in_range(spending.us, 500000, 60000000);
-}
-
-WORKER_TEST(time_that_was_spent_by_one_given_up)
-{
-	struct worker_args args = spending_args(*state, "job_spin");
-	struct worker *worker;
-	uint64_t begin = now_us();
-
-	assert_int_equal(worker_start(spending.outcome->event, &args, &worker), 0);
-	while (now_us() < begin + 200000)
-		;
-	worker_free(worker);
-	assert_int_equal(spending.told, 1);
-	assert_in_range(spending.us, 1, now_us() - begin);
-}
-
 static int policy;
 
 static void look_at_policy(void)
@@ -687,22 +636,7 @@ WORKER_TEST(says_not_much)
 	assert_int_equal(lines, 20);
 }
 
-/* -------------------------------------------------------------------- freeing */
-
-WORKER_TEST(free_while_running)
-{
-	struct worker_args args = default_args(*state, "job_spin");
-	struct outcome *outcome = *state;
-	struct worker *worker;
-
-	assert_int_equal(worker_start(outcome->event, &args, &worker), 0);
-	worker_free(worker);
-	worker_free(NULL);
-	/* It is gone, and nobody was told. */
-	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-	assert_int_equal(sd_event_run(outcome->event, 0), 0);
-	assert_int_equal(outcome->done, 0);
-}
+/* ---------------------------------------------------------------- descriptors */
 
 WORKER_TEST(no_descriptor)
 {
