@@ -232,10 +232,13 @@ static void on_checked(struct worker *worker, const struct worker_result *result
 	if (result->status)
 		metrics_search(improver->metrics, METRICS_SEARCH_FAILED);
 	if (result->status)
-		log_accepted(LOG_ERR, &improver->searches.waiting[0].accepted,
-			     "request %" PRIu64
-			     ": the search made a plan that does not pass verification: %s",
-			     improver->searches.waiting[0].accepted.id, result->text);
+		log_accepted(planner_judged(result->status) ? LOG_ERR : LOG_NOTICE,
+			     &improver->searches.waiting[0].accepted,
+			     "request %" PRIu64 ": the search made a plan that %s: %s",
+			     improver->searches.waiting[0].accepted.id,
+			     planner_judged(result->status) ? "does not pass verification" :
+							      "cannot be checked",
+			     result->text);
 	else
 		ended = store(improver, &improver->made);
 	if (ended)

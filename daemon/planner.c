@@ -411,3 +411,8 @@ int planner_check(const struct worker_input *input, struct worker_reply *reply)
 	snprintf(reply->text, sizeof(reply->text), "%s", log[0] ? log : strerror(-err));
 	return err;
 }
+
+bool planner_judged(uint32_t status)
+{
+	return status == EINVAL || status == EBADMSG || status == E2BIG || status == EOPNOTSUPP;
+}

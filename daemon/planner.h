@@ -61,6 +61,12 @@ struct planner_check {
  */
 int planner_check(const struct worker_input *input, struct worker_reply *reply);
 
+/*
+ * Whether a positive errno of planner_check() is the verifier's verdict on a plan: else nobody has
+ * judged it, as where the process was killed.
+ */
+bool planner_judged(uint32_t status);
+
 struct accepted;
 
 /* Blobs of a planning worker beside the graph: the options of a request, if there are any. */

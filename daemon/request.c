@@ -340,7 +340,9 @@ static void on_checked(struct worker *worker, const struct worker_result *result
 	}
 	if (result->status) {
 		settle(request, result->status,
-		       "planner %s made a plan that does not pass verification: %s",
+		       planner_judged(result->status) ?
+			       "planner %s made a plan that does not pass verification: %s" :
+			       "the plan of planner %s cannot be checked: %s",
 		       request->accepted.planner, result->text);
 		return;
 	}

@@ -31,8 +31,8 @@ static int plan_crash(const struct worker_input *input, struct worker_reply *rep
 FAILURE(worker_crash, .plan = "plan_crash", .status = EIO,
 	.message = "the planning process was killed by signal 6 (Aborted)")
 FAILURE(checker_crash, .check = "plan_crash", .status = EIO,
-	.message = "planner auto made a plan that does not pass verification: the "
-		   "planning process was killed by signal 6 (Aborted)")
+	.message = "the plan of planner auto cannot be checked: the planning process was killed "
+		   "by signal 6 (Aborted)")
 
 FAILURE(runaway, .plan = "plan_spin", .deadline = 1000000000, .status = ETIMEDOUT,
 	.message = "planning was stopped at the deadline")
