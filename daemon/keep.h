@@ -63,7 +63,7 @@ bool keep_no_worse(const struct kept *kept, const struct worker_result *made);
 bool keep_plan(struct kept *kept, struct plancache *cache, const struct accepted *accepted,
 	       const struct worker_result *made, enum plancache_maker maker, uint64_t given_us);
 
-/* The driver has refused what the cache said. */
+/* The driver has refused what the cache said, which is no plan for anybody. */
 void keep_not(const struct kept *kept, struct plancache *cache);
 
 void keep_free(struct kept *kept);

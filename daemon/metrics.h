@@ -13,7 +13,7 @@
  * enum metrics_outcome - how a plan request ended
  * @METRICS_PLANNED: with a plan that was made for it
  * @METRICS_KEPT: with a plan that was kept
- * @METRICS_FAILED: with an errno of the daemon's
+ * @METRICS_FAILED: with an errno of the daemon's, or of the driver's that is not about the plan
  * @METRICS_REFUSED: the driver has refused the plan
  * @METRICS_OVER: it was given up, or its deadline came, before there was an answer
  */

@@ -273,6 +273,22 @@ static int request_watch(void *data, int fd, sd_event *event, sd_event_io_handle
 	return err < 0 ? err : 0;
 }
 
+/* Whether the plan is refused, and not what the client had left for it. */
+static bool is_refused(const struct npumem_request_outcome *outcome)
+{
+	switch (outcome->status) {
+	case EBADMSG:
+	case EINVAL:
+	case E2BIG:
+	case EOPNOTSUPP:
+	/* Above the budget, which is a part of what a plan is kept for. */
+	case ENOSPC:
+		return true;
+	default:
+		return outcome->verdict.rule != NPUMEM_RULE_NONE;
+	}
+}
+
 static int request_outcome(void *data, int fd, struct outcome *outcome)
 {
 	struct npumem_request_outcome from;
@@ -281,6 +297,7 @@ static int request_outcome(void *data, int fd, struct outcome *outcome)
 	if (n != sizeof(from))
 		return n < 0 ? -errno : -EPROTO;
 	outcome->status = from.status;
+	outcome->refused = is_refused(&from);
 	snprintf(outcome->message, sizeof(outcome->message), "%.*s",
 		 (int)sizeof(outcome->message) - 1, from.message);
 	return 0;

@@ -239,12 +239,19 @@ static void log_settled(const struct request *request, const struct outcome *out
 	if (!request->answered)
 		count(request, METRICS_OVER, &fields);
 	else if (outcome->status)
-		count(request, METRICS_REFUSED, &fields);
+		count(request, outcome->refused ? METRICS_REFUSED : METRICS_FAILED, &fields);
 	if (!request->answered)
 		log_request(LOG_INFO, &fields,
 			    "request %" PRIu64 " was over after %" PRIu64
 			    " ms, its planning is stopped: %s",
 			    fields.request, fields.duration_us / 1000, outcome->message);
+	else if (outcome->status && !outcome->refused)
+		log_request(LOG_NOTICE, &fields,
+			    "request %" PRIu64 "%s: the driver could not take a plan that was %s "
+			    "here: %s (%s)",
+			    fields.request, asker(&fields, who),
+			    request->from_cache ? "kept" : "checked", strerror(outcome->status),
+			    outcome->message);
 	else if (outcome->status)
 		/*
 		 * The daemon's verifier accepted the plan and the driver's refused it:
@@ -261,15 +268,16 @@ static void log_settled(const struct request *request, const struct outcome *out
 }
 
 /* The cache learns what the driver says of the answer. */
-static void remember(struct request *request, uint32_t status)
+static void remember(struct request *request, const struct outcome *outcome)
 {
 	struct plancache *cache = request->env->cache;
 	struct improver *improver = request->env->improver;
 	bool was_kept = request->kept.entry.data;
 
-	if (status && request->from_cache)
+	/* What one client has no memory for is as good as before for all others. */
+	if (outcome->refused && request->from_cache)
 		keep_not(&request->kept, cache);
-	if (status)
+	if (outcome->status)
 		return;
 	if (request->plan.data &&
 	    !keep_plan(&request->kept, cache, &request->accepted, &request->plan,
@@ -298,7 +306,7 @@ static int on_settled(sd_event_source *source, int fd, uint32_t events, void *us
 	else
 		log_settled(request, &outcome);
 	if (!err && request->answered)
-		remember(request, outcome.status);
+		remember(request, &outcome);
 	end(request);
 	return 0;
 }

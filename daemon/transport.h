@@ -71,10 +71,13 @@ struct answer {
 /**
  * struct outcome - how a request ended
  * @status: positive errno that it ended with, or zero
+ * @refused: the plan itself was refused, and would be again, whoever asks for it; else a status
+ *	says what the client had not, or what came in between
  * @message: the verifier's log or another reason, or ""
  */
 struct outcome {
 	uint32_t status;
+	bool refused;
 	char message[TRANSPORT_MESSAGE_SIZE];
 };
 

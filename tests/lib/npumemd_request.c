@@ -53,6 +53,7 @@ static int fake_watch(void *data, int fd, sd_event *event, sd_event_io_handler_t
 static int fake_outcome(void *data, int fd, struct outcome *outcome)
 {
 	outcome->status = f.done_outcome;
+	outcome->refused = f.done_outcome == EINVAL;
 	snprintf(outcome->message, sizeof(outcome->message), "the driver's reason");
 	return 0;
 }

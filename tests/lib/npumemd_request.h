@@ -27,7 +27,7 @@ extern const struct worker_job replacements[];
 
 /*
  * struct request_fixture - one request and what became of it
- * @done_error, @done_outcome: what the driver says to DONE, and then of the plan
+ * @done_error, @done_outcome: what the driver says to DONE, and then of the plan: EINVAL refuses it
  * @done_holds: it does not get there
  * @settled: readable when the driver has settled the request
  * @watched: it is watched

@@ -20,6 +20,7 @@
 #include "log.h"
 #include "npuplan.h"
 #include "quota.h"
+#include "said.h"
 
 /* What a planning process says of its plan: how good it is, and whether more time would help. */
 #define RATED "NPUMEMD_TEST_RATED"
@@ -359,6 +360,33 @@ KEEP_TEST(refused_plans_are_not_kept)
 	kept();
 	f.done_outcome = 0;
 	none_kept();
+}
+
+/* One user has no memory for a plan: the others still have it, and nobody is to be alarmed. */
+KEEP_TEST(no_memory_of_another_user)
+{
+	static const uint32_t lacks[] = { ENOMEM, EDQUOT };
+	struct accepted accepted = by_user(1);
+	struct said said;
+	char *text;
+
+	ask_for(&accepted);
+	setenv(REPLACED_PLAN, "plan_never", 1);
+	for (size_t i = 0; i < sizeof(lacks) / sizeof(lacks[0]); i++) {
+		f.done_outcome = lacks[i];
+		accepted = by_user(2);
+		said_begin(&said);
+		log_setup(true, LOG_WARNING);
+		ask_for(&accepted);
+		text = said_end(&said);
+		log_setup(true, LOG_ERR);
+		assert_string_equal(text, "");
+		free(text);
+		f.done_outcome = 0;
+		accepted = by_user(1);
+		answered(&accepted);
+		assert_int_equal(only_entry().owner, 1);
+	}
 }
 
 KEEP_TEST(failures_are_not_kept)

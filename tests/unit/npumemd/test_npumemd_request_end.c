@@ -185,6 +185,26 @@ REQUEST_TEST(done_refused)
 	metrics_free(f.env.metrics);
 }
 
+/* What the client had no memory for says nothing of the plan. */
+REQUEST_TEST(done_without_memory)
+{
+	struct accepted accepted = accept_good();
+
+	f.done_outcome = EDQUOT;
+	f.env.metrics = metrics_new();
+	accepted.client = (struct client){ .known = true, .uid = 7 };
+	has_journal = true;
+	log_setup(false, LOG_NOTICE);
+	journal_wait_for("request 77 for user 7: the driver could not take a plan that was checked "
+			 "here: Disk quota exceeded (the driver's reason)\n");
+	run_request(&accepted);
+	log_setup(true, LOG_ERR);
+	assert_non_null(strstr(journal_came(), "PRIORITY=5\n"));
+	assert_counted("npumemd_requests_total{planner=\"auto\",outcome=\"failed\"} 1\n");
+	assert_counted("npumemd_request_failures_total{errno=\"EDQUOT\"} 1\n");
+	metrics_free(f.env.metrics);
+}
+
 /* ---------------------------------------------------------- abort, drop, two */
 
 static struct request *start_spinning(const struct accepted *accepted)
