@@ -142,14 +142,40 @@ static bool put(const struct kept *kept, struct plancache *cache, const struct a
 	return !err;
 }
 
+/* What the cache has now, if it has anything, takes the place of what it had before. */
+static bool look_again(struct kept *kept, struct plancache *cache)
+{
+	struct plancache_entry now;
+
+	if (plancache_peek(cache, &kept->key, &now))
+		return false;
+	free(kept->entry.data);
+	kept->entry = now;
+	return true;
+}
+
+/* What is kept is the better one; where the cache has it, and nothing new of it, nothing is put. */
+static bool put_kept(const struct kept *kept, struct plancache *cache,
+		     const struct accepted *accepted, const struct plancache_entry *there)
+{
+	const struct plancache_entry *entry = &kept->entry;
+
+	return (there->data && there->given_us == entry->given_us &&
+		there->final == entry->final) ||
+	       put(kept, cache, accepted, entry);
+}
+
 bool keep_plan(struct kept *kept, struct plancache *cache, const struct accepted *accepted,
 	       const struct worker_result *made, enum plancache_maker maker, uint64_t given_us)
 {
+	struct plancache_entry entry, there = { 0 };
 	struct plancache_request request;
-	struct plancache_entry entry;
 
 	if (!kept->hashed || !cache)
 		return false;
+	/* Another request, a search or npumemctl may have put a better one while this was made. */
+	if (look_again(kept, cache))
+		there = kept->entry;
 	describe(accepted, NULL, &request);
 	plancache_entry_init(&entry, &request);
 	entry.cost = made->cost;
@@ -160,7 +186,7 @@ bool keep_plan(struct kept *kept, struct plancache *cache, const struct accepted
 	entry.size = made->size;
 	entry.head = made->head;
 	if (plancache_better(&kept->entry, &entry) != &entry)
-		return put(kept, cache, accepted, &kept->entry);
+		return put_kept(kept, cache, accepted, &there);
 	plancache_entry_made(&entry, kept->entry.data ? &kept->entry : NULL, maker, made->cpu_us);
 	if (accepted->client.known)
 		entry.owner = accepted->client.uid;

@@ -52,6 +52,8 @@ bool keep_no_worse(const struct kept *kept, const struct worker_result *made);
 
 /*
  * keep_plan() - keep the better one of a plan that was made anew and what is kept
+ * @kept: as keep_find() had it. What the cache has by now takes its place; what the cache has no
+ *	more is as good as ever
  * @cache: it may be another one than keep_find() had, or none
  * @made: the new one
  * @maker: what it was made for

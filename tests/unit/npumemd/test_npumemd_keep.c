@@ -345,6 +345,117 @@ KEEP_TEST(worse_is_not_taken)
 	answered(&accepted);
 }
 
+/* --------------------------------------------------------- what others keep meanwhile */
+
+/* Two requests for the same, which both look before either has a plan. */
+static struct accepted both_look(struct kept kept[2])
+{
+	struct accepted accepted = next_request();
+
+	strcpy(accepted.planner, "auto");
+	for (int i = 0; i < 2; i++) {
+		keep_find(&kept[i], f.env.cache, &accepted);
+		assert_true(kept[i].hashed);
+	}
+	return accepted;
+}
+
+static void both_end(struct kept kept[2], const struct accepted *accepted)
+{
+	keep_free(&kept[0]);
+	keep_free(&kept[1]);
+	close(accepted->fd);
+}
+
+static bool keeps(struct kept *kept, const struct accepted *accepted, uint64_t cost, bool final,
+		  uint64_t given_us)
+{
+	const struct worker_result made = {
+		.data = "no plan", .size = 8, .cost = cost, .final = final, .text = "made"
+	};
+
+	return keep_plan(kept, f.env.cache, accepted, &made, PLANCACHE_BY_ANSWER, given_us);
+}
+
+static struct plancache_file only_file(void)
+{
+	struct plancache_file *files, file;
+	size_t count;
+
+	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
+	assert_int_equal(count, 1);
+	file = files[0];
+	free(files);
+	return file;
+}
+
+/* The worse plan comes last: the better one stays, as it is. */
+KEEP_TEST(better_came_meanwhile)
+{
+	struct kept kept[2];
+	struct accepted accepted = both_look(kept);
+	int64_t put_ns;
+
+	assert_true(keeps(&kept[0], &accepted, 100, true, 9000000));
+	put_ns = only_file().used_ns;
+	assert_true(keeps(&kept[1], &accepted, 900, false, 100000));
+	assert_int_equal(only_entry().cost, 100);
+	assert_true(only_entry().final);
+	assert_int_equal(only_entry().given_us, 9000000);
+	assert_int_equal(only_entry().past_count, 1);
+	/* Nothing was written, since nothing was new. */
+	assert_int_equal(only_file().used_ns, put_ns);
+	/* Nobody searches for what is final. */
+	assert_int_equal(kept[1].entry.cost, 100);
+	assert_true(kept[1].entry.final);
+	both_end(kept, &accepted);
+}
+
+/* The worse plan had more time: the better one says so. */
+KEEP_TEST(better_came_meanwhile_in_less_time)
+{
+	struct kept kept[2];
+	struct accepted accepted = both_look(kept);
+
+	assert_true(keeps(&kept[0], &accepted, 100, false, 100000));
+	assert_true(keeps(&kept[1], &accepted, 900, false, 9000000));
+	assert_int_equal(only_entry().cost, 100);
+	assert_int_equal(only_entry().given_us, 9000000);
+	assert_int_equal(only_entry().past_count, 1);
+	both_end(kept, &accepted);
+}
+
+/* The better plan comes last, and has the other one's history and time. */
+KEEP_TEST(worse_came_meanwhile)
+{
+	struct kept kept[2];
+	struct accepted accepted = both_look(kept);
+
+	assert_true(keeps(&kept[0], &accepted, 900, false, 9000000));
+	assert_true(keeps(&kept[1], &accepted, 100, false, 100000));
+	assert_int_equal(only_entry().cost, 100);
+	assert_int_equal(only_entry().given_us, 9000000);
+	assert_int_equal(only_entry().past_count, 2);
+	assert_int_equal(only_entry().past[0].cost, 900);
+	both_end(kept, &accepted);
+}
+
+/* What was kept when the request came has gone meanwhile: it is put anew. */
+KEEP_TEST(went_meanwhile)
+{
+	struct kept kept[2];
+	struct accepted accepted = both_look(kept);
+
+	assert_true(keeps(&kept[0], &accepted, 100, true, 9000000));
+	both_end(kept, &accepted);
+	accepted = both_look(kept);
+	assert_int_equal(plancache_drop(f.env.cache, &kept[0].key), 0);
+	assert_true(keeps(&kept[0], &accepted, 900, false, 100000));
+	assert_int_equal(only_entry().cost, 100);
+	assert_int_equal(only_entry().past_count, 1);
+	both_end(kept, &accepted);
+}
+
 /* ------------------------------------------------------------------ what goes wrong */
 
 /* The driver has the last word, on plans that were kept as well. */
