@@ -32,31 +32,39 @@ struct places {
 	uint64_t bytes;
 };
 
-static size_t count_of(const struct places *places, uint64_t user)
+/* What is left of a user's: how many bytes, or how many there are. */
+static uint64_t amount_of(const struct places *places, uint64_t user, bool in_bytes)
 {
-	size_t count = 0;
+	uint64_t amount = 0;
 
-	for (size_t i = 0; i < places->searches->count; i++)
-		count += !places->given[i] && user_of(&places->searches->waiting[i]) == user;
-	return count;
+	for (size_t i = 0; i < places->searches->count; i++) {
+		const struct search *search = &places->searches->waiting[i];
+
+		if (!places->given[i] && user_of(search) == user)
+			amount += in_bytes ? search->bytes : 1;
+	}
+	return amount;
 }
 
 /*
- * The last that waits of the user who has most, and more than @user would then have; or as many as
- * wait: nobody has.
+ * The last that waits of the user who has most, and more than @newcomer's would then have; or as
+ * many as wait: nobody has.
  */
-static size_t one_too_many(const struct places *places, uint64_t user)
+static size_t one_too_many(const struct places *places, const struct search *newcomer,
+			   bool in_bytes)
 {
 	const struct searches *searches = places->searches;
-	size_t most = count_of(places, user) + 1, found = searches->count;
+	uint64_t most =
+		amount_of(places, user_of(newcomer), in_bytes) + (in_bytes ? newcomer->bytes : 1);
+	size_t found = searches->count;
 
 	for (size_t i = searches->count; i > (searches->running ? 1 : 0); i--) {
-		size_t count = places->given[i - 1] ?
-				       0 :
-				       count_of(places, user_of(&searches->waiting[i - 1]));
+		uint64_t amount = 0;
 
-		if (count > most) {
-			most = count;
+		if (!places->given[i - 1])
+			amount = amount_of(places, user_of(&searches->waiting[i - 1]), in_bytes);
+		if (amount > most) {
+			most = amount;
 			found = i - 1;
 		}
 	}
@@ -73,9 +81,14 @@ bool searches_make_room(struct searches *searches, const struct search *search)
 
 	if (search->bytes > SEARCHES_MAX_BYTES)
 		return false;
-	while (places.count == SEARCHES_MAX || search->bytes > SEARCHES_MAX_BYTES - places.bytes) {
-		size_t from = one_too_many(&places, user_of(search));
+	for (;;) {
+		bool bytes_lack = search->bytes > SEARCHES_MAX_BYTES - places.bytes;
+		size_t from;
 
+		if (!bytes_lack && places.count < SEARCHES_MAX)
+			break;
+		/* One large search would keep out many users' small ones if only places counted. */
+		from = one_too_many(&places, search, bytes_lack);
 		if (from == searches->count)
 			return false;
 		places.given[from] = true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The requests whose plans are to be improved, in the order in which that is done: users take
- * turns, and of one those that were asked for first come first. What waits is bounded: where there
- * is no place, users who have more give some of theirs, the last ones first, but only if that makes
- * a place.
+ * turns, and of one those that were asked for first come first. What waits is bounded, in places
+ * and in bytes: where there is no room, users who have more of what lacks give some of theirs, the
+ * last ones first, but only if that makes room.
  */
 #pragma once
 
@@ -43,8 +43,9 @@ struct searches {
 bool searches_have(const struct searches *searches, const struct plancache_key *key);
 
 /*
- * Whether there is a place for a search, for which users who have more of it give some. If there is
- * none, nobody has given any.
+ * Whether there is room for a search, for which users give some of theirs. Who has the most gives
+ * his last one, but for one that runs, as long as he has more than the search's user would then
+ * have: of bytes, as long as these lack, else of places. If there is no room, nobody has given any.
  */
 bool searches_make_room(struct searches *searches, const struct search *search);
 

@@ -43,36 +43,100 @@ static void assert_waiting(const struct searches *searches, const uint64_t *ids,
 /* Who is refused, in spite of all that others could give, has taken nothing from them. */
 TEST(nobody_gives_in_vain)
 {
-	static const uint64_t all[] = { 1, 2, 3, 11, 12, 13 }, left[] = { 1, 2, 11, 21 };
+	static const uint64_t all[] = { 1, 2, 3, 11, 12, 13 }, left[] = { 1, 2, 3, 11, 12, 21 };
 	struct searches searches = { 0 };
 
 	for (uint64_t i = 1; i <= 3; i++)
 		assert_true(ask(&searches, 7, i, 10 * MIB));
 	for (uint64_t i = 11; i <= 13; i++)
 		assert_true(ask(&searches, 8, i, 10 * MIB));
-	/* Users give until they have as many as the one who asks would have: 20 MiB stay. */
-	assert_false(ask(&searches, 9, 21, 44 * MIB + 1));
+	/* Users give until they have as much as the one who asks would have: 40 MiB stay. */
+	assert_false(ask(&searches, 9, 21, 24 * MIB + 1));
 	assert_waiting(&searches, all, 6);
+	assert_false(ask(&searches, 9, 21, 44 * MIB));
 	assert_false(ask(&searches, 9, 21, SEARCHES_MAX_BYTES + 1));
 	assert_false(ask(&searches, 9, 21, UINT64_MAX));
 	assert_waiting(&searches, all, 6);
 	/* Those who have most give first, and the one whose search came last. */
-	assert_true(ask(&searches, 9, 21, 34 * MIB));
-	assert_waiting(&searches, left, 4);
+	assert_true(ask(&searches, 9, 21, 14 * MIB));
+	assert_waiting(&searches, left, 6);
 }
 
 /* All that others need not have may be needed, and is given then. */
 TEST(all_that_is_needed_is_given)
 {
-	static const uint64_t left[] = { 1, 11, 21 };
+	static const uint64_t left[] = { 1, 2, 11, 12, 21 };
 	struct searches searches = { 0 };
 
 	for (uint64_t i = 1; i <= 3; i++)
 		ask(&searches, 7, i, 10 * MIB);
 	for (uint64_t i = 11; i <= 13; i++)
 		ask(&searches, 8, i, 10 * MIB);
-	assert_true(ask(&searches, 9, 21, 44 * MIB));
-	assert_waiting(&searches, left, 3);
+	assert_true(ask(&searches, 9, 21, 24 * MIB));
+	assert_waiting(&searches, left, 5);
+}
+
+/* A large search keeps out no other user's small ones, though each of them has as many. */
+TEST(a_large_one_gives_way)
+{
+	static const uint64_t large[] = { 1 }, small[] = { 11 }, both[] = { 11, 21 };
+	struct searches searches = { 0 };
+
+	assert_true(ask(&searches, 7, 1, 63 * MIB));
+	/* Nor does its user give it for another one of his own. */
+	assert_false(ask(&searches, 7, 2, 2 * MIB));
+	assert_waiting(&searches, large, 1);
+	assert_true(ask(&searches, 8, 11, 2 * MIB));
+	assert_waiting(&searches, small, 1);
+	/* It does not push out the small one in turn. */
+	assert_false(ask(&searches, 7, 1, 63 * MIB));
+	assert_waiting(&searches, small, 1);
+	assert_true(ask(&searches, 9, 21, 62 * MIB));
+	assert_waiting(&searches, both, 2);
+}
+
+/* Bytes lack: who has many small ones keeps them, and who has the bytes gives. */
+TEST(who_has_the_bytes_gives)
+{
+	static const uint64_t left[] = { 1, 2, 3, 4, 11, 21 };
+	struct searches searches = { 0 };
+
+	for (uint64_t i = 1; i <= 4; i++)
+		ask(&searches, 7, i, MIB);
+	ask(&searches, 8, 11, 20 * MIB);
+	ask(&searches, 8, 12, 40 * MIB);
+	assert_true(ask(&searches, 9, 21, 3 * MIB));
+	assert_waiting(&searches, left, 6);
+}
+
+/* Places lack: who has most of these gives, though another one has the bytes. */
+TEST(who_has_the_places_gives)
+{
+	struct searches searches = { 0 };
+
+	ask(&searches, 8, 100, 40 * MIB);
+	for (uint64_t i = 1; i < SEARCHES_MAX; i++)
+		assert_true(ask(&searches, 7, i, 1));
+	assert_true(ask(&searches, 9, 200, 1));
+	assert_int_equal(searches.count, SEARCHES_MAX);
+	assert_int_equal(searches.waiting[0].accepted.id, 100);
+	assert_int_equal(searches.waiting[SEARCHES_MAX - 2].accepted.id, SEARCHES_MAX - 2);
+	assert_int_equal(searches.waiting[SEARCHES_MAX - 1].accepted.id, 200);
+}
+
+/* Both lack: the bytes are given first, and with them a place. */
+TEST(bytes_and_places_lack)
+{
+	struct searches searches = { 0 };
+
+	for (uint64_t i = 1; i < SEARCHES_MAX; i++)
+		ask(&searches, 7, i, 1);
+	ask(&searches, 8, 100, 63 * MIB);
+	assert_int_equal(searches.count, SEARCHES_MAX);
+	assert_true(ask(&searches, 9, 200, 2 * MIB));
+	assert_int_equal(searches.count, SEARCHES_MAX);
+	assert_int_equal(searches.waiting[SEARCHES_MAX - 2].accepted.id, SEARCHES_MAX - 1);
+	assert_int_equal(searches.waiting[SEARCHES_MAX - 1].accepted.id, 200);
 }
 
 /* The one that runs is not given, even by a user who has most. */
@@ -87,6 +151,9 @@ TEST(what_runs_stays)
 	assert_false(ask(&searches, 8, 11, 30 * MIB));
 	assert_waiting(&searches, before, 2);
 	assert_true(ask(&searches, 8, 11, 20 * MIB));
+	assert_waiting(&searches, after, 2);
+	/* It has most of the bytes, and nobody else has more than this one. */
+	assert_false(ask(&searches, 9, 21, 30 * MIB));
 	assert_waiting(&searches, after, 2);
 }
 
