@@ -46,7 +46,8 @@ struct plancache_index {
  * @folder: its path
  * @dir: descriptor of it
  * @limit: bytes that all files together may count
- * @newest: time of modification of the file that was used last, nanoseconds
+ * @newest: time of modification of the file that was used last, by this process or, as far as it
+ *	has seen, another one, nanoseconds
  * @made: files that this process has begun to write
  * @writes: whether plans are put into it: who only looks removes nothing
  * @hurries: nobody waits for the disk
@@ -67,6 +68,13 @@ struct plancache {
 static inline uint64_t plancache_blocks(uint64_t bytes)
 {
 	return (bytes + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+/* What is used from now on is used later than a file that was used then, perhaps by others. */
+static inline void plancache_seen(struct plancache *cache, int64_t used_ns)
+{
+	if (used_ns > cache->newest)
+		cache->newest = used_ns;
 }
 
 /* ---------------------------------------------------------------- plancache.c */

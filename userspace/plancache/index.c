@@ -135,6 +135,7 @@ static void renew(struct plancache *cache, const char *name)
 		lose(cache, name);
 		return;
 	}
+	plancache_seen(cache, held.file.used_ns);
 	there = find(&cache->index, &held.file.key);
 	/* As after what this process did itself. */
 	if (there && there->file.bytes == held.file.bytes &&
@@ -224,6 +225,8 @@ static int look_at_all(struct plancache *cache)
 	err = plancache_list(cache, &files, &count);
 	if (err)
 		return err;
+	if (count)
+		plancache_seen(cache, files[0].used_ns);
 	/* As grow_by_one() has it. */
 	while (room < count)
 		room *= 2;

@@ -272,6 +272,7 @@ static int read_file(struct plancache *cache, int fd, const struct plancache_key
 	if (!S_ISREG(stat.st_mode) || stat.st_size < (off_t)sizeof(struct plancache_header) ||
 	    (uint64_t)stat.st_size > cache->limit)
 		return -EBADMSG;
+	plancache_seen(cache, nanoseconds(&stat.st_mtim));
 	/* Nothing is read of a file whose size is not what it says, as of one with a hole. */
 	err = plancache_read_all(fd, &header, sizeof(header));
 	if (!err && !plancache_is_sound(&header, key, (size_t)stat.st_size))

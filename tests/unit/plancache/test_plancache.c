@@ -457,6 +457,54 @@ CACHE_TEST(order_survives_the_clock)
 	folder_has(&keys[1], 100, '1');
 }
 
+/* So it does where another program uses the same folder, and has used it more often. */
+CACHE_TEST(order_of_two_programs)
+{
+	const struct timespec future[2] = { { 1ll << 33, 0 }, { 1ll << 33, 0 } };
+	struct plancache_key keys[5];
+	struct plancache_entry got;
+	struct plancache *other;
+	char path[256];
+
+	for (uint64_t i = 0; i < 5; i++)
+		keys[i] = folder_key_number(i);
+	folder_put(&keys[0], 100, '0');
+	folder_path(&keys[0], path);
+	assert_int_equal(utimensat(AT_FDCWD, path, future, 0), 0);
+	folder_reopen(3 * 4096);
+	assert_int_equal(plancache_open(folder_name, 3 * 4096, &other), 0);
+	folder_put(&keys[1], 100, '1');
+	folder_put(&keys[2], 100, '2');
+	for (int i = 0; i < 10; i++)
+		folder_has(&keys[2], 100, '2');
+	/* What the other one uses then is used after that, */
+	for (int i = 1; i <= 2; i++) {
+		assert_int_equal(plancache_get(other, &keys[3 - i], &got), 0);
+		free(got.data);
+	}
+	plancache_close(other);
+	folder_reopen(3 * 4096);
+	folder_put(&keys[3], 100, '3');
+	folder_has_not(&keys[0], -ENOENT);
+	folder_put(&keys[4], 100, '4');
+	folder_has_not(&keys[2], -ENOENT);
+	folder_has(&keys[1], 100, '1');
+	/* and so is what this one puts once it has seen what the other one put. */
+	assert_int_equal(plancache_open(folder_name, 3 * 4096, &other), 0);
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(plancache_get(other, &keys[1], &got), 0);
+		assert_int_equal(plancache_put(other, &keys[1], &got), 0);
+		free(got.data);
+	}
+	plancache_close(other);
+	for (int i = 0; i < 2; i++)
+		folder_put(&keys[4], 100, '4');
+	folder_put(&keys[3], 100, '3');
+	folder_put(&keys[0], 100, '0');
+	folder_has_not(&keys[1], -ENOENT);
+	folder_has(&keys[4], 100, '4');
+}
+
 /* Times that nanoseconds of 64 bits cannot tell: what is used after that is used later. */
 CACHE_TEST(any_year)
 {
