@@ -17,17 +17,21 @@ typedef char file_name[PLANCACHE_NAME_SIZE + sizeof(SUFFIX)];
  * @file: the file
  * @owner: as its header says
  * @has_owner: that is known: a file is opened only to learn it
+ * @turn: of files with the same time, the one with the greatest was used last; 0: before those that
+ *	this process has used
  */
 struct plancache_held {
 	struct plancache_file file;
 	uint32_t owner;
 	bool has_owner;
+	uint64_t turn;
 };
 
 /*
  * struct plancache_index - all files of a folder, for who puts plans into it
  * @held: @count of them, by key
  * @total: bytes that they count
+ * @turns: the last one that was given
  * @known: it is what was there when the folder was looked at last
  * @watch: inotify's descriptor, by which changes are followed; -1: they cannot be
  * @looked_ns: when all files were looked at, CLOCK_MONOTONIC nanoseconds
@@ -36,9 +40,22 @@ struct plancache_index {
 	struct plancache_held *held;
 	size_t count;
 	uint64_t total;
+	uint64_t turns;
 	bool known;
 	int watch;
 	int64_t looked_ns;
+};
+
+/**
+ * struct plancache_steps - steps by which times go on while the clock is behind them
+ * @ns: the least one that the disk keeps, nanoseconds, as far as is known
+ * @left_ns: so much longer may steps be in all
+ * @given_ns: when that was given, CLOCK_MONOTONIC nanoseconds
+ */
+struct plancache_steps {
+	int64_t ns;
+	int64_t left_ns;
+	int64_t given_ns;
 };
 
 /**
@@ -48,6 +65,7 @@ struct plancache_index {
  * @limit: bytes that all files together may count
  * @newest: time of modification of the file that was used last, by this process or, as far as it
  *	has seen, another one, nanoseconds
+ * @steps: from that to the next
  * @made: files that this process has begun to write
  * @writes: whether plans are put into it: who only looks removes nothing
  * @hurries: nobody waits for the disk
@@ -58,6 +76,7 @@ struct plancache {
 	int dir;
 	uint64_t limit;
 	int64_t newest;
+	struct plancache_steps steps;
 	unsigned int made;
 	bool writes;
 	bool hurries;
@@ -111,12 +130,18 @@ int plancache_index_look(struct plancache *cache);
 void plancache_index_forget(struct plancache *cache);
 void plancache_index_fini(struct plancache *cache);
 
-/* A plan was put, used, or has gone. Of a folder that nobody has looked at nothing need be told. */
+/*
+ * A plan was put, used, or has gone; its file has this time then. Of a folder that nobody has
+ * looked at nothing need be told.
+ */
 void plancache_index_add(struct plancache *cache, const struct plancache_key *key, uint64_t bytes,
-			 uint32_t owner);
+			 uint32_t owner, int64_t used_ns);
 void plancache_index_used(struct plancache *cache, const struct plancache_key *key,
 			  int64_t used_ns);
 void plancache_index_remove(struct plancache *cache, const struct plancache_key *key);
+
+/* Order of what is known: as plancache_by_use(), but of files with the same time by their turns. */
+int plancache_held_by_use(const struct plancache_held *a, const struct plancache_held *b);
 
 /* Learn of each file whose it is. */
 void plancache_index_owners(struct plancache *cache);

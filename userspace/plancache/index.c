@@ -83,12 +83,13 @@ static void set(struct plancache_index *index, const struct plancache_held *held
 }
 
 void plancache_index_add(struct plancache *cache, const struct plancache_key *key, uint64_t bytes,
-			 uint32_t owner)
+			 uint32_t owner, int64_t used_ns)
 {
 	const struct plancache_held held = {
-		.file = { .key = *key, .bytes = bytes, .used_ns = cache->newest },
+		.file = { .key = *key, .bytes = bytes, .used_ns = used_ns },
 		.owner = owner,
 		.has_owner = true,
+		.turn = ++cache->index.turns,
 	};
 
 	if (cache->index.known)
@@ -99,8 +100,10 @@ void plancache_index_used(struct plancache *cache, const struct plancache_key *k
 {
 	struct plancache_held *held = find(&cache->index, key);
 
-	if (held)
-		held->file.used_ns = used_ns;
+	if (!held)
+		return;
+	held->file.used_ns = used_ns;
+	held->turn = ++cache->index.turns;
 }
 
 void plancache_index_remove(struct plancache *cache, const struct plancache_key *key)
@@ -113,6 +116,13 @@ void plancache_index_remove(struct plancache *cache, const struct plancache_key 
 	index->total -= held->file.bytes;
 	index->count--;
 	memmove(held, held + 1, (size_t)(index->held + index->count - held) * sizeof(*held));
+}
+
+int plancache_held_by_use(const struct plancache_held *a, const struct plancache_held *b)
+{
+	if (a->file.used_ns == b->file.used_ns && a->turn != b->turn)
+		return a->turn < b->turn ? 1 : -1;
+	return plancache_by_use(&a->file, &b->file);
 }
 
 /* ------------------------------------------------------------------- changes */
@@ -243,6 +253,7 @@ static int look_at_all(struct plancache *cache)
 		    before->file.used_ns == files[i].used_ns) {
 			held[i].owner = before->owner;
 			held[i].has_owner = before->has_owner;
+			held[i].turn = before->turn;
 		}
 		index->total += files[i].bytes;
 	}

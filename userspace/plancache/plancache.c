@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../grow/grow.h"
+#include "../monotonic/monotonic.h"
 #include "cache.h"
 #include "format.h"
 
@@ -23,6 +24,10 @@
 #define FOLDER_MODE 0755
 /* Years from now, with room behind them for what is used after that; nanoseconds. */
 #define FAR_FUTURE  (INT64_MAX / BILLION / 2 * BILLION)
+/* No disk keeps coarser times than FAT. */
+#define COARSEST_NS (2 * BILLION)
+/* By so much do times run ahead, at most, before they wait for time to go by. */
+#define STEPS_NS    (60 * BILLION)
 
 void plancache_name_of(const struct plancache_key *key, file_name name)
 {
@@ -180,6 +185,7 @@ static int open_folder(const char *folder, uint64_t limit, bool writes, struct p
 	}
 	cache->limit = limit;
 	cache->index.watch = -1;
+	cache->steps = (struct plancache_steps){ 1, STEPS_NS, monotonic_ns() };
 	cache->writes = writes;
 	cache->dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	err = cache->dir < 0 ? -errno : plancache_list(cache, &files, &count);
@@ -222,24 +228,96 @@ void plancache_close(struct plancache *cache)
 	free(cache);
 }
 
-/* ------------------------------------------------------------------- a file */
+/* ---------------------------------------------------------------- times of use */
 
-/* Write down that a file is used now. If that cannot be, it goes sooner than it should. */
-static void touch(struct plancache *cache, const struct plancache_key *key, int fd)
+/* Give a file a time. What the disk keeps of it, or kept before, is what @kept says. */
+static int set_time(int fd, int64_t ns, int64_t *kept)
 {
-	struct timespec times[2];
-	int64_t now;
+	const struct timespec time = { .tv_sec = ns / BILLION, .tv_nsec = ns % BILLION };
+	const struct timespec times[2] = { time, time };
+	int err = futimens(fd, times) ? -errno : 0;
+	struct stat stat;
 
-	clock_gettime(CLOCK_REALTIME, &times[1]);
-	now = nanoseconds(&times[1]);
-	/* Devices without a clock of their own begin anew in 1970. */
-	cache->newest = now > cache->newest ? now : cache->newest + 1;
-	times[1] = (struct timespec){ .tv_sec = cache->newest / BILLION,
-				      .tv_nsec = cache->newest % BILLION };
-	times[0] = times[1];
-	if (!futimens(fd, times))
-		plancache_index_used(cache, key, cache->newest);
+	*kept = fstat(fd, &stat) ? ns : nanoseconds(&stat.st_mtim);
+	return err;
 }
+
+/*
+ * Whether another step may be made of those that the disk keeps. A few are made at once, which is
+ * the order that another process finds, as after a restart. If each use were a step of a second, a
+ * folder that is in use would run ahead of any clock, to the last time that the disk has: 2038
+ * where times are that coarse. Half of the time that goes by lets the clock catch up.
+ */
+static bool may_step(struct plancache_steps *steps)
+{
+	int64_t now = monotonic_ns();
+
+	steps->left_ns += (now - steps->given_ns) / 2;
+	if (steps->left_ns > STEPS_NS)
+		steps->left_ns = STEPS_NS;
+	steps->given_ns = now;
+	if (steps->left_ns < steps->ns)
+		return false;
+	steps->left_ns -= steps->ns;
+	return true;
+}
+
+/*
+ * Give a file a time behind the newest, which the clock has not reached. Where the disk keeps no
+ * nanoseconds (ext4 with small inodes, jffs2, FAT), that is not always a later one: the index knows
+ * the order of files with the same time.
+ */
+static int step(struct plancache *cache, int fd, int64_t *kept)
+{
+	struct plancache_steps *steps = &cache->steps;
+	int64_t longer = 0, last;
+	int err;
+
+	if (steps->ns == 1) {
+		err = set_time(fd, cache->newest + 1, kept);
+		if (err || *kept > cache->newest)
+			return err;
+		/* What is cut off of the last nanosecond before a step says how long steps are. */
+		last = *kept + COARSEST_NS - 1;
+		err = set_time(fd, last, kept);
+		if (err)
+			return err;
+		steps->ns = last + 1 - *kept;
+	}
+	if (may_step(steps))
+		longer = steps->ns;
+	err = set_time(fd, cache->newest + longer, kept);
+	/* Another process gave it a time meanwhile, or the disk has no later one. */
+	if (steps->ns < 1 || steps->ns > COARSEST_NS || (longer && *kept <= cache->newest))
+		steps->ns = COARSEST_NS;
+	return err;
+}
+
+/*
+ * Write down that a file is used now. If that cannot be, it goes sooner than it should. Returns the
+ * time that it has.
+ *
+ * Where the clock is right, what is used within a second has the same time on a disk of whole
+ * seconds: times that run ahead of the clock would be no times of use, and in a busy folder there
+ * would be no end to that.
+ */
+static int64_t touch(struct plancache *cache, const struct plancache_key *key, int fd)
+{
+	struct timespec clock;
+	int64_t now, kept;
+	int err;
+
+	clock_gettime(CLOCK_REALTIME, &clock);
+	now = nanoseconds(&clock);
+	/* Devices without a clock of their own begin anew in 1970. */
+	err = now > cache->newest ? set_time(fd, now, &kept) : step(cache, fd, &kept);
+	plancache_seen(cache, kept);
+	if (!err)
+		plancache_index_used(cache, key, kept);
+	return kept;
+}
+
+/* ------------------------------------------------------------------- a file */
 
 int plancache_read_all(int fd, void *data, size_t size)
 {
@@ -380,6 +458,8 @@ static int reopen(struct plancache *cache)
 		return -errno;
 	close(cache->dir);
 	cache->dir = dir;
+	/* It may be on another disk. */
+	cache->steps.ns = 1;
 	/* It is watched by another number. */
 	plancache_index_fini(cache);
 	return 0;
@@ -415,9 +495,12 @@ static int begin_file(struct plancache *cache, char *name, size_t size)
 	return fd;
 }
 
-/* Write a file, flush it, and give it its name. All of it is there then, or what was before. */
+/*
+ * Write a file, flush it, and give it its name. All of it is there then, or what was before.
+ * @used_ns: out: the time that it has
+ */
 static int write_file(struct plancache *cache, const struct plancache_key *key, struct iovec *parts,
-		      int count)
+		      int count, int64_t *used_ns)
 {
 	char unfinished[64];
 	file_name name;
@@ -431,7 +514,7 @@ static int write_file(struct plancache *cache, const struct plancache_key *key, 
 	err = write_all(fd, parts, count);
 	plancache_name_of(key, name);
 	if (!err) {
-		touch(cache, key, fd);
+		*used_ns = touch(cache, key, fd);
 		if ((!cache->hurries && fsync(fd)) ||
 		    renameat(cache->dir, unfinished, cache->dir, name))
 			err = -errno;
@@ -453,6 +536,7 @@ int plancache_put(struct plancache *cache, const struct plancache_key *key,
 	const size_t behind = entry->past_count ? sizeof(history) : 0;
 	const size_t size = sizeof(header) + entry->size + behind;
 	const struct plancache_newcomer newcomer = { key, entry->owner, plancache_blocks(size) };
+	int64_t used_ns = 0;
 	int err = 0;
 
 	if (newcomer.bytes > cache->limit || entry->size > PLANCACHE_MOST)
@@ -468,13 +552,13 @@ int plancache_put(struct plancache *cache, const struct plancache_key *key,
 
 		if (tries && !plancache_make_room(cache, &newcomer, size, err))
 			break;
-		err = write_file(cache, key, parts, 3);
+		err = write_file(cache, key, parts, 3, &used_ns);
 		if (err != -ENOSPC && err != -EDQUOT)
 			break;
 	}
 	if (err)
 		return err;
-	plancache_index_add(cache, key, newcomer.bytes, newcomer.owner);
+	plancache_index_add(cache, key, newcomer.bytes, newcomer.owner, used_ns);
 	plancache_keep_to_limit(cache, &newcomer);
 	return 0;
 }

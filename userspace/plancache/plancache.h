@@ -13,8 +13,9 @@
  * was used longest ago goes first, so nobody can push out more of another one's plans than brings
  * both to the same. They go when the new plan is there: until then the folder may have more than
  * its limit, by that one plan for each program that writes one. The order is kept in the files'
- * times of modification, but never goes back, whatever becomes of the clock. Several programs may
- * use one folder at a time. Files in it that have other names are left alone.
+ * times of modification, but never goes back, whatever becomes of the clock. Where a disk keeps
+ * whole seconds, the order of what was used within one is known to the process that used it alone.
+ * Several programs may use one folder at a time. Files in it that have other names are left alone.
  */
 #pragma once
 

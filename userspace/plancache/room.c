@@ -42,7 +42,7 @@ static int by_owner(const void *a, const void *b)
 	if (x->owner != y->owner)
 		return x->owner < y->owner ? -1 : 1;
 	/* Of an owner's that which was used longest ago comes first. */
-	return plancache_by_use(&y->file, &x->file);
+	return plancache_held_by_use(y, x);
 }
 
 /* Who has the most gives first; of those who have as much, the one whose file was used before. */
@@ -51,7 +51,7 @@ static bool gives_before(const struct holding *holding, const struct share *a,
 {
 	if (a->bytes != b->bytes)
 		return a->bytes > b->bytes;
-	return plancache_by_use(&holding->held[a->next].file, &holding->held[b->next].file) > 0;
+	return plancache_held_by_use(&holding->held[a->next], &holding->held[b->next]) > 0;
 }
 
 /* Put a share of the heap where it belongs among those below it. */
