@@ -34,6 +34,7 @@ const struct improver_host improver_host = {
 	.supplies = POWER_SUPPLIES,
 	.look_us = 30000000,
 	.period_us = 3600000000,
+	.idle = true,
 	.now = system_now,
 };
 
@@ -281,7 +282,7 @@ static struct worker_args worker_args(struct improver *improver)
 			{ .fd = -1 },
 		},
 		.request = search->accepted.id,
-		.idle = true,
+		.idle = improver->host->idle,
 		.spent = on_spent,
 		.userdata = improver,
 	};

@@ -18,6 +18,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include <systemd/sd-event.h>
 
 #include "config.h"
@@ -31,12 +34,14 @@ struct metrics;
  * @supplies: as power_is_battery() takes it: whether a battery is being emptied
  * @look_us: so often it looks whether searches may go on, in microseconds
  * @period_us: [improve] share is of so many microseconds
+ * @idle: searches run when nothing else does
  * @now: CLOCK_MONOTONIC microseconds, by which what searches have taken is forgotten
  */
 struct improver_host {
 	const char *supplies;
 	uint64_t look_us;
 	uint64_t period_us;
+	bool idle;
 	uint64_t (*now)(void);
 };
 

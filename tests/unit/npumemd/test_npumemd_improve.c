@@ -30,7 +30,10 @@
 static char folder[64];
 /* A folder for supplies has nothing but what a test puts there. */
 static char supplies[80];
-/* The test's clock, by which searches have their share; one of 10 ms, instead of an hour. */
+/*
+ * The test's clock, by which searches have their share; one of 10 ms, instead of an hour. They do
+ * not wait for an idle processor: beside other tests that would be minutes.
+ */
 static uint64_t fake_now;
 
 static uint64_t tell_now(void)
@@ -591,6 +594,12 @@ IMPROVE_TEST(share_of_what_is_stopped)
 	fake_now += 600 * 1000000ull;
 	wait_for_searches();
 	assert_true(tells("\nnpumemd_searches_ended_total{outcome=\"better\"} 1\n"));
+}
+
+/* A device's searches wait for an idle processor, as this program's do not. */
+IMPROVE_TEST(idle)
+{
+	assert_true(improver_host.idle);
 }
 
 /* What is asked for while a search dies that was stopped begins when that is gone. */
