@@ -16,20 +16,23 @@
 /* A deadline is counted from when a request comes: a little less time is the same time. */
 #define SAME_TIME 0.9
 
-void keep_open(const struct config *config, struct plancache **cache)
+int keep_open(const struct config *config, struct plancache **cache)
 {
 	int err;
 
+	/* It knows its files, and where there is no descriptor left it has one. */
+	if (*cache && config->cache_limit &&
+	    plancache_is_of(*cache, config->cache_folder, config->cache_limit))
+		return 0;
 	plancache_close(*cache);
 	*cache = NULL;
 	if (!config->cache_limit)
-		return;
+		return 0;
 	err = plancache_open(config->cache_folder, config->cache_limit, cache);
-	if (err)
-		log_notice("plans are not kept: %s: %s", config->cache_folder, strerror(-err));
-	else
+	if (!err)
 		/* Everybody waits for this process, and a card may take seconds. */
 		plancache_hurry(*cache);
+	return err;
 }
 
 /* ------------------------------------------------------------------ the request */

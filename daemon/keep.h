@@ -13,9 +13,11 @@
 
 /*
  * keep_open() - the cache that the configuration names
- * @cache: replaced; NULL if there is to be none, or if it cannot be had, which the log says
+ * @cache: replaced, unless it is that one already; NULL if there is to be none, or on failure
+ *
+ * Returns 0, or what plancache_open() does. cache_folder.h tries again.
  */
-void keep_open(const struct config *config, struct plancache **cache);
+int keep_open(const struct config *config, struct plancache **cache);
 
 /**
  * struct kept - what is known of a request that the cache may answer

@@ -14,11 +14,11 @@
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 
+#include "cache_folder.h"
 #include "clock.h"
 #include "exposition.h"
 #include "improve.h"
 #include "intake.h"
-#include "keep.h"
 #include "log.h"
 #include "metrics.h"
 #include "netlink.h"
@@ -37,6 +37,7 @@
  * @netlink: connection to the driver, attached or not
  * @intake: requests under way
  * @registered: the driver has taken the daemon
+ * @cache_folder: opens the cache of @env
  * @exposition: where the metrics are told
  * @told_absent: the log has a message that the driver is not loaded
  */
@@ -49,6 +50,7 @@ struct server {
 	struct request_env env;
 	struct intake *intake;
 	bool registered;
+	struct cache_folder *cache_folder;
 	struct exposition *exposition;
 	bool told_absent;
 };
@@ -157,7 +159,7 @@ static void reload(struct server *server)
 	config_free(&server->config);
 	server->config = config;
 	log_set_level(server->args->log_level >= 0 ? server->args->log_level : config.log_level);
-	keep_open(&server->config, &server->env.cache);
+	cache_folder_open(server->cache_folder);
 	improver_configured(server->env.improver);
 	exposition_set(server->exposition, &server->config);
 	log_info("configuration read again from %s", server->args->config_path);
@@ -334,12 +336,16 @@ static int start(struct server *server)
 		.transport = &server->transport,
 		.config = &server->config,
 	};
-	keep_open(&server->config, &server->env.cache);
 	server->env.quotas = quotas_new(QUOTA_MINUTE_US);
 	if (server->env.quotas)
 		quotas_keep(server->env.quotas, stored, now_us());
 	err = server->env.quotas ? intake_new(&server->env, INTAKE_RETRY_US, &server->intake) :
 				   -ENOMEM;
+	if (!err)
+		err = cache_folder_new(server->event, &server->config, &server->env.cache,
+				       CACHE_FOLDER_RETRY_US, &server->cache_folder);
+	if (!err)
+		cache_folder_open(server->cache_folder);
 	if (!err)
 		err = start_metrics(server);
 	if (!err)
@@ -409,6 +415,7 @@ int server_run(const struct server_args *args)
 	metrics_free(server.env.metrics);
 	quotas_free(server.env.quotas);
 	config_free(&server.config);
+	cache_folder_free(server.cache_folder);
 	plancache_close(server.env.cache);
 	sd_event_unref(server.event);
 	return code < 0 ? EXIT_FAILURE : code;

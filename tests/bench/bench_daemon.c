@@ -182,8 +182,7 @@ static void start_daemon(void)
 	};
 	if (sd_event_new(&d.env.event) < 0)
 		give_up("no event loop");
-	keep_open(&d.config, &d.env.cache);
-	if (!d.env.cache)
+	if (keep_open(&d.config, &d.env.cache))
 		give_up("no cache in %s", d.folder);
 }
 
@@ -255,7 +254,10 @@ static void bench_restart(const struct network *network, const struct question *
 
 	empty_cache();
 	planned = ask(network, question);
-	keep_open(&d.config, &d.env.cache);
+	plancache_close(d.env.cache);
+	d.env.cache = NULL;
+	if (keep_open(&d.config, &d.env.cache))
+		give_up("no cache in %s", d.folder);
 	for (int i = 0; i < REPEATS; i++)
 		kept[i] = ask(network, question);
 	qsort(kept, REPEATS, sizeof(kept[0]), by_value);

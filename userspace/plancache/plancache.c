@@ -228,6 +228,15 @@ void plancache_close(struct plancache *cache)
 	free(cache);
 }
 
+bool plancache_is_of(const struct plancache *cache, const char *folder, uint64_t limit)
+{
+	struct stat open, named;
+
+	return cache->limit == limit && !strcmp(cache->folder, folder) &&
+	       !fstat(cache->dir, &open) && !stat(folder, &named) && open.st_dev == named.st_dev &&
+	       open.st_ino == named.st_ino;
+}
+
 /* ---------------------------------------------------------------- times of use */
 
 /* Give a file a time. What the disk keeps of it, or kept before, is what @kept says. */

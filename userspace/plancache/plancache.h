@@ -145,6 +145,8 @@ int plancache_open_existing(const char *folder, struct plancache **cache);
 void plancache_hurry(struct plancache *cache);
 /* NULL is fine. */
 void plancache_close(struct plancache *cache);
+/* Whether it is open for this limit, and on what the path names now: it may be another folder. */
+bool plancache_is_of(const struct plancache *cache, const char *folder, uint64_t limit);
 
 /*
  * plancache_get() - the plan of a request

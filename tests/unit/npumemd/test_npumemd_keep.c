@@ -12,9 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "auto.h"
+#include "cache_folder.h"
 #include "clock.h"
 #include "keep.h"
 #include "log.h"
@@ -230,6 +233,8 @@ KEEP_TEST(looking_costs)
 KEEP_TEST(restart)
 {
 	ask();
+	plancache_close(f.env.cache);
+	f.env.cache = NULL;
 	keep_open(&f.config, &f.env.cache);
 	kept();
 }
@@ -576,12 +581,127 @@ KEEP_TEST(reload)
 KEEP_TEST(no_folder)
 {
 	strcpy(f.config.cache_folder, "/proc/no/folder");
-	log_setup(true, LOG_ERR);
-	keep_open(&f.config, &f.env.cache);
+	assert_int_equal(keep_open(&f.config, &f.env.cache), -ENOENT);
 	assert_null(f.env.cache);
 	ask();
 	assert_int_equal(f.status, 0);
 	assert_string_equal(f.message, "");
+}
+
+/* A reload at a moment without descriptors closes nothing that it need not. */
+KEEP_TEST(reload_leaves_cache)
+{
+	struct rlimit limit, none;
+	int err;
+
+	ask();
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	err = keep_open(&f.config, &f.env.cache);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(err, 0);
+	assert_non_null(f.env.cache);
+	kept();
+}
+
+/* What the path names is another folder, as where a disk was mounted meanwhile. */
+KEEP_TEST(reload_after_mount)
+{
+	char aside[96];
+	struct plancache_file *files;
+	size_t count;
+
+	ask();
+	snprintf(aside, sizeof(aside), "%s/aside", folder);
+	snprintf(f.config.cache_folder, sizeof(f.config.cache_folder), "%s/named", folder);
+	assert_int_equal(keep_open(&f.config, &f.env.cache), 0);
+	ask();
+	assert_int_equal(rename(f.config.cache_folder, aside), 0);
+	assert_int_equal(mkdir(f.config.cache_folder, 0700), 0);
+	assert_int_equal(keep_open(&f.config, &f.env.cache), 0);
+	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
+	assert_int_equal(count, 0);
+	assert_int_equal(rmdir(f.config.cache_folder), 0);
+	assert_int_equal(rename(aside, f.config.cache_folder), 0);
+	assert_int_equal(keep_open(&f.config, &f.env.cache), 0);
+	kept();
+	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
+	assert_int_equal(count, 1);
+	assert_int_equal(plancache_drop(f.env.cache, &files[0].key), 0);
+	free(files);
+	assert_int_equal(rmdir(f.config.cache_folder), 0);
+}
+
+/* Another limit is another cache: of less than what a file takes nothing is kept. */
+KEEP_TEST(reload_with_another_limit)
+{
+	struct plancache_file *files;
+	size_t count;
+
+	f.config.cache_limit = 4095;
+	assert_int_equal(keep_open(&f.config, &f.env.cache), 0);
+	log_setup(true, LOG_ERR);
+	ask();
+	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
+	assert_int_equal(count, 0);
+}
+
+/* The folder's parent comes later, as on a disk that is mounted late: each is said once. */
+KEEP_TEST(folder_comes)
+{
+	struct cache_folder *later;
+	char parent[96], expected[512];
+	struct said said;
+	char *text;
+
+	snprintf(parent, sizeof(parent), "%s/later", folder);
+	snprintf(f.config.cache_folder, sizeof(f.config.cache_folder), "%s/plans", parent);
+	assert_int_equal(cache_folder_new(f.event, &f.config, &f.env.cache, 1000, &later), 0);
+	log_setup(true, LOG_NOTICE);
+	said_begin(&said);
+	cache_folder_open(later);
+	assert_null(f.env.cache);
+	for (int i = 0; i < 10; i++)
+		assert_true(sd_event_run(f.event, 5000) >= 0);
+	assert_int_equal(mkdir(parent, 0700), 0);
+	while (!f.env.cache)
+		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);
+	/* It is over with that. */
+	assert_int_equal(sd_event_run(f.event, 20000), 0);
+	text = said_end(&said);
+	snprintf(expected, sizeof(expected),
+		 "<5>npumemd: plans are not kept: %s: No such file or directory; tried again every "
+		 "0 s\n<5>npumemd: plans are kept in %s now\n",
+		 f.config.cache_folder, f.config.cache_folder);
+	assert_string_equal(text, expected);
+	free(text);
+	cache_folder_free(later);
+	assert_int_equal(rmdir(f.config.cache_folder), 0);
+	assert_int_equal(rmdir(parent), 0);
+}
+
+/* What is no longer to be kept is not tried again, and nobody says that it is. */
+KEEP_TEST(folder_not_wanted)
+{
+	struct cache_folder *later;
+	struct said said;
+	char *text;
+
+	strcpy(f.config.cache_folder, "/proc/no/folder");
+	assert_int_equal(cache_folder_new(f.event, &f.config, &f.env.cache, 1000, &later), 0);
+	log_setup(true, LOG_ERR);
+	cache_folder_open(later);
+	log_setup(true, LOG_NOTICE);
+	said_begin(&said);
+	f.config.cache_limit = 0;
+	cache_folder_open(later);
+	assert_int_equal(sd_event_run(f.event, 20000), 0);
+	text = said_end(&said);
+	assert_string_equal(text, "");
+	free(text);
+	cache_folder_free(later);
 }
 
 /* It cannot be handed over: the request fails, as with a plan made anew. */
