@@ -23,6 +23,8 @@
 #define PAUSE_SECONDS	 1
 /* How often the file is written, in seconds. */
 #define TEXTFILE_SECONDS 15
+/* Seconds until a socket is tried again that could not be had. */
+#define SOCKET_SECONDS	 15
 /* Bytes of a sentence on why it cannot be. */
 #define WRONG_SIZE	 (CONFIG_PATH_SIZE + 64)
 
@@ -49,10 +51,13 @@ struct client {
 /*
  * struct exposition - the socket and the file
  * @socket, @textfile: paths; "": none
+ * @mode: of the socket
  * @bound, @written: which files they are, once they are there
- * @listen: event source of the socket, which it closes
- * @pause: one that lets clients in again, which is there before it is needed: it takes a descriptor
- * @told_full: the log says that there is no descriptor for them
+ * @listen: event source of the socket, which it closes; NULL: there is none, or not yet
+ * @again: one that lets clients in again, or tries the socket again; it is there before it is
+ *	needed, since it takes a descriptor
+ * @socket_wrong: errno of the last try of the socket, which the log has
+ * @told_full: the log says that there is no descriptor for clients
  * @timer: of the file
  * @came: clients so far
  * @textfile_wrong: why the last try to write it failed; "": it did not
@@ -62,9 +67,11 @@ struct exposition {
 	struct exposition_source source;
 	char socket[CONFIG_PATH_SIZE];
 	char textfile[CONFIG_PATH_SIZE];
+	uint64_t mode;
 	struct stat bound, written;
 	sd_event_source *listen;
-	sd_event_source *pause;
+	sd_event_source *again;
+	int socket_wrong;
 	bool told_full;
 	sd_event_source *timer;
 	uint64_t came;
@@ -196,14 +203,6 @@ static struct client *place_of(struct exposition *exposition)
 	return first;
 }
 
-static int on_pause_over(sd_event_source *source, uint64_t usec, void *data)
-{
-	struct exposition *exposition = data;
-
-	sd_event_source_set_enabled(exposition->listen, SD_EVENT_ON);
-	return 0;
-}
-
 /*
  * Who waits at the socket goes on waiting, and the loop would try again at once, for ever: leave
  * him there for a while, in which others may close what they have.
@@ -214,9 +213,9 @@ static void pause_clients(struct exposition *exposition, int err)
 		log_warning("no metrics for who asks: %s; tried again every %d s", strerror(-err),
 			    PAUSE_SECONDS);
 	exposition->told_full = true;
-	if (sd_event_source_set_time(exposition->pause, now_us() + PAUSE_SECONDS * 1000000ull) <
+	if (sd_event_source_set_time(exposition->again, now_us() + PAUSE_SECONDS * 1000000ull) <
 		    0 ||
-	    sd_event_source_set_enabled(exposition->pause, SD_EVENT_ONESHOT) < 0)
+	    sd_event_source_set_enabled(exposition->again, SD_EVENT_ONESHOT) < 0)
 		return;
 	sd_event_source_set_enabled(exposition->listen, SD_EVENT_OFF);
 }
@@ -253,11 +252,17 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events, void 
 }
 
 /* Somebody may have put another file in the place of our own. */
-static void remove_own(const char *path, const struct stat *own)
+static bool is_own(const char *path, const struct stat *own)
 {
 	struct stat status;
 
-	if (!lstat(path, &status) && status.st_dev == own->st_dev && status.st_ino == own->st_ino)
+	return !lstat(path, &status) && status.st_dev == own->st_dev &&
+	       status.st_ino == own->st_ino;
+}
+
+static void remove_own(const char *path, const struct stat *own)
+{
+	if (is_own(path, own))
 		unlink(path);
 }
 
@@ -269,9 +274,8 @@ static void socket_end(struct exposition *exposition)
 		client_end(&exposition->clients[i]);
 	if (exposition->listen)
 		remove_own(exposition->socket, &exposition->bound);
-	exposition->pause = sd_event_source_disable_unref(exposition->pause);
-	sd_event_source_disable_unref(exposition->listen);
-	exposition->listen = NULL;
+	sd_event_source_set_enabled(exposition->again, SD_EVENT_OFF);
+	exposition->listen = sd_event_source_disable_unref(exposition->listen);
 	exposition->socket[0] = '\0';
 }
 
@@ -295,10 +299,27 @@ static void remove_left(const struct sockaddr_un *address)
 	close(fd);
 }
 
-static int socket_begin(struct exposition *exposition, const char *path, unsigned int mode)
+/* Has @fd, which is bound, take clients; it is closed with @exposition->listen then. */
+static int socket_listen(struct exposition *exposition, int fd)
+{
+	int err;
+
+	/* Nobody connects before its mode is set, since nobody listens. */
+	if (chmod(exposition->socket, (mode_t)exposition->mode) || listen(fd, MAX_CLIENTS))
+		return -errno;
+	err = sd_event_add_io(exposition->event, &exposition->listen, fd, EPOLLIN, on_connection,
+			      exposition);
+	if (err < 0)
+		return err;
+	sd_event_source_set_io_fd_own(exposition->listen, true);
+	return 0;
+}
+
+static int socket_begin(struct exposition *exposition)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd, err;
+	const char *path = exposition->socket;
+	int fd, err = 0;
 
 	if (strlen(path) >= sizeof(address.sun_path))
 		return -ENAMETOOLONG;
@@ -307,28 +328,68 @@ static int socket_begin(struct exposition *exposition, const char *path, unsigne
 	if (fd < 0)
 		return -errno;
 	remove_left(&address);
-	/* Nobody connects before its mode is set, since nobody listens. */
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, mode) ||
-	    lstat(path, &exposition->bound) || listen(fd, MAX_CLIENTS)) {
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) ||
+	    lstat(path, &exposition->bound))
 		err = -errno;
-		close(fd);
-		return err;
+	if (!err) {
+		err = socket_listen(exposition, fd);
+		/* Who finds it would take it for one of a daemon that was killed. */
+		if (err)
+			remove_own(path, &exposition->bound);
 	}
-	err = sd_event_add_time(exposition->event, &exposition->pause, CLOCK_MONOTONIC, 0, 0,
-				on_pause_over, exposition);
-	if (err >= 0)
-		err = sd_event_source_set_enabled(exposition->pause, SD_EVENT_OFF);
-	if (err >= 0)
-		err = sd_event_add_io(exposition->event, &exposition->listen, fd, EPOLLIN,
-				      on_connection, exposition);
-	if (err < 0) {
-		exposition->pause = sd_event_source_disable_unref(exposition->pause);
+	if (err)
 		close(fd);
-		return err;
-	}
-	sd_event_source_set_io_fd_own(exposition->listen, true);
-	snprintf(exposition->socket, sizeof(exposition->socket), "%s", path);
+	return err;
+}
+
+/* @anew: who has changed the configuration wants to know, whatever was said before. */
+static void socket_try(struct exposition *exposition, bool anew)
+{
+	int err = socket_begin(exposition), before = exposition->socket_wrong;
+
+	exposition->socket_wrong = err;
+	if (err && (anew || err != before))
+		log_warning("no metrics at %s: %s; tried again every %d s", exposition->socket,
+			    strerror(-err), SOCKET_SECONDS);
+	else if (!err && before)
+		log_notice("the metrics are told at %s now", exposition->socket);
+	if (err && (sd_event_source_set_time_relative(exposition->again,
+						      SOCKET_SECONDS * 1000000ull) < 0 ||
+		    sd_event_source_set_enabled(exposition->again, SD_EVENT_ONESHOT) < 0))
+		log_warning("%s is not tried again", exposition->socket);
+}
+
+static int on_again(sd_event_source *source, uint64_t usec, void *data)
+{
+	struct exposition *exposition = data;
+
+	if (exposition->listen)
+		sd_event_source_set_enabled(exposition->listen, SD_EVENT_ON);
+	else
+		socket_try(exposition, false);
 	return 0;
+}
+
+/* Whether the socket is there already, as the configuration has it. */
+static bool socket_is(const struct exposition *exposition, const struct config *config)
+{
+	return exposition->listen && !strcmp(exposition->socket, config->metrics_socket) &&
+	       exposition->mode == config->metrics_mode &&
+	       is_own(exposition->socket, &exposition->bound);
+}
+
+static void socket_set(struct exposition *exposition, const struct config *config)
+{
+	/* Who is being answered has nothing to do with what else has changed. */
+	if (socket_is(exposition, config))
+		return;
+	socket_end(exposition);
+	snprintf(exposition->socket, sizeof(exposition->socket), "%s", config->metrics_socket);
+	exposition->mode = config->metrics_mode;
+	if (*exposition->socket)
+		socket_try(exposition, true);
+	else
+		exposition->socket_wrong = 0;
 }
 
 /* ------------------------------------------------------------------------- file */
@@ -413,17 +474,38 @@ static int on_write(sd_event_source *source, uint64_t usec, void *data)
 
 /* ------------------------------------------------------------------------- both */
 
+/* Adds a timer that is not running. */
+static int add_timer(struct exposition *exposition, sd_event_source **timer,
+		     sd_event_time_handler_t handler)
+{
+	int err = sd_event_add_time(exposition->event, timer, CLOCK_MONOTONIC, 0, 0, handler,
+				    exposition);
+
+	if (err >= 0)
+		err = sd_event_source_set_enabled(*timer, SD_EVENT_OFF);
+	return err < 0 ? err : 0;
+}
+
 int exposition_new(sd_event *event, const struct exposition_source *source, struct exposition **out)
 {
 	struct exposition *exposition = calloc(1, sizeof(*exposition));
+	int err;
 
-	*out = exposition;
+	*out = NULL;
 	if (!exposition)
 		return -ENOMEM;
 	exposition->event = event;
 	exposition->source = *source;
 	for (size_t i = 0; i < MAX_CLIENTS; i++)
 		exposition->clients[i] = (struct client){ .exposition = exposition, .fd = -1 };
+	err = add_timer(exposition, &exposition->again, on_again);
+	if (!err)
+		err = add_timer(exposition, &exposition->timer, on_write);
+	if (err) {
+		exposition_free(exposition);
+		return err;
+	}
+	*out = exposition;
 	return 0;
 }
 
@@ -438,16 +520,8 @@ static void textfile_end(struct exposition *exposition)
 
 void exposition_set(struct exposition *exposition, const struct config *config)
 {
-	int err = 0;
-
-	/* The mode may be another one. */
-	socket_end(exposition);
-	if (*config->metrics_socket)
-		err = socket_begin(exposition, config->metrics_socket,
-				   (unsigned int)config->metrics_mode);
-	if (err)
-		log_warning("no metrics at %s: %s", config->metrics_socket, strerror(-err));
-	exposition->timer = sd_event_source_disable_unref(exposition->timer);
+	socket_set(exposition, config);
+	sd_event_source_set_enabled(exposition->timer, SD_EVENT_OFF);
 	*exposition->textfile_wrong = '\0';
 	if (strcmp(exposition->textfile, config->metrics_textfile) != 0)
 		textfile_end(exposition);
@@ -455,10 +529,10 @@ void exposition_set(struct exposition *exposition, const struct config *config)
 		 config->metrics_textfile);
 	if (!*exposition->textfile)
 		return;
-	err = sd_event_add_time_relative(exposition->event, &exposition->timer, CLOCK_MONOTONIC, 0,
-					 0, on_write, exposition);
-	if (err < 0)
-		log_warning("no metrics in %s: %s", exposition->textfile, strerror(-err));
+	/* At once. */
+	if (sd_event_source_set_time(exposition->timer, 0) < 0 ||
+	    sd_event_source_set_enabled(exposition->timer, SD_EVENT_ONESHOT) < 0)
+		log_warning("no metrics in %s", exposition->textfile);
 }
 
 void exposition_free(struct exposition *exposition)
@@ -467,6 +541,7 @@ void exposition_free(struct exposition *exposition)
 		return;
 	socket_end(exposition);
 	textfile_end(exposition);
+	sd_event_source_disable_unref(exposition->again);
 	sd_event_source_disable_unref(exposition->timer);
 	free(exposition);
 }

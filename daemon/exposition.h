@@ -24,13 +24,18 @@ struct exposition_source {
 
 struct exposition;
 
-/** exposition_new() - nothing is told yet; negative errno */
+/*
+ * exposition_new() - nothing is told yet
+ *
+ * -ENOMEM, or what the event loop has no clock for.
+ */
 int exposition_new(sd_event *event, const struct exposition_source *source,
 		   struct exposition **out);
 /*
  * exposition_set() - tell where the configuration says, and no more where it said before
  *
- * What cannot be had the log says, and the daemon does without.
+ * What is there as the configuration has it stays, with those who are being answered. What cannot
+ * be had the log says, once, and it is tried again by itself.
  */
 void exposition_set(struct exposition *exposition, const struct config *config);
 /* Ends all, and removes the socket. NULL is fine. */

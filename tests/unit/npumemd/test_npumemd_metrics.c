@@ -147,6 +147,30 @@ TEST(prometheus)
 
 /* --------------------------------------------------------------------------- socket */
 
+/* File and socket are tried again so soon, in microseconds; 0: as soon as they are. */
+static uint64_t again_us;
+/* What listen() fails with next; 0: it does not. */
+static int listen_errno;
+
+int __real_sd_event_source_set_time_relative(sd_event_source *source, uint64_t usec);
+int __wrap_sd_event_source_set_time_relative(sd_event_source *source, uint64_t usec);
+int __wrap_sd_event_source_set_time_relative(sd_event_source *source, uint64_t usec)
+{
+	assert_int_equal(usec, 15000000);
+	return __real_sd_event_source_set_time_relative(source, again_us ? again_us : usec);
+}
+
+int __real_listen(int fd, int backlog);
+int __wrap_listen(int fd, int backlog);
+int __wrap_listen(int fd, int backlog)
+{
+	if (!listen_errno)
+		return __real_listen(fd, backlog);
+	errno = listen_errno;
+	listen_errno = 0;
+	return -1;
+}
+
 /*
  * struct fixture - an exposition in a folder of its own
  * @told: how often the text was asked for
@@ -423,17 +447,109 @@ TEST_WITH(socket_of_another, setup, teardown)
 	struct said said;
 	char *text;
 
+	again_us = 1000;
 	listen_at(f);
 	assert_int_equal(exposition_new(f->event, &source, &second), 0);
 	log_setup(true, LOG_WARNING);
 	said_begin(&said);
 	exposition_set(second, &f->config);
+	for (int i = 0; i < 10; i++)
+		assert_true(sd_event_run(f->event, 5000) >= 0);
 	text = said_end(&said);
 	assert_non_null(strstr(text, "npumemd: no metrics at "));
-	assert_non_null(strstr(text, ": Address already in use\n"));
+	assert_non_null(strstr(text, ": Address already in use; tried again every 15 s\n"));
 	free(text);
 	exposition_free(second);
+	again_us = 0;
 	assert_non_null(strstr(answer(f, ask(f, GET "\r\n")), "open\n"));
+}
+
+/* Who is being answered has nothing to do with a reload that leaves the socket where it was. */
+TEST_WITH(reload_leaves_socket, setup, teardown)
+{
+	struct fixture *f = *state;
+	struct stat before, after;
+	int used[64], fd;
+
+	listen_at(f);
+	assert_int_equal(stat(f->socket, &before), 0);
+	fd = ask(f, GET);
+	run(f);
+	/* Nor has a moment in which another one could not be had. */
+	use_up(used);
+	strcpy(f->config.metrics_textfile, f->textfile);
+	exposition_set(f->exposition, &f->config);
+	for (int i = 0; used[i] >= 0; i++)
+		close(used[i]);
+	assert_int_equal(stat(f->socket, &after), 0);
+	assert_int_equal(before.st_ino, after.st_ino);
+	assert_int_equal(send(fd, "\r\n", 2, MSG_NOSIGNAL), 2);
+	assert_non_null(strstr(answer(f, fd), "open\n"));
+	/* One that somebody has removed is there again. */
+	assert_int_equal(unlink(f->socket), 0);
+	exposition_set(f->exposition, &f->config);
+	assert_non_null(strstr(answer(f, ask(f, GET "\r\n")), "open\n"));
+}
+
+/* Waits until the socket is there. */
+static void wait_for_socket(struct fixture *f)
+{
+	while (access(f->socket, F_OK))
+		assert_true(sd_event_run(f->event, UINT64_MAX) >= 0);
+}
+
+/* A folder that comes later, as one of a disk that is mounted late: each is said once. */
+TEST_WITH(socket_comes, setup, teardown)
+{
+	struct fixture *f = *state;
+	char expected[512], folder[64];
+	struct said said;
+	char *text;
+
+	snprintf(folder, sizeof(folder), "%s/later", f->folder);
+	snprintf(f->socket, sizeof(f->socket), "%s/later/socket", f->folder);
+	again_us = 1000;
+	log_setup(true, LOG_NOTICE);
+	said_begin(&said);
+	listen_at(f);
+	for (int i = 0; i < 10; i++)
+		assert_true(sd_event_run(f->event, 5000) >= 0);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	wait_for_socket(f);
+	again_us = 0;
+	text = said_end(&said);
+	snprintf(expected, sizeof(expected),
+		 "<4>npumemd: no metrics at %s: No such file or directory; tried again every 15 s\n"
+		 "<5>npumemd: the metrics are told at %s now\n",
+		 f->socket, f->socket);
+	assert_string_equal(text, expected);
+	free(text);
+	assert_non_null(strstr(answer(f, ask(f, GET "\r\n")), "open\n"));
+}
+
+/* No socket is left at which nobody listens. */
+TEST_WITH(no_listening, setup, teardown)
+{
+	struct fixture *f = *state;
+
+	again_us = 1000;
+	listen_errno = ENOBUFS;
+	listen_at(f);
+	assert_int_equal(listen_errno, 0);
+	assert_int_equal(access(f->socket, F_OK), -1);
+	wait_for_socket(f);
+	again_us = 0;
+	assert_non_null(strstr(answer(f, ask(f, GET "\r\n")), "open\n"));
+	/* What is no longer wanted is not tried. */
+	listen_errno = ENOBUFS;
+	again_us = 1000;
+	f->config.metrics_mode = 0600;
+	listen_at(f);
+	*f->config.metrics_socket = '\0';
+	exposition_set(f->exposition, &f->config);
+	run(f);
+	again_us = 0;
+	assert_int_equal(access(f->socket, F_OK), -1);
 }
 
 /* ----------------------------------------------------------------------------- file */
@@ -501,18 +617,6 @@ TEST_WITH(not_its_socket, setup, teardown)
 	assert_int_equal(access(f->socket, F_OK), 0);
 }
 
-/* The file is written again so soon, in microseconds; 0: as soon as it is. */
-static uint64_t write_again_us;
-
-int __real_sd_event_source_set_time_relative(sd_event_source *source, uint64_t usec);
-int __wrap_sd_event_source_set_time_relative(sd_event_source *source, uint64_t usec);
-int __wrap_sd_event_source_set_time_relative(sd_event_source *source, uint64_t usec)
-{
-	assert_int_equal(usec, 15000000);
-	return __real_sd_event_source_set_time_relative(source,
-							write_again_us ? write_again_us : usec);
-}
-
 /* Waits until the text was made so many times more. */
 static void told_again(struct fixture *f, unsigned int times)
 {
@@ -531,14 +635,14 @@ TEST_WITH(textfile_comes_back, setup, teardown)
 	snprintf(folder, sizeof(folder), "%s/later", f->folder);
 	snprintf(f->config.metrics_textfile, sizeof(f->config.metrics_textfile), "%s/npumemd.prom",
 		 folder);
-	write_again_us = 1000;
+	again_us = 1000;
 	log_setup(true, LOG_NOTICE);
 	said_begin(&said);
 	exposition_set(f->exposition, &f->config);
 	told_again(f, 3);
 	assert_int_equal(mkdir(folder, 0700), 0);
 	told_again(f, 3);
-	write_again_us = 0;
+	again_us = 0;
 	text = said_end(&said);
 	assert_int_equal(access(f->config.metrics_textfile, F_OK), 0);
 	/* Each is said once: a line, and then the other one. */
@@ -608,13 +712,13 @@ static void expect_refusal(struct fixture *f, const char *why)
 	snprintf(expected, sizeof(expected),
 		 "npumemd: the metrics cannot be written to %s: %s; tried again every 15 s\n",
 		 f->config.metrics_textfile, why);
-	write_again_us = 1000;
+	again_us = 1000;
 	log_setup(true, LOG_NOTICE);
 	said_begin(&said);
 	exposition_set(f->exposition, &f->config);
 	for (int i = 0; i < 4; i++)
 		assert_true(sd_event_run(f->event, 50000) >= 0);
-	write_again_us = 0;
+	again_us = 0;
 	text = said_end(&said);
 	assert_non_null(strstr(text, expected));
 	assert_string_equal(strstr(text, "npumemd: "), expected);

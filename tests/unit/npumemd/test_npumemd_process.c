@@ -424,6 +424,49 @@ TEST_WITH(reload_keeps_level, setup, teardown)
 	assert_non_null(strstr(text, "configuration read again"));
 }
 
+/* The folder of the cache and that of the socket come after the daemon has started. */
+TEST_WITH(folders_come, setup, teardown)
+{
+	const char *const arguments[] = { "-f", "-c", d.config, NULL };
+	char text[16384], config[512], expected[512], folder[96], plans[104], metrics[104];
+
+	snprintf(folder, sizeof(folder), "%s/data", d.dir);
+	snprintf(plans, sizeof(plans), "%s/plans", folder);
+	snprintf(metrics, sizeof(metrics), "%s/metrics", folder);
+	snprintf(config, sizeof(config),
+		 "[worker]\nmemory-limit = 0\n[cache]\nfolder = %s\n[metrics]\nsocket = %s\n",
+		 plans, metrics);
+	unit_write(d.config, config);
+	start(arguments);
+	expect_notify("READY=1");
+	assert_int_equal(mkdir(folder, 0700), 0);
+	/* Nobody waits for what is tried again by itself. */
+	kill(d.pid, SIGHUP);
+	expect_notify("RELOADING=1");
+	expect_notify("READY=1");
+	assert_int_equal(access(metrics, F_OK), 0);
+	kill(d.pid, SIGTERM);
+	assert_int_equal(finish(text, sizeof(text)), 0);
+	assert_int_equal(access(metrics, F_OK), -1);
+	assert_int_equal(rmdir(plans), 0);
+	assert_int_equal(rmdir(folder), 0);
+	snprintf(expected, sizeof(expected),
+		 "<5>npumemd: plans are not kept: %s: No such file or directory; tried again every "
+		 "30 s\n",
+		 plans);
+	assert_int_equal(count(text, expected), 1);
+	snprintf(expected, sizeof(expected), "<5>npumemd: plans are kept in %s now\n", plans);
+	assert_int_equal(count(text, expected), 1);
+	snprintf(
+		expected, sizeof(expected),
+		"<4>npumemd: no metrics at %s: No such file or directory; tried again every 15 s\n",
+		metrics);
+	assert_int_equal(count(text, expected), 1);
+	snprintf(expected, sizeof(expected), "<5>npumemd: the metrics are told at %s now\n",
+		 metrics);
+	assert_int_equal(count(text, expected), 1);
+}
+
 TEST_WITH(watchdog, setup, teardown)
 {
 	const char *const arguments[] = { "-f", "-c", d.config, NULL };
