@@ -27,7 +27,8 @@ BODY = ('# TYPE npumemd_build info\nnpumemd_build_info{version="9.8"} 1\nnpumemd
         'npumemd_request_failures_total{errno="ENOSPC\x1b"} 6\n'
         'npumemd_request_duration_seconds_sum 30\nnpumemd_request_duration_seconds_count 15\n'
         'npumemd_planning_cpu_seconds_total 12.5\n'
-        'npumemd_searches_ended_total{outcome="better"} 7\n# EOF\n')
+        'npumemd_searches_ended_total{outcome="better"} 7\n')
+END = '# EOF\n'
 OK = 'HTTP/1.1 200 OK\r\n\r\n'
 
 
@@ -71,7 +72,7 @@ def ask(answer, *options):
         return done.returncode, done.stdout, done.stderr.replace(path, 'SOCKET')
 
 
-got = ask(OK + BODY)
+got = ask(OK + BODY + END)
 expected = (0, 'npumemd    9.8, registered with the driver\n'
             'requests   1 of 2 places taken; 9 planned, 0 answered with kept plans, 6 failed, '
             '0 refused by the driver, 0 given up\n'
@@ -79,32 +80,42 @@ expected = (0, 'npumemd    9.8, registered with the driver\n'
             'failures   ENOSPC\\x1b 6\n'
             'searches   3 run or wait; 7 found a better plan, 0 none, 0 failed\n', '')
 check('what it has done', got == expected, got)
-got = ask(OK + BODY.replace('registered 1', 'registered 0'))
+got = ask(OK + BODY.replace('registered 1', 'registered 0') + END)
 check('it waits for the driver',
       got[1].startswith('npumemd    9.8, waiting for the driver\n'), got)
-got = ask(OK + BODY, '-j')
+got = ask(OK + BODY + END, '-j')
 samples = json.loads(got[1])
 check('all samples', got[0] == 0 and samples['npumemd_places'] == [{'value': 2.0}] and
       samples['npumemd_requests_total'][1] == {'planner': 'cosma', 'outcome': 'planned',
                                                'value': 5.0}, got)
 
-got = ask(OK + BODY + 'npumemd_large_total 123456789012\nnpumemd_part 12345678.25\n', '-j')
+got = ask(OK + BODY + 'npumemd_large_total 123456789012\nnpumemd_part 12345678.25\n' + END, '-j')
 samples = json.loads(got[1])
 check('a large count has all its digits', samples['npumemd_large_total'] == [{'value': 123456789012}], got)
 check('and a large number that is no count', samples['npumemd_part'] == [{'value': 12345678.25}], got)
 NONE = (1, '', 'npumemctl: SOCKET: what answers is no npumemd\n')
-for name, answer in (('nothing', ''), ('no HTTP', BODY), ('an error', OK.replace('200', '404')),
-                     ('no text of its own', OK + 'up 1\n'),
-                     ('a line without a value', OK + BODY + 'npumemd_places\n'),
-                     ('a value that is none', OK + BODY + 'npumemd_places two\n'),
-                     ('a value that is no number', OK + BODY + 'npumemd_places nan\n'),
-                     ('a value without end', OK + BODY + 'npumemd_places inf\n'),
-                     ('labels that do not end', OK + BODY + 'npumemd_places{a="b 1\n'),
-                     ('labels that only begin', OK + BODY + 'npumemd_places{ 1\n'),
-                     ('a name that is no UTF-8', (OK + BODY).encode() + b'\xff\xfe 1\n'),
-                     ('a label that is none', (OK + BODY).encode() + b'up{a="\xff"} 1\n')):
+for name, answer in (('nothing', ''), ('no HTTP', BODY + END), ('an error', OK.replace('200', '404')),
+                     ('no text of its own', OK + 'up 1\n' + END),
+                     ('a line without a value', OK + BODY + 'npumemd_places\n' + END),
+                     ('a value that is none', OK + BODY + 'npumemd_places two\n' + END),
+                     ('a value that is no number', OK + BODY + 'npumemd_places nan\n' + END),
+                     ('a value without end', OK + BODY + 'npumemd_places inf\n' + END),
+                     ('labels that do not end', OK + BODY + 'npumemd_places{a="b 1\n' + END),
+                     ('labels that only begin', OK + BODY + 'npumemd_places{ 1\n' + END),
+                     ('a name that is no UTF-8', (OK + BODY).encode() + b'\xff\xfe 1\n# EOF\n'),
+                     ('a label that is none', (OK + BODY).encode() + b'up{a="\xff"} 1\n# EOF\n')):
     got = ask(answer)
     check(f'{name}: it is said', got == NONE, got)
+CUT = (1, '', "npumemctl: SOCKET: the answer is cut off: it lacks the end of npumemd's metrics\n")
+WHOLE = OK + BODY + END
+for name, size in (('in its head', len(OK) - 2), ('before all samples', len(OK)),
+                   ('between samples', WHOLE.index('npumemd_places')),
+                   ('in a number', WHOLE.index('.5\n')), ('before its end', len(OK + BODY)),
+                   ('in its end', len(WHOLE) - 1)):
+    got = ask(WHOLE[:size])
+    check(f'cut off {name}: it is said', got == CUT, got)
+got = ask(WHOLE + WHOLE[len(OK):-1])
+check('an end in the middle is none', got == CUT, got)
 got = ask(OK + BODY + '# x\n' * (1 << 18))
 check('an answer without end', got == (1, '', 'npumemctl: SOCKET: the answer does not end\n'), got)
 
@@ -130,7 +141,7 @@ def without_end(folder):
                   for path in (full, slow)]
         client = server.accept()[0]
         try:
-            for byte in OK + BODY:
+            for byte in WHOLE:
                 client.sendall(byte.encode())
                 time.sleep(3)
         except BrokenPipeError:

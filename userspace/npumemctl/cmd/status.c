@@ -208,12 +208,26 @@ static bool add_sample(json_t *samples, char *line)
 	return !json_array_append_new(list, sample);
 }
 
+static bool is_answer(const char *text)
+{
+	return !strncmp(text, "HTTP/1.1 200 ", 13);
+}
+
+/* OpenMetrics has an end, so that half a text is not taken for the whole one. */
+static bool has_end(const char *text)
+{
+	static const char end[] = "\n# EOF\n";
+	size_t length = strlen(text);
+
+	return length >= strlen(end) && !strcmp(text + length - strlen(end), end);
+}
+
 /* All samples by name; NULL: the answer is none of npumemd's. */
 static json_t *read_samples(char *text)
 {
 	char *body = strstr(text, "\r\n\r\n"), *line, *rest;
 	json_t *samples = json_object();
-	bool good = body && !strncmp(text, "HTTP/1.1 200 ", 13);
+	bool good = body && is_answer(text);
 
 	for (line = good ? strtok_r(body + 4, "\n", &rest) : NULL; line && good;
 	     line = strtok_r(NULL, "\n", &rest))
@@ -304,6 +318,11 @@ int cmd_status(int argc, char **argv)
 	text = ask(args.socket, &wrong);
 	if (!text)
 		return failure(args.socket, "%s", wrong);
+	if (is_answer(text) && !has_end(text)) {
+		free(text);
+		return failure(args.socket, "the answer is cut off: it lacks the end of npumemd's "
+					    "metrics");
+	}
 	samples = read_samples(text);
 	free(text);
 	if (!samples)
