@@ -31,6 +31,7 @@
  * @source: event source of @notify
  * @retry: timer after a failure that may pass, or NULL
  * @family: number of the driver's family; 0 while detached
+ * @other: number of the family of a driver of another version, which is loaded; 0: none
  */
 struct netlink {
 	sd_event *event;
@@ -41,6 +42,7 @@ struct netlink {
 	sd_event_source *source;
 	sd_event_source *retry;
 	int family;
+	int other;
 };
 
 /* A negative errno for an error number of libnl, which are not errnos. */
@@ -330,6 +332,11 @@ static int try_attach(struct netlink *netlink)
 	err = do_register(netlink);
 	if (err)
 		netlink->family = 0;
+	/* The same driver says the same each time that it is asked. */
+	if (err == -EPROTONOSUPPORT && family == netlink->other)
+		return -EALREADY;
+	if (!err || err == -EPROTONOSUPPORT)
+		netlink->other = err ? family : 0;
 	return err;
 }
 
@@ -366,6 +373,8 @@ static void attach(struct netlink *netlink)
 	case -ENOENT:
 		netlink->events->absent(netlink->userdata);
 		break;
+	case -EALREADY:
+		break;
 	case -EBUSY:
 	case -EPERM:
 	case -EPROTONOSUPPORT:
@@ -379,9 +388,10 @@ static void attach(struct netlink *netlink)
 
 static void detach(struct netlink *netlink)
 {
-	if (!netlink->family)
+	if (!netlink->family && !netlink->other)
 		return;
 	netlink->family = 0;
+	netlink->other = 0;
 	netlink->events->detached(netlink->userdata);
 }
 
@@ -428,8 +438,9 @@ static int on_notification(struct nl_msg *message, void *data)
 static void look_again(struct netlink *netlink)
 {
 	int family = genl_ctrl_resolve(netlink->command, NPUMEM_FAMILY_NAME);
+	int known = netlink->family ? netlink->family : netlink->other;
 
-	if (netlink->family && family != netlink->family)
+	if (known && family != known)
 		detach(netlink);
 	if (!netlink->family)
 		attach(netlink);

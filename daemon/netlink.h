@@ -8,7 +8,8 @@
  * loop, to group "requests" of the family and to group "notify" of nlctrl, which tells
  * when the family comes and goes with the module.
  *
- * States: detached (no family; waiting for nlctrl) and attached (registered).
+ * States: detached (no family, or that of a driver of another version; waiting for nlctrl) and
+ * attached (registered).
  * An error that waiting cannot mend ends the daemon: see struct netlink_events.
  */
 #pragma once
@@ -22,9 +23,10 @@
  * @absent: the driver is not loaded; it is waited for
  * @attached: registered with the driver; requests may already wait
  * @ready: requests wait to be accepted
- * @detached: the driver is gone, and all requests with it
+ * @detached: the driver is gone, and all requests with it; also one of another version
  * @refused: the driver will not have this daemon: -EBUSY another one is
- *	registered, -EPERM no CAP_NET_ADMIN, -EPROTONOSUPPORT other version
+ *	registered, -EPERM no CAP_NET_ADMIN; -EPROTONOSUPPORT other version: told once of each that
+ *	is loaded, and the next one is waited for
  */
 struct netlink_events {
 	void (*absent)(void *userdata);

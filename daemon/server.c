@@ -97,23 +97,26 @@ static void on_detached(void *data)
 static void on_refused(int err, void *data)
 {
 	struct server *server = data;
-	int code = EXIT_FAILURE;
 
 	switch (err) {
 	case -EBUSY:
 		log_error("another daemon is registered with the npumem driver; there can be one");
-		code = EXIT_SECOND;
+		sd_event_exit(server->event, EXIT_SECOND);
 		break;
 	case -EPERM:
 		log_error("the npumem driver wants the capability CAP_NET_ADMIN of its daemon");
-		code = EXIT_PERMISSION;
+		sd_event_exit(server->event, EXIT_PERMISSION);
 		break;
 	default:
-		log_error("the npumem driver speaks another version of the protocol than this "
-			  "npumemd (" NPUMEM_PACKAGE_VERSION
-			  "); install the one that comes with it");
+		/* An upgrade leaves the old driver loaded: the service would be started in vain. */
+		log_error("the npumem driver that is loaded speaks another version of the protocol "
+			  "than this npumemd (" NPUMEM_PACKAGE_VERSION
+			  "); waiting for the one that comes with it: load that, or restart the "
+			  "machine");
+		sd_notify(0,
+			  "STATUS=Waiting for the npumem driver of version " NPUMEM_PACKAGE_VERSION
+			  "; another one is loaded.");
 	}
-	sd_event_exit(server->event, code);
 }
 
 static const struct netlink_events netlink_events = {

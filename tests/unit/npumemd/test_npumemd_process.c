@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * npumemd as a process, without a driver: command line, exit codes, signals, and
- * what it tells the service manager. Everything waits for a message or the
- * process's end; nothing sleeps.
+ * npumemd as a process, without a driver or with one that is none (fake_driver.h): command line,
+ * exit codes, signals, and what it tells the service manager. Everything waits for a message or
+ * the process's end; nothing sleeps.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/genetlink.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -20,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fake_driver.h"
 #include "unit.h"
 
 #define PATIENCE_MS 300000
@@ -33,6 +35,7 @@
  * @no_capability: it is to run without CAP_NET_ADMIN
  * @bare: it is to be started without descriptors 0 to 2
  * @stored: descriptor that the service manager hands to it; 0: none
+ * @driver: socket to its driver that is none; 0: it has none
  */
 struct daemon {
 	char dir[64];
@@ -43,6 +46,7 @@ struct daemon {
 	bool no_capability;
 	bool bare;
 	int stored;
+	int driver;
 };
 
 static struct daemon d;
@@ -80,6 +84,9 @@ static int teardown(void **state)
 	char path[96];
 
 	close(d.notify);
+	if (d.driver)
+		close(d.driver);
+	d.driver = 0;
 	if (d.pid) {
 		kill(d.pid, SIGKILL);
 		waitpid(d.pid, NULL, 0);
@@ -104,12 +111,34 @@ static void hand_over(int fd)
 		_exit(125);
 }
 
-static void start(const char *const *arguments)
+/* Has its driver from now on, with what a daemon that is started next finds; that one's end. */
+static int have_driver(int family, int refuses)
 {
+	const struct fake_driver first = { .family = family, .refuses = refuses };
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	assert_int_equal(send(ends[0], &first, sizeof(first), 0), sizeof(first));
+	d.driver = ends[0];
+	return ends[1];
+}
+
+/* The driver is another one now, which npumemd hears by @command; 0: it finds that out itself. */
+static void tell_driver(int family, int refuses, int command)
+{
+	const struct fake_driver next = { family, refuses, command };
+
+	assert_int_equal(send(d.driver, &next, sizeof(next), 0), sizeof(next));
+}
+
+static void start_with(const char *const *arguments, int driver)
+{
+	const char *program = getenv(driver ? "NPUMEMD_FAKED" : "NPUMEMD");
 	char *argv[MAX_ARGS + 2] = { strdup("npumemd") };
+	char number[16];
 	int pipes[2];
 
-	assert_non_null(getenv("NPUMEMD"));
+	assert_non_null(program);
 	for (int i = 0; arguments[i]; i++) {
 		assert_true(i < MAX_ARGS);
 		argv[i + 1] = strdup(arguments[i]);
@@ -125,15 +154,27 @@ static void start(const char *const *arguments)
 			_exit(126);
 		if (d.stored)
 			hand_over(d.stored);
+		if (driver) {
+			snprintf(number, sizeof(number), "%d", driver);
+			setenv(FAKE_DRIVER, number, 1);
+			fcntl(driver, F_SETFD, 0);
+		}
 		for (int fd = 0; d.bare && fd <= STDERR_FILENO; fd++)
 			close(fd);
-		execv(getenv("NPUMEMD"), argv);
+		execv(program, argv);
 		_exit(127);
 	}
 	close(pipes[1]);
+	if (driver)
+		close(driver);
 	d.log = pipes[0];
 	for (int i = 0; argv[i]; i++)
 		free(argv[i]);
+}
+
+static void start(const char *const *arguments)
+{
+	start_with(arguments, 0);
 }
 
 /* Exit code, once it has ended; its output into @text. */
@@ -575,4 +616,65 @@ TEST_WITH(no_capability, setup, teardown)
 			       "npumem driver wants of its daemon: start npumemd as root or "
 			       "by its service\n"),
 			 1);
+}
+
+/* It ends with @code, and says why, if the driver refuses it for what waiting does not mend. */
+static void refused(int refuses, int code, const char *says)
+{
+	const char *const arguments[] = { "-f", "-c", d.config, NULL };
+	char text[16384];
+
+	start_with(arguments, have_driver(21, refuses));
+	assert_int_equal(finish(text, sizeof(text)), code);
+	assert_int_equal(count(text, says), 1);
+}
+
+TEST_WITH(second, setup, teardown)
+{
+	refused(-EBUSY, 3,
+		"<3>npumemd: another daemon is registered with the npumem driver; there can be "
+		"one\n");
+}
+
+TEST_WITH(not_permitted, setup, teardown)
+{
+	refused(-EPERM, 4,
+		"<3>npumemd: the npumem driver wants the capability CAP_NET_ADMIN of its "
+		"daemon\n");
+}
+
+/*
+ * A driver that was loaded before an upgrade stays: npumemd says once that it is another one, and
+ * waits until it has gone and the right one has come.
+ */
+TEST_WITH(other_version, setup, teardown)
+{
+	const char *const arguments[] = { "-f", "-c", d.config, NULL };
+	char text[16384];
+
+	start_with(arguments, have_driver(21, -EPROTONOSUPPORT));
+	expect_notify("STATUS=Waiting for the npumem driver of version " NPUMEM_PACKAGE_VERSION
+		      "; another one is loaded.");
+	expect_notify("READY=1");
+	/* It is the same one, whatever else npumemd has not heard of, or hears twice. */
+	tell_driver(21, -EPROTONOSUPPORT, 0);
+	tell_driver(21, -EPROTONOSUPPORT, 0);
+	tell_driver(21, -EPROTONOSUPPORT, CTRL_CMD_NEWFAMILY);
+	tell_driver(0, 0, CTRL_CMD_DELFAMILY);
+	expect_notify("STATUS=Waiting for the npumem driver.");
+	tell_driver(22, -EPROTONOSUPPORT, CTRL_CMD_NEWFAMILY);
+	expect_notify("STATUS=Waiting for the npumem driver of version");
+	/* It went, and the right one came, and npumemd has heard of neither. */
+	tell_driver(23, 0, 0);
+	expect_notify("STATUS=Waiting for the npumem driver.");
+	expect_notify("STATUS=Planning for the npumem driver.");
+	kill(d.pid, SIGTERM);
+	assert_int_equal(finish(text, sizeof(text)), 0);
+	assert_int_equal(count(text, "<3>npumemd: the npumem driver that is loaded speaks another "
+				     "version of the protocol than this npumemd "
+				     "(" NPUMEM_PACKAGE_VERSION "); waiting for the one that comes "
+				     "with it: load that, or restart the machine\n"),
+			 2);
+	assert_int_equal(count(text, "<5>npumemd: the npumem driver is gone, waiting for it\n"), 2);
+	assert_int_equal(count(text, "<6>npumemd: registered with the npumem driver\n"), 1);
 }
