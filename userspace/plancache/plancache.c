@@ -73,9 +73,17 @@ static bool is_unfinished(const char *name)
 	return number && !name[pid + 1 + number];
 }
 
+static bool has_name(const struct plancache *cache, int fd, const char *name)
+{
+	struct stat opened, named;
+
+	return !fstat(fd, &opened) && !fstatat(cache->dir, name, &named, AT_SYMLINK_NOFOLLOW) &&
+	       opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
 /*
  * Remove a file that its writer did not finish. One who still writes holds a lock; one who is
- * about to take it finds the file gone, and keeps no plan this time.
+ * about to take it finds the file gone, and begins another.
  */
 static void remove_unfinished(const struct plancache *cache, const char *name)
 {
@@ -83,7 +91,8 @@ static void remove_unfinished(const struct plancache *cache, const char *name)
 
 	if (fd < 0)
 		return;
-	if (!flock(fd, LOCK_EX | LOCK_NB))
+	/* It may be finished by now, and its name that of the writer's next one. */
+	if (!flock(fd, LOCK_EX | LOCK_NB) && has_name(cache, fd, name))
 		unlinkat(cache->dir, name, 0);
 	close(fd);
 }
@@ -486,22 +495,39 @@ static void give_to_owner(const struct plancache *cache, int fd)
 		(void)!fchown(fd, folder.st_uid, folder.st_gid);
 }
 
-/* A file of a name that nobody has. The lock tells others that its writer lives. */
+/*
+ * Tell others that the writer of a new file lives. False: before that, somebody has taken it for
+ * one that nobody finishes.
+ */
+static bool lock_file(int fd)
+{
+	struct stat file;
+
+	/* Where files have no locks nobody has the one that removing them takes. */
+	if (flock(fd, LOCK_SH | LOCK_NB))
+		return errno != EWOULDBLOCK;
+	return fstat(fd, &file) || file.st_nlink;
+}
+
+/* A file of a name that nobody has. */
 static int begin_file(struct plancache *cache, char *name, size_t size)
 {
-	int fd = -1;
+	int fd, err = 0;
 
-	for (int i = 0; i < NAME_TRIES && fd < 0; i++) {
+	for (int i = 0; i < NAME_TRIES; i++) {
 		snprintf(name, size, UNFINISHED "%ld-%u", (long)getpid(), cache->made++);
 		fd = openat(cache->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-		if (fd < 0 && errno != EEXIST)
+		if (fd >= 0 && lock_file(fd)) {
+			give_to_owner(cache, fd);
+			return fd;
+		}
+		err = fd < 0 ? -errno : -EAGAIN;
+		if (fd >= 0)
+			close(fd);
+		else if (err != -EEXIST)
 			break;
 	}
-	if (fd < 0)
-		return -errno;
-	(void)!flock(fd, LOCK_SH | LOCK_NB);
-	give_to_owner(cache, fd);
-	return fd;
+	return err;
 }
 
 /*

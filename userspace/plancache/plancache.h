@@ -171,8 +171,9 @@ int plancache_peek(struct plancache *cache, const struct plancache_key *key,
  * waits, unless it hurries. A folder that was removed is made again. Where the disk is full, of
  * blocks or of files, or the user's quota on it used up, those plans go that would go first at the
  * limit, if the filesystem says that this one will fit then; else none goes. Returns 0; -EFBIG: it
- * is larger than all of the cache may be, or than any plan is; -ENOMEM; or the errno of writing it,
- * and then the one before is still there.
+ * is larger than all of the cache may be, or than any plan is; -EAGAIN: others took each file that
+ * was begun for one whose writer was killed; -ENOMEM; or the errno of writing it. On failure the
+ * one before is still there.
  */
 int plancache_put(struct plancache *cache, const struct plancache_key *key,
 		  const struct plancache_entry *entry);

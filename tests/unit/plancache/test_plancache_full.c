@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -26,6 +27,7 @@
  * @quota: it has much more, and @room is what the user may have of it
  * @inodes: files that it may have; 0: as many as it likes
  * @fsync_err: of files, not folders
+ * @meanwhile: what others do just before a lock of the kind @lock is taken
  * @done: what was done: 'f' a file flushed, 'n' given its name, 'd' the folder flushed, 'u' a file
  *	removed
  */
@@ -36,6 +38,8 @@ static struct {
 	size_t room;
 	size_t inodes;
 	int fsync_err;
+	int lock;
+	void (*meanwhile)(void);
 	char done[32];
 } disk;
 
@@ -145,6 +149,15 @@ int __wrap_openat(int dir, const char *name, int flags, mode_t mode)
 int __wrap_openat64(int dir, const char *name, int flags, mode_t mode)
 {
 	return __wrap_openat(dir, name, flags, mode);
+}
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation)
+{
+	if (disk.meanwhile && operation & disk.lock)
+		disk.meanwhile();
+	return __real_flock(fd, operation);
 }
 
 int __wrap_fstatvfs(int fd, struct statvfs *stat);
@@ -518,4 +531,106 @@ DISK_TEST(not_flushed)
 	assert_int_equal(plancache_put(folder_cache, &full_keys[0], &entry), -EIO);
 	assert_int_equal(plancache_put(folder_cache, &full_keys[3], &entry), -EIO);
 	all_are_there();
+}
+
+/* --------------------------------------------------------------- several who write */
+
+/* The file that a writer has begun. */
+static void begun_path(char path[256])
+{
+	DIR *list = opendir(folder_name);
+	struct dirent *entry;
+
+	*path = '\0';
+	while ((entry = readdir(list)))
+		if (!strncmp(entry->d_name, ".npumem-", 8))
+			snprintf(path, 256, "%s/%.100s", folder_name, entry->d_name);
+	closedir(list);
+	assert_true(*path);
+}
+
+static void another_opens(void)
+{
+	struct plancache *another;
+
+	assert_int_equal(plancache_open(folder_name, PLENTY, &another), 0);
+	plancache_close(another);
+}
+
+static void another_opens_once(void)
+{
+	disk.meanwhile = NULL;
+	another_opens();
+}
+
+/* A file that is not locked yet is taken for one that nobody finishes: another one is begun. */
+DISK_TEST(removed_before_its_lock)
+{
+	struct plancache_key key = folder_key_number(0);
+
+	disk.lock = LOCK_SH;
+	disk.meanwhile = another_opens_once;
+	folder_put(&key, 50, '0');
+	folder_has(&key, 50, '0');
+}
+
+/* Not for ever, and nothing is left of them. */
+DISK_TEST(removed_again_and_again)
+{
+	char data[50] = "new";
+	struct plancache_entry entry = folder_entry(data, sizeof(data));
+	struct plancache_key key = folder_key_number(0);
+
+	disk.lock = LOCK_SH;
+	disk.meanwhile = another_opens;
+	assert_int_equal(plancache_put(folder_cache, &key, &entry), -EAGAIN);
+	assert_int_equal(disk_files(), 0);
+}
+
+static int remover = -1;
+static char to_remove[256];
+
+static void another_is_about_to_remove(void)
+{
+	disk.meanwhile = NULL;
+	begun_path(to_remove);
+	remover = open(to_remove, O_RDONLY);
+	assert_int_equal(__real_flock(remover, LOCK_EX | LOCK_NB), 0);
+}
+
+/* Who is about to remove it has the lock: the file is left to him. */
+DISK_TEST(about_to_be_removed)
+{
+	struct plancache_key key = folder_key_number(0);
+
+	disk.lock = LOCK_SH;
+	disk.meanwhile = another_is_about_to_remove;
+	folder_put(&key, 50, '0');
+	assert_int_equal(unlink(to_remove), 0);
+	close(remover);
+	folder_has(&key, 50, '0');
+}
+
+static void next_is_begun(void)
+{
+	char path[256], finished[256];
+
+	disk.meanwhile = NULL;
+	begun_path(path);
+	snprintf(finished, sizeof(finished), "%s/finished", folder_name);
+	assert_int_equal(rename(path, finished), 0);
+	folder_write(path, "next", 4);
+}
+
+/* A writer has finished a file since it was opened, and begun one that has its name. */
+DISK_TEST(begun_under_the_same_name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/.npumem-1-0", folder_name);
+	folder_write(path, "part", 4);
+	disk.lock = LOCK_EX;
+	disk.meanwhile = next_is_begun;
+	another_opens();
+	assert_int_equal(access(path, F_OK), 0);
 }
