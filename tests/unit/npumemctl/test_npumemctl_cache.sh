@@ -44,11 +44,14 @@ check '--all is of drop' usage_says 'npumemctl cache: list does not take --all' 
 check '--json is not of drop' usage_says 'npumemctl cache: drop does not take --json' cache drop --all -j
 check 'a limit is of what writes' usage_says 'npumemctl cache: drop does not take --size-limit' \
 	cache drop --all --size-limit 4M
-for option in 'planner cosma' 'arena-budget 1M' 'deadline 1'; do
+for option in 'planner cosma' 'arena-budget 1M' 'deadline 1' 'bands 4' 'rows 2' 'onchip 1M' 'layout nhwc' \
+	'tile a=1' 'params' 'inputs host' 'concat join' 'strict' 'dim N=1'; do
 	# shellcheck disable=SC2086 # two words
 	check "--${option% *} is of warm" usage_says "npumemctl cache: export does not take --${option% *}" \
 		cache export device --$option
 done
+check 'nor does drop take what is of warm' usage_says 'npumemctl cache: drop does not take --bands' \
+	cache drop --bands 4 --all
 # Else it would be refused for its planner.
 check '--objective is of warm' usage_says 'npumemctl cache: list does not take --objective' \
 	cache list --objective traffic

@@ -76,6 +76,8 @@ void option_texts_add(struct option_texts *texts, const char *text);
  * @list: instead, the i-th such word, NULL past the last
  * @explain: makes the text that the only "%s" of @doc stands for, instead of words; it
  *	stays allocated
+ * @actions: bits that the command knows, of those of its actions that look at the option; 0: what
+ *	the command says
  * @files: completion offers the files of these patterns, which spaces separate; NULL: those of
  *	the shell, where @arg speaks of a file
  *
@@ -95,6 +97,7 @@ struct command_option {
 	int flags;
 	const char *(*list)(unsigned int i);
 	char *(*explain)(void);
+	unsigned int actions;
 	const char *files;
 };
 
@@ -132,6 +135,8 @@ struct command {
  */
 void command_parse(const struct command *command, int argc, char **argv, void *input);
 void command_complete(void);
+/* The i-th option that command_parse() has found so far, or shared one; NULL past the last. */
+const struct command_option *command_given(size_t i);
 /* complete_word() prints such a line if @word begins as @typed; @what, its text, may be NULL. */
 void complete_word(const char *word, const char *typed, const char *what);
 /* What a long option of the line that is completed has as its value; NULL: nothing. */

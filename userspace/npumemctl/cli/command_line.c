@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../grow/grow.h"
 #include "cli.h"
 #include "plain_options.h"
 
@@ -65,6 +66,23 @@ static int key_of(const struct line *line, const struct command_option *option)
 	return FIRST_KEY * (int)(line - lines + 1) + (int)(option - line->command->options);
 }
 
+/* Options that the command line has, as they come; allocated until the program ends. */
+static const struct command_option **given;
+static size_t given_count;
+
+static void note_given(const struct command_option *option)
+{
+	given = grow_by_one(given, given_count, sizeof(*given));
+	if (!given)
+		abort();
+	given[given_count++] = option;
+}
+
+const struct command_option *command_given(size_t i)
+{
+	return i < given_count ? given[i] : NULL;
+}
+
 static error_t parse_line(int key, char *arg, struct argp_state *state)
 {
 	struct line *line = state->input;
@@ -76,7 +94,11 @@ static error_t parse_line(int key, char *arg, struct argp_state *state)
 		return 0;
 	}
 	for (const struct command_option *o = line->command->options; !is_last(o); o++) {
-		if (key != key_of(line, o) || !o->kind)
+		/* An argument has the key of a heading. */
+		if (!key || key != key_of(line, o))
+			continue;
+		note_given(o);
+		if (!o->kind)
 			continue;
 		option_store(state, o, arg, line->input);
 		return 0;

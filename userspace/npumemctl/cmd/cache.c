@@ -48,6 +48,11 @@ static int warm(const struct arguments *args, struct plancache *cache);
 static int export(const struct arguments *args, struct plancache *cache);
 static int drop(const struct arguments *args, struct plancache *cache);
 
+enum { LIST, SHOW, WARM, EXPORT, DROP, ACTIONS };
+
+/* A bit of struct command_option.actions. */
+#define OF(action) (1u << (action))
+
 /*
  * @least, @most: words that may follow
  * @what: these words, for messages
@@ -59,26 +64,28 @@ static const struct {
 	size_t least, most;
 	const char *what;
 	const char *purpose;
-} actions[] = {
-	{ "list", list, 0, 0, "nothing", "all plans, a line each" },
-	{ "show", show, 1, SIZE_MAX, "KEY...", "all that is known of a plan" },
-	{ "warm", warm, 1, SIZE_MAX, "MODEL..., or folders of them", "plan models ahead of time" },
-	{ "export", export, 1, SIZE_MAX, "FOLDER [KEY...]", "copy plans to another cache" },
-	{ "drop", drop, 0, SIZE_MAX, "KEY..., or --all", "forget plans" },
+} actions[ACTIONS] = {
+	[LIST] = { "list", list, 0, 0, "nothing", "all plans, a line each" },
+	[SHOW] = { "show", show, 1, SIZE_MAX, "KEY...", "all that is known of a plan" },
+	[WARM] = { "warm", warm, 1, SIZE_MAX, "MODEL..., or folders of them",
+		   "plan models ahead of time" },
+	[EXPORT] = { "export", export, 1, SIZE_MAX, "FOLDER [KEY...]",
+		     "copy plans to another cache" },
+	[DROP] = { "drop", drop, 0, SIZE_MAX, "KEY..., or --all", "forget plans" },
 };
-#define ACTIONS (sizeof(actions) / sizeof(actions[0]))
 
 #define FIELD(name) offsetof(struct arguments, name)
 
 static const struct command_option options[] = {
-	{ "folder", 0, VALUE_TEXT, "FOLDER", "Cache to look at, instead of " FOLDER,
-	  FIELD(folder) },
+	{ "folder", 0, VALUE_TEXT, "FOLDER", "Cache to look at, instead of " FOLDER, FIELD(folder),
+	  .actions = OF(ACTIONS) - 1 },
 	{ "size-limit", 0, VALUE_SIZE, "BYTES",
 	  "Most bytes of the cache that \"warm\" or \"export\" writes to; those used longest ago go "
 	  "first. By default none go: npumemd keeps to its own limit",
-	  FIELD(limit) },
-	{ "all", 'a', VALUE_FLAG, NULL, "Drop all", FIELD(all) },
-	{ "json", 'j', VALUE_FLAG, NULL, "Print all as one JSON object", FIELD(json) },
+	  FIELD(limit), .actions = OF(WARM) | OF(EXPORT) },
+	{ "all", 'a', VALUE_FLAG, NULL, "Drop all", FIELD(all), .actions = OF(DROP) },
+	{ "json", 'j', VALUE_FLAG, NULL, "Print all as one JSON object", FIELD(json),
+	  .actions = OF(LIST) | OF(SHOW) | OF(WARM) | OF(EXPORT) },
 	{ .doc = "Of the requests that plans are made for, by \"warm\":" },
 	{ "planner", 0, VALUE_TEXT, "NAME",
 	  "Planner that is asked for, or npumemd's default for its objective (\"auto\" if nothing "
@@ -110,44 +117,35 @@ static void parse_word(struct arguments *args, char *word, struct argp_state *st
 	args->has_action = true;
 }
 
-/* Of options that an action would not look at the first; NULL: there is none. */
-static const char *strange_option(const struct arguments *args)
+/*
+ * Of the options that were given the first that the action would not look at; NULL: there is none.
+ * Those that say nothing of actions are of models, and only "warm" has these.
+ */
+static const struct command_option *strange_option(const struct arguments *args)
 {
-	bool warms = actions[args->action].run == warm, drops = actions[args->action].run == drop;
-	bool writes = warms || actions[args->action].run == export;
-	const struct {
-		const char *name;
-		bool strange;
-	} all[] = {
-		{ "all", args->all && !drops },
-		{ "json", args->json && drops },
-		{ "size-limit", args->limit != UINT64_MAX && !writes },
-		{ "planner", args->planner && !warms },
-		{ "arena-budget", args->budget && !warms },
-		{ "objective", args->objective && !warms },
-		{ "deadline", args->deadline > 0 && !warms },
-	};
+	const struct command_option *option;
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (all[i].strange)
-			return all[i].name;
+	for (size_t i = 0; (option = command_given(i)); i++)
+		if (!((option->actions ? option->actions : OF(WARM)) & OF(args->action)))
+			return option;
 	return NULL;
 }
 
 static void check(const struct arguments *args, struct argp_state *state)
 {
+	const struct command_option *strange;
 	size_t action = args->action;
 
 	if (!args->has_action)
 		usage_error(state, "one of list, show, warm, export, drop is needed");
-	if (strange_option(args))
-		usage_error(state, "%s does not take --%s", actions[action].name,
-			    strange_option(args));
-	if (actions[action].run == drop && args->all == !!args->words.count)
+	strange = strange_option(args);
+	if (strange)
+		usage_error(state, "%s does not take --%s", actions[action].name, strange->name);
+	if (action == DROP && args->all == !!args->words.count)
 		usage_error(state, "drop: either keys or --all");
 	if (args->words.count < actions[action].least || args->words.count > actions[action].most)
 		usage_error(state, "%s takes %s", actions[action].name, actions[action].what);
-	if (actions[action].run == export) {
+	if (action == EXPORT) {
 		const struct named_path from[] = { { "--folder", args->folder }, { 0 } };
 		const struct named_path to[] = { { "FOLDER", args->words.list[0] }, { 0 } };
 
@@ -746,9 +744,9 @@ static void complete(const char *const *words, size_t count, const char *typed)
 	}
 	while (action < ACTIONS && strcmp(actions[action].name, words[0]) != 0)
 		action++;
-	if (action == ACTIONS || actions[action].run == list)
+	if (action == ACTIONS || action == LIST)
 		return;
-	if (actions[action].run == warm || (actions[action].run == export && count == 1))
+	if (action == WARM || (action == EXPORT && count == 1))
 		puts(":files");
 	else
 		offer_keys(folder ? folder : FOLDER, typed);
@@ -763,8 +761,8 @@ int cmd_cache(int argc, char **argv)
 	command_parse(&command, argc, argv, &args);
 	if (!args.planner)
 		args.planner = "auto";
-	err = actions[args.action].run == warm ? plancache_open(args.folder, args.limit, &cache) :
-						 plancache_open_existing(args.folder, &cache);
+	err = args.action == WARM ? plancache_open(args.folder, args.limit, &cache) :
+				    plancache_open_existing(args.folder, &cache);
 	if (err) {
 		failure(args.folder, "%s", strerror(-err));
 	} else {
