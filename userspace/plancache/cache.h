@@ -174,9 +174,9 @@ void plancache_keep_to_limit(struct plancache *cache, const struct plancache_new
  * @size: bytes of the file
  * @full: errno, negative, that says that the disk is full
  *
- * Those who would go first at the limit go now, if the file is sure to fit then, as far as the
- * filesystem knows. False: it is not, and all are still there. Files of writers who were killed go
- * in any case, which may be enough.
+ * Those who would go first at the limit, if there is one, go now, if the file is sure to fit then,
+ * as far as the filesystem knows. False: it is not, and all are still there. Files of writers who
+ * were killed go in any case, which may be enough.
  */
 bool plancache_make_room(struct plancache *cache, const struct plancache_newcomer *newcomer,
 			 size_t size, int full);

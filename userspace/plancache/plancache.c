@@ -223,7 +223,7 @@ void plancache_hurry(struct plancache *cache)
 
 int plancache_open_existing(const char *folder, struct plancache **cache)
 {
-	return open_folder(folder, UINT64_MAX, false, cache);
+	return open_folder(folder, PLANCACHE_NO_LIMIT, false, cache);
 }
 
 void plancache_close(struct plancache *cache)

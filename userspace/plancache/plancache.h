@@ -27,6 +27,7 @@
 #define PLANCACHE_TEXT_SIZE 256
 #define PLANCACHE_HISTORY   8
 #define PLANCACHE_NOBODY    UINT32_MAX
+#define PLANCACHE_NO_LIMIT  UINT64_MAX
 
 /*
  * struct plancache_request - all that a plan is made from
@@ -129,7 +130,8 @@ void plancache_entry_made(struct plancache_entry *entry, const struct plancache_
 
 /*
  * plancache_open() - use a folder, which is made if only it is missing
- * @limit: most bytes of all files together, in blocks of 4 KiB; above 0
+ * @limit: most bytes of all files together, in blocks of 4 KiB; above 0. PLANCACHE_NO_LIMIT: no
+ *	plan goes for another, not on a full disk either
  *
  * Returns 0, -ENOMEM, or the errno of making or opening the folder.
  */
@@ -170,10 +172,10 @@ int plancache_peek(struct plancache *cache, const struct plancache_key *key,
  * Others see all of it or nothing, and when this returns 0 it is on the disk, for which the caller
  * waits, unless it hurries. A folder that was removed is made again. Where the disk is full, of
  * blocks or of files, or the user's quota on it used up, those plans go that would go first at the
- * limit, if the filesystem says that this one will fit then; else none goes. Returns 0; -EFBIG: it
- * is larger than all of the cache may be, or than any plan is; -EAGAIN: others took each file that
- * was begun for one whose writer was killed; -ENOMEM; or the errno of writing it. On failure the
- * one before is still there.
+ * limit, if there is one, and if the filesystem says that this one will fit then; else none goes.
+ * Returns 0; -EFBIG: it is larger than all of the cache may be, or than any plan is; -EAGAIN:
+ * others took each file that was begun for one whose writer was killed; -ENOMEM; or the errno of
+ * writing it. On failure the one before is still there.
  */
 int plancache_put(struct plancache *cache, const struct plancache_key *key,
 		  const struct plancache_entry *entry);

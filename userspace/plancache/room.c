@@ -226,7 +226,9 @@ bool plancache_make_room(struct plancache *cache, const struct plancache_newcome
 	chosen = calloc(holding.count + 1, sizeof(*chosen));
 	if (!chosen)
 		goto out;
-	while ((wanting.bytes || wanting.files) && (next = choose(&holding))) {
+	/* Of a folder without a limit nobody has said that any may go. */
+	while (cache->limit != PLANCACHE_NO_LIMIT && (wanting.bytes || wanting.files) &&
+	       (next = choose(&holding))) {
 		give_back(cache, &next->key, &wanting);
 		chosen[count++] = next;
 	}

@@ -252,14 +252,24 @@ full_disk() {
 mkdir disk
 if unshare -rm mount -t tmpfs none disk 2>/dev/null; then
 	full='No space left on device'
-	few_inodes() { # a folder and five files: of six plans five are kept, but for room to write one
+	few_inodes() { # [OPTION...]: a folder and five files: of seven plans the last five are kept
 		# shellcheck disable=SC2016 # of the inner shell
 		unshare -rm bash -c 'mount -t tmpfs -o size=16M,nr_inodes=6 none disk || exit 9
 			for budget in 2000001 2000002 2000003 2000004 2000005 2000006 2000007; do
-				"$1" cache --folder disk warm --arena-budget $budget "$2/loop_conv.json" >/dev/null || exit 1
-			done; ls disk | wc -l' - "$ctl" "$graphs" 2>&1
+				"$1" cache --folder disk warm --arena-budget $budget "${@:3}" "$2/loop_conv.json" >/dev/null || exit 1
+			done; ls disk | wc -l' - "$ctl" "$graphs" "$@" 2>&1
 	}
-	check 'a disk without free inodes keeps the last plans' is 5 few_inodes
+	check 'a disk without free inodes keeps the last plans' is 5 few_inodes --size-limit 1M
+	check 'or those that are there, without a limit' gives 1 \
+		"npumemctl: disk: $graphs/loop_conv.json: $full" '' few_inodes
+	exported_to_full_disk() { # what is there stays, and each that has no room is said
+		# shellcheck disable=SC2016 # of the inner shell
+		unshare -rm bash -c 'mount -t tmpfs -o size=16k none disk && cp again/*.plan disk && ls disk >before || exit 9
+			"$1" cache --folder all export disk 2>full; echo "status $?"
+			sed "s/: [0-9a-f]*: /: KEY: /" full | sort -u; ls disk | cmp - before' - "$ctl" 2>&1
+	}
+	check 'no plan goes for an export' is "status 1
+npumemctl: disk: KEY: $full" exported_to_full_disk
 	check 'a full disk loses no plan' is "npumemctl: disk: $graphs/inception_v3.fused.json: $full
 npumemctl: disk: $graphs/densenet121.fused.json: $full
 status 1

@@ -318,6 +318,34 @@ DISK_TEST(no_room_on_a_full_disk)
 		folder_has(&full_keys[i], 50, (char)('0' + i));
 }
 
+/* Without a limit none goes; what a killed writer left does. */
+DISK_TEST(no_limit)
+{
+	char data[50] = "new", path[256];
+	struct plancache_entry entry = folder_entry(data, sizeof(data));
+
+	fill_to_limit();
+	folder_reopen(PLANCACHE_NO_LIMIT);
+	disk.small = true;
+	disk.room = disk_used();
+	assert_int_equal(plancache_put(folder_cache, &full_keys[3], &entry), -ENOSPC);
+	all_are_there();
+	disk.inodes = 3;
+	assert_int_equal(plancache_put(folder_cache, &full_keys[3], &entry), -ENOSPC);
+	disk.inodes = 0;
+	disk.quota = true;
+	assert_int_equal(plancache_put(folder_cache, &full_keys[3], &entry), -EDQUOT);
+	all_are_there();
+	disk.quota = false;
+	snprintf(path, sizeof(path), "%s/.npumem-1-0", folder_name);
+	folder_write(path, "part", 4);
+	/* With the block beside the data. */
+	disk.room = disk_used() + 4096;
+	folder_write(path, data, sizeof(data));
+	assert_int_equal(plancache_put(folder_cache, &full_keys[3], &entry), 0);
+	assert_int_equal(folder_files(), 4);
+}
+
 /* The disk has blocks, and no file more: one goes, and no more than one. */
 DISK_TEST(no_inode_is_free)
 {

@@ -451,7 +451,7 @@ static int export_one(const struct arguments *args, struct plancache *cache,
 	free(there.data);
 	plancache_key_name(&file->key, name);
 	/* One that is larger than the limit is not there in the end, which is said of all such. */
-	if (err && err != -EFBIG)
+	if (err && (err != -EFBIG || args->limit == PLANCACHE_NO_LIMIT))
 		return failure(args->words.list[0], "%s: %s", name, strerror(-err));
 	note_copy(copying, &file->key, name, stays);
 	if (was_better && !args->json)
@@ -506,7 +506,7 @@ static int export(const struct arguments *args, struct plancache *cache)
 	/* In this order copies are used in the order of the plans, and what does not fit is old. */
 	status = for_each(args, cache, 1, true, export_one, &copying);
 	/* Without a limit only others can have removed some. */
-	if (args->limit != UINT64_MAX && say_gone(args, &copying) != EXIT_OK)
+	if (args->limit != PLANCACHE_NO_LIMIT && say_gone(args, &copying) != EXIT_OK)
 		status = EXIT_FAILED;
 	plancache_close(copying.to);
 	free(copying.keys);
@@ -754,7 +754,7 @@ static void complete(const char *const *words, size_t count, const char *typed)
 
 int cmd_cache(int argc, char **argv)
 {
-	struct arguments args = { .folder = FOLDER, .limit = UINT64_MAX };
+	struct arguments args = { .folder = FOLDER, .limit = PLANCACHE_NO_LIMIT };
 	struct plancache *cache;
 	int err, status = EXIT_FAILED;
 
