@@ -69,6 +69,7 @@ struct plancache_steps {
  * @made: files that this process has begun to write
  * @writes: whether plans are put into it: who only looks removes nothing
  * @hurries: nobody waits for the disk
+ * @was_full: plans have gone for want of room on the disk
  * @index: of who puts plans into it
  */
 struct plancache {
@@ -80,6 +81,7 @@ struct plancache {
 	unsigned int made;
 	bool writes;
 	bool hurries;
+	bool was_full;
 	struct plancache_index index;
 };
 

@@ -221,6 +221,11 @@ void plancache_hurry(struct plancache *cache)
 	cache->hurries = true;
 }
 
+bool plancache_was_full(const struct plancache *cache)
+{
+	return cache->was_full;
+}
+
 int plancache_open_existing(const char *folder, struct plancache **cache)
 {
 	return open_folder(folder, PLANCACHE_NO_LIMIT, false, cache);

@@ -180,6 +180,9 @@ int plancache_peek(struct plancache *cache, const struct plancache_key *key,
 int plancache_put(struct plancache *cache, const struct plancache_key *key,
 		  const struct plancache_entry *entry);
 
+/* Whether plancache_put() has let plans go because the disk was full. */
+bool plancache_was_full(const struct plancache *cache);
+
 /* Forget a plan. 0, -ENOENT, or the errno of removing it. */
 int plancache_drop(struct plancache *cache, const struct plancache_key *key);
 

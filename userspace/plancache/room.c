@@ -235,6 +235,7 @@ bool plancache_make_room(struct plancache *cache, const struct plancache_newcome
 	fits = !wanting.bytes && !wanting.files;
 	for (size_t i = 0; fits && i < count; i++)
 		plancache_drop(cache, &chosen[i]->key);
+	cache->was_full |= fits && count;
 out:
 	free(chosen);
 	free_holding(&holding);

@@ -260,8 +260,17 @@ if unshare -rm mount -t tmpfs none disk 2>/dev/null; then
 			done; ls disk | wc -l' - "$ctl" "$graphs" "$@" 2>&1
 	}
 	check 'a disk without free inodes keeps the last plans' is 5 few_inodes --size-limit 1M
+	one_inode() { # a folder and a file: the first goes for the second, and not for the limit
+		# shellcheck disable=SC2016 # of the inner shell
+		unshare -rm bash -c 'mount -t tmpfs -o size=16M,nr_inodes=2 none disk || exit 9
+			"$1" cache --folder disk --size-limit 1M warm models >/dev/null; echo "status $?"
+			ls disk | wc -l' - "$ctl" 2>&1
+	}
+	check 'what has gone on a full disk is said' is 'npumemctl: disk: plan of models/a.json: no room for it on the disk
+status 1
+1' one_inode
 	check 'or those that are there, without a limit' gives 1 \
-		"npumemctl: disk: $graphs/loop_conv.json: $full" '' few_inodes
+		"npumemctl: disk: plan of $graphs/loop_conv.json: $full" '' few_inodes
 	exported_to_full_disk() { # what is there stays, and each that has no room is said
 		# shellcheck disable=SC2016 # of the inner shell
 		unshare -rm bash -c 'mount -t tmpfs -o size=16k none disk && cp again/*.plan disk && ls disk >before || exit 9
@@ -270,8 +279,8 @@ if unshare -rm mount -t tmpfs none disk 2>/dev/null; then
 	}
 	check 'no plan goes for an export' is "status 1
 npumemctl: disk: KEY: $full" exported_to_full_disk
-	check 'a full disk loses no plan' is "npumemctl: disk: $graphs/inception_v3.fused.json: $full
-npumemctl: disk: $graphs/densenet121.fused.json: $full
+	check 'a full disk loses no plan' is "npumemctl: disk: plan of $graphs/inception_v3.fused.json: $full
+npumemctl: disk: plan of $graphs/densenet121.fused.json: $full
 status 1
 2" full_disk
 else
@@ -375,6 +384,31 @@ check 'of plans that are larger than the limit, too' is "$first none
 $second none
 $third none
 $fourth none" nothing_fits
+warmed() { # FOLDER BYTES [OPTION...]: two models, of which there is room for so much
+	"$ctl" cache --folder "$1" --size-limit "$2" "${@:3}" warm "$graphs/loop_conv.json" models/a.json
+}
+warm_what_fits() { # the first has to go for the second
+	warmed warm-two 12K >said 2>full
+	is "1 2 npumemctl: warm-two: plan of $graphs/loop_conv.json: no room for it in 12288 bytes (12.0 KiB)" \
+		echo $? "$(wc -l <said)" "$(cat full)" && [ "$(find warm-two -name '*.plan' | wc -l)" = 1 ]
+}
+check 'models whose plans had to go again are said' warm_what_fits
+warm_json() { # FOLDER BYTES
+	warmed "$@" -j 2>/dev/null | python3 -c 'import json, sys
+print(*(model["kept"] for model in json.load(sys.stdin)["models"]))'
+	[ "${PIPESTATUS[*]}" = '1 0' ]
+}
+check 'in JSON, too' is 'none new' warm_json warm-json 12K
+check 'one that is larger than the limit is said with the limit' gives 1 '' \
+	'npumemctl: warm-none: plan of models/a.json: no room for it in 4096 bytes (4.0 KiB)' \
+	"$ctl" cache --folder warm-none --size-limit 4K warm models/a.json
+check 'and is none in JSON' is 'new none' warm_json warm-none 4K
+larger_than_before() { # a worse plan of the same request is there, and stays
+	copied 1000 1 0 2000 1 0
+	truncate -s 100 "to/$key.plan"
+	gives 1 '' "npumemctl: to: $key: no room for it in 4096 bytes (4.0 KiB)" export_to --size-limit 4K
+}
+check 'one that is there before is not taken for a larger one' larger_than_before
 mkdir small
 cp "plans/$key.plan" small
 # More than npumemd keeps by default, as its configuration may allow.

@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../grow/grow.h"
 #include "commands.h"
+#include "keeping.h"
 #include "kept.h"
 #include "model/model.h"
 #include "plancache.h"
@@ -403,116 +403,53 @@ static int show(const struct arguments *args, struct plancache *cache)
 
 /* --------------------------------------------------------------- export, drop */
 
-/*
- * struct copying - an export
- * @to: where plans go
- * @keys: of those that are there now, or were until others came
- * @count: of them
- * @array: of what became of each of @keys; NULL: nobody wants JSON
- */
-struct copying {
-	struct plancache *to;
-	struct plancache_key *keys;
-	size_t count;
-	json_t *array;
-};
-
-static void note_copy(struct copying *copying, const struct plancache_key *key, const char *name,
-		      bool stays)
-{
-	copying->keys = grow_by_one(copying->keys, copying->count, sizeof(*key));
-	if (!copying->keys)
-		abort();
-	copying->keys[copying->count++] = *key;
-	if (copying->array)
-		json_array_append_new(copying->array, json_pack("{ss ss}", "key", name, "kept",
-								stays ? "before" : "new"));
-}
-
 static int export_one(const struct arguments *args, struct plancache *cache,
 		      const struct plancache_file *file, void *context)
 {
 	/* One there that is damaged, or that is not there, is no plan. */
 	struct plancache_entry entry, there = { 0 };
-	struct copying *copying = context;
+	struct keeping *keeping = context;
 	char name[PLANCACHE_NAME_SIZE];
 	const struct plancache_entry *better;
-	bool stays, was_better;
-	int err, status;
+	bool stays, was_better, fits;
+	json_t *object = NULL;
+	int status;
 
 	if (!read_entry(args, cache, 1, file, &entry, &status))
 		return status;
-	(void)!plancache_peek(copying->to, &file->key, &there);
+	(void)!plancache_peek(keeping->to, &file->key, &there);
 	better = plancache_better(&there, &entry);
 	stays = better == &there;
 	was_better = stays && there.cost < entry.cost;
-	err = plancache_put(copying->to, &file->key, better);
+	plancache_key_name(&file->key, name);
+	if (keeping->array)
+		object = json_pack("{ss ss}", "key", name, "kept", stays ? "before" : "new");
+	status = keeping_put(keeping, &file->key, better, name, object, &fits);
 	free(entry.data);
 	free(there.data);
-	plancache_key_name(&file->key, name);
-	/* One that is larger than the limit is not there in the end, which is said of all such. */
-	if (err && (err != -EFBIG || args->limit == PLANCACHE_NO_LIMIT))
-		return failure(args->words.list[0], "%s: %s", name, strerror(-err));
-	note_copy(copying, &file->key, name, stays);
-	if (was_better && !args->json)
+	if (status == EXIT_OK && was_better && !args->json)
 		printf("%s: a better plan is there, and stays\n", name);
-	return EXIT_OK;
-}
-
-static int by_key(const void *a, const void *b)
-{
-	const struct plancache_file *x = a, *y = b;
-
-	return memcmp(x->key.bytes, y->key.bytes, sizeof(x->key.bytes));
-}
-
-/* Say of which plans the copies had to go again, for others that came behind them. */
-static int say_gone(const struct arguments *args, const struct copying *copying)
-{
-	const char *to = args->words.list[0];
-	char name[PLANCACHE_NAME_SIZE];
-	struct listing there = { 0 };
-	int err = plancache_list(copying->to, &there.files, &there.count), status = EXIT_OK;
-
-	if (err)
-		return failure(to, "%s", strerror(-err));
-	if (there.count)
-		qsort(there.files, there.count, sizeof(there.files[0]), by_key);
-	for (size_t i = 0; i < copying->count; i++) {
-		const struct plancache_file copy = { .key = copying->keys[i] };
-
-		if (there.count && bsearch(&copy, there.files, there.count, sizeof(copy), by_key))
-			continue;
-		plancache_key_name(&copy.key, name);
-		status = failure(to, "%s: no room for it in %s", name, size_text(args->limit).s);
-		if (copying->array)
-			json_object_set_new(json_array_get(copying->array, i), "kept",
-					    json_string("none"));
-	}
-	free(there.files);
 	return status;
 }
 
 static int export(const struct arguments *args, struct plancache *cache)
 {
-	struct copying copying = { 0 };
-	int err = plancache_open(args->words.list[0], args->limit, &copying.to);
+	struct keeping keeping = { .folder = args->words.list[0], .limit = args->limit };
+	int err = plancache_open(keeping.folder, args->limit, &keeping.to);
 	int status;
 
 	if (err)
-		return failure(args->words.list[0], "%s", strerror(-err));
+		return failure(keeping.folder, "%s", strerror(-err));
 	if (args->json)
-		copying.array = json_array();
+		keeping.array = json_array();
 	/* In this order copies are used in the order of the plans, and what does not fit is old. */
-	status = for_each(args, cache, 1, true, export_one, &copying);
-	/* Without a limit only others can have removed some. */
-	if (args->limit != PLANCACHE_NO_LIMIT && say_gone(args, &copying) != EXIT_OK)
+	status = for_each(args, cache, 1, true, export_one, &keeping);
+	if (keeping_end(&keeping) != EXIT_OK)
 		status = EXIT_FAILED;
-	plancache_close(copying.to);
-	free(copying.keys);
-	if (copying.array &&
-	    print_json(json_pack("{so so}", "folder", kept_text_json(args->words.list[0]), "plans",
-				 copying.array)) != EXIT_OK)
+	plancache_close(keeping.to);
+	if (keeping.array &&
+	    print_json(json_pack("{so so}", "folder", kept_text_json(keeping.folder), "plans",
+				 keeping.array)) != EXIT_OK)
 		status = EXIT_FAILED;
 	return status;
 }
@@ -550,12 +487,39 @@ static void say_kept(const struct arguments *args, const struct model *model,
 	free(text);
 }
 
+static json_t *model_json(const char *path, const struct plancache_entry *kept,
+			  const struct npuplan_plan *plan, bool is_new)
+{
+	return json_pack("{so sI sI ss sI sb}", "model", kept_text_json(path), "arena_bytes",
+			 (json_int_t)plan->info.arena_size, "lower_bound",
+			 (json_int_t)plan->info.lower_bound, "kept", is_new ? "new" : "before",
+			 "cost", kept_int_json(kept->cost), "final", kept->final);
+}
+
+/* Put what is kept of a model into the cache, and say what it is. */
+static int put(const struct arguments *args, struct keeping *keeping, const struct model *model,
+	       const struct plancache_key *key, const struct plancache_entry *kept, bool is_new,
+	       json_t *object)
+{
+	char *what;
+	bool fits;
+	int status;
+
+	if (asprintf(&what, "plan of %s", model->path) < 0)
+		abort();
+	status = keeping_put(keeping, key, kept, what, object, &fits);
+	free(what);
+	if (status == EXIT_OK && fits)
+		say_kept(args, model, kept, is_new);
+	return status;
+}
+
 /*
  * Keep the plan of a model, as npumemd would after a request like that: the one before, if it is no
- * worse. @kept: says then what is kept, but for its bytes.
+ * worse. @path: as it was given.
  */
-static int keep(const struct arguments *args, struct plancache *cache, const struct model *model,
-		const struct npuplan_plan *plan, struct plancache_entry *kept, bool *is_new)
+static int keep(const struct arguments *args, struct keeping *keeping, const struct model *model,
+		const char *path, const struct npuplan_plan *plan)
 {
 	const struct plancache_request request = {
 		.graph = model->blob,
@@ -565,9 +529,11 @@ static int keep(const struct arguments *args, struct plancache *cache, const str
 		.arena_budget = args->budget,
 	};
 	struct plancache_entry entry, before = { 0 };
+	const struct plancache_entry *kept;
 	struct npuplan_error error = { 0 };
 	struct plancache_key key;
-	int err;
+	json_t *object = NULL;
+	int err, status;
 
 	plancache_key(&request, &key);
 	plancache_entry_init(&entry, &request);
@@ -580,23 +546,19 @@ static int keep(const struct arguments *args, struct plancache *cache, const str
 	entry.given_us = args->deadline ? (uint64_t)(1e6 * args->deadline) : NO_DEADLINE;
 	plancache_summary(model->graph, plan, entry.text, sizeof(entry.text));
 	/* One that is damaged, or that is not there, is no plan and has no history. */
-	err = plancache_peek(cache, &key, &before);
+	err = plancache_peek(keeping->to, &key, &before);
 	plancache_entry_made(&entry, err ? NULL : &before, PLANCACHE_BY_WARM,
 			     (uint64_t)(1e6 * plan->seconds));
-	*kept = *plancache_better(&before, &entry);
-	*is_new = kept->data == entry.data;
-	err = plancache_put(cache, &key, kept);
+	kept = plancache_better(&before, &entry);
+	if (keeping->array)
+		object = model_json(path, kept, plan, kept == &entry);
+	status = put(args, keeping, model, &key, kept, kept == &entry, object);
 	free(entry.data);
 	free(before.data);
-	kept->data = NULL;
-	if (err)
-		return failure(args->folder, "%s: %s", model->path, strerror(-err));
-	say_kept(args, model, kept, *is_new);
-	return EXIT_OK;
+	return status;
 }
 
-static int warm_model(const struct arguments *args, struct plancache *cache, const char *path,
-		      json_t *array)
+static int warm_model(const struct arguments *args, struct keeping *keeping, const char *path)
 {
 	const struct npuplan_options asked = {
 		.planner = args->planner,
@@ -608,22 +570,13 @@ static int warm_model(const struct arguments *args, struct plancache *cache, con
 	struct npuplan_plan *plan = NULL;
 	struct model model = { 0 };
 	int status = EXIT_FAILED;
-	struct plancache_entry kept = { 0 };
-	bool is_new = false;
 
 	if (!model_import(&model, path, &args->reading) || !model_tile(&model, &args->tiling))
 		goto out;
 	if (npuplan_plan(model.graph, &asked, &plan, &error))
 		failure(path, "%s", error.text);
 	else
-		status = keep(args, cache, &model, plan, &kept, &is_new);
-	if (array && status == EXIT_OK)
-		json_array_append_new(
-			array, json_pack("{so sI sI ss sI sb}", "model", kept_text_json(path),
-					 "arena_bytes", (json_int_t)plan->info.arena_size,
-					 "lower_bound", (json_int_t)plan->info.lower_bound, "kept",
-					 is_new ? "new" : "before", "cost",
-					 kept_int_json(kept.cost), "final", kept.final));
+		status = keep(args, keeping, &model, path, plan);
 out:
 	npuplan_plan_free(plan);
 	model_fini(&model);
@@ -645,8 +598,7 @@ static int is_model(const struct dirent *entry)
 	return false;
 }
 
-static int warm_folder(const struct arguments *args, struct plancache *cache, const char *folder,
-		       json_t *array)
+static int warm_folder(const struct arguments *args, struct keeping *keeping, const char *folder)
 {
 	struct dirent **entries;
 	int count = scandir(folder, &entries, is_model, alphasort);
@@ -664,7 +616,7 @@ static int warm_folder(const struct arguments *args, struct plancache *cache, co
 			status = failure(path, "is no regular file");
 		} else {
 			found++;
-			if (warm_model(args, cache, path, array) != EXIT_OK)
+			if (warm_model(args, keeping, path) != EXIT_OK)
 				status = EXIT_FAILED;
 		}
 		free(path);
@@ -683,20 +635,24 @@ static bool is_folder(const char *path)
 
 static int warm(const struct arguments *args, struct plancache *cache)
 {
-	json_t *array = args->json ? json_array() : NULL;
+	struct keeping keeping = { .to = cache, .folder = args->folder, .limit = args->limit };
 	int status = EXIT_OK;
 
+	if (args->json)
+		keeping.array = json_array();
 	/* A model that cannot be planned does not keep the others from it. */
 	for (size_t i = 0; i < args->words.count; i++) {
 		const char *path = args->words.list[i];
-		int one = is_folder(path) ? warm_folder(args, cache, path, array) :
-					    warm_model(args, cache, path, array);
+		int one = is_folder(path) ? warm_folder(args, &keeping, path) :
+					    warm_model(args, &keeping, path);
 
 		if (one != EXIT_OK)
 			status = EXIT_FAILED;
 	}
-	if (array && print_json(json_pack("{so so}", "folder", kept_text_json(args->folder),
-					  "models", array)) != EXIT_OK)
+	if (keeping_end(&keeping) != EXIT_OK)
+		status = EXIT_FAILED;
+	if (keeping.array && print_json(json_pack("{so so}", "folder", kept_text_json(args->folder),
+						  "models", keeping.array)) != EXIT_OK)
 		status = EXIT_FAILED;
 	return status;
 }
