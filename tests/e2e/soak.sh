@@ -7,7 +7,8 @@
 #
 # Between two disturbances there is a calm, and an inference that began and ended in one is to
 # be right. What a disturbance meets may be refused, for one of the reasons that it can have, and
-# never be wrong. At last nothing is left of all.
+# never be wrong. npumemd searches for better plans meanwhile, and tells its metrics whenever it
+# is there. At last nothing is left of all.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2119,SC2015,SC2086
 # shellcheck source=tests/lib/e2e.sh
@@ -24,6 +25,21 @@ DRIVER=/sys/bus/platform/drivers/npumem-sim
 
 # ------------------------------------------------------------------ disturbances
 
+# configured NICE: searches have a fifth of a processor, since an emulator has few.
+configured() {
+	cat >soak.conf <<-EOF
+		[cache]
+		folder = $PWD/keep
+		[improve]
+		time = 5
+		share = 20
+		[metrics]
+		socket = $PWD/metrics
+		[others]
+		nice = $1
+	EOF
+}
+
 # What is alive in a calm: the daemon, and an engine in a process.
 daemon() {
 	start_daemon --config soak.conf && echo "$DAEMON" >$CGROUP/soak/cgroup.procs
@@ -31,7 +47,8 @@ daemon() {
 engine() { start_engine; }
 well() {
 	[ -n "$DAEMON" ] && kill -0 "$DAEMON" 2>/dev/null || { wait "$DAEMON"; daemon; } || return 1
-	attached || { stop_engine KILL 2>/dev/null; engine; }
+	attached || { stop_engine KILL 2>/dev/null; engine; } || return 1
+	scrape >well.out 2>&1
 }
 
 daemon_killed() {
@@ -44,9 +61,14 @@ daemon_killed() {
 daemon_replaced() { stop_daemon && daemon; }
 daemon_told() {
 	random 20
-	printf '[cache]\nfolder = %s/keep\n[others]\nnice = %d\n' "$PWD" "$DRAWN" >soak.conf
+	configured "$DRAWN"
+	told=$(times_told)
 	kill -HUP "$DAEMON"
+	# The socket of the metrics is another one then, and before it a calm would be none.
+	until_true 300 was_told
 }
+times_told() { grep -c 'configuration read again' daemon.log; }
+was_told() { [ "$(times_told)" -gt "$told" ]; }
 engine_killed() {
 	stop_engine KILL 2>/dev/null
 	random 1000
@@ -105,12 +127,23 @@ disturbed() {
 	storms >calm.new && mv calm.new calm
 	random 3000
 	sleep_ms $((DRAWN + 3000))
+	weigh_daemon || { echo "after $1 the daemon has gone in a calm"; return 1; }
 }
+# Its pid, and what it has, in KiB: of memory, and of that of its own.
+weigh_daemon() {
+	awk -v pid="$DAEMON" '
+		/^VmRSS:/ { all = $2 }
+		/^RssAnon:/ { own = $2 }
+		END { if (all) print pid, all, own; exit !all }' "/proc/$DAEMON/status" >>weights
+}
+# Plans that were searched for are not again: without them disturbances would meet no search.
+forget_plans() { npumemctl cache --folder keep drop --all; }
 
 # All in turns, in another order each time, until the time is over.
 disturbances() {
 	end_of_soak=$(($(uptime_ms) + SOAK_SECONDS * 1000))
 	while :; do
+		forget_plans || return 1
 		for how in $(shuffled "$DISTURBANCES"); do
 			disturbed "$how" || return 1
 			[ "$(uptime_ms)" -lt "$end_of_soak" ] || [ "$(storms)" -lt 8 ] || return 0
@@ -149,6 +182,39 @@ reasons() {
 	echo "refused:"
 	sort refused | uniq -c | sort -rn
 	[ -s refused ]
+}
+# Daemons are killed, so searches of the last seconds of each are not known.
+metrics_told() {
+	one_scrape
+	[ ! -s wrong ] || { cat wrong; return 1; }
+	echo "$(wc -l <scrapes) scrapes, and $(wc -l <unanswered) that found no daemon"
+	awk '
+		# A count that is less is one of another daemon.
+		$1 < last[1] || $2 < last[2] || $3 < last[3] || $4 < last[4] { add() }
+		{ for (i = 1; i <= 4; i++) last[i] = $i }
+		function add() { for (i = 1; i <= 4; i++) sum[i] += last[i] }
+		END {
+			add()
+			printf "searches: %d found a better plan, %d none, %d failed\n",
+				sum[2], sum[3], sum[4]
+			exit !(sum[2] + sum[3] + sum[4])
+		}' scrapes
+}
+# Pages of files are the kernel's to take and give back, so that only the daemon's own count. What
+# its C library keeps for later is some hundred KiB; what is lost at each request would be more.
+daemon_stays_small() {
+	awk '
+		!($1 in first) { first[$1] = $3 }
+		NR == 1 { all = $2; own = $3 }
+		{ last_all = $2; last_own = $3 }
+		$3 - first[$1] > most { most = $3 - first[$1] }
+		END {
+			printf "npumemd has %d KiB of its own in the first calm, %d in the last; ",
+				own, last_own
+			printf "one daemon grew by %d at most (limit 2048); with files %d and %d\n",
+				most, all, last_all
+			exit !NR || last_own - own > 2048 || most > 2048
+		}' weights
 }
 # Of all, and of inferences that no disturbance met; the planning alone, too.
 latencies() {
@@ -204,10 +270,14 @@ plans_whole() {
 	echo "plans kept: $(grep -o '"key"' list.json | wc -l)"
 	[ -z "$(find keep -type f ! -name '*.plan' ! -name 'lock*')" ] || { ls -la keep; return 1; }
 }
+# Searches that wait are made now, one after the other, at five seconds each and some more.
 nothing_runs() {
-	until_true 60 workers_gone || { pidof npumemd; return 1; }
+	until_true 600 workers_gone || { pidof npumemd; cat idle.out; return 1; }
 }
-workers_gone() { [ "$(pidof npumemd | wc -w)" = 1 ]; }
+workers_gone() {
+	scrape >idle.out && grep -qx 'npumemd_searches_waiting 0' idle.out &&
+		[ "$(pidof npumemd | wc -w)" = 1 ]
+}
 
 # ---------------------------------------------------------------------------- go
 
@@ -216,7 +286,8 @@ set_up() {
 	[ -e $CGROUP/cgroup.controllers ] || mount -t cgroup2 none $CGROUP || return 1
 	echo +memory >$CGROUP/cgroup.subtree_control && mkdir -p $CGROUP/soak || return 1
 	mount -t tmpfs -o size=1m none keep || return 1
-	printf '[cache]\nfolder = %s/keep\n' "$PWD" >soak.conf
+	configured 0
+	: >unanswered
 	: >storms && storms >calm
 	daemon && engine
 }
@@ -227,6 +298,7 @@ warm() {
 		one_inference 0 $kinds || return 1
 		kinds=$((kinds + 1))
 	done
+	one_scrape
 	nothing_wrong && [ ! -e refused ] && rm right calm
 }
 begin() {
@@ -234,7 +306,8 @@ begin() {
 	BEFORE=$(memory_free)
 	daemon && engine || return 1
 	storms >calm
-	PIDS=
+	be_scraper &
+	PIDS=$!
 	client=1
 	while [ $client -le $CLIENTS ]; do
 		be_client $client &
@@ -253,10 +326,12 @@ shown 'each of them came' each_came
 check 'all clients end by themselves' all_gone
 shown 'all of them were served' all_served
 shown 'what was refused' reasons
-check 'no inference was wrong, or refused in a calm' nothing_wrong
+check 'no inference was wrong, or refused in a calm, and no metrics' nothing_wrong
 shown 'latencies' latencies
+check 'searches end, and no worker is left' nothing_runs
 shown 'kept plans are whole' plans_whole
-check 'no worker is left' nothing_runs
+shown 'metrics were told, and plans searched for' metrics_told
+shown 'the daemon does not grow' daemon_stays_small
 check 'nobody holds the carveout' nobody_holds
 shown 'the daemon has no more files open than a new one' daemon_as_new
 check 'the engine goes' stop_engine

@@ -4,6 +4,7 @@
 # soak_clients.sh - the clients of tests/e2e/soak.sh: inferences one after the other, each by a
 # process of its own, and what became of them, in files:
 # right (client, kind, "calm" or "met", ms of all, ms of planning), refused (reasons), wrong.
+# One more asks for metrics: scrapes (requests, searches by outcome), unanswered (exit codes).
 # It stands beside e2e.sh, whose words it has.
 
 # random LIMIT: from 0 on, to DRAWN
@@ -111,5 +112,36 @@ be_client() {
 		one_inference "$1" "$DRAWN"
 		random 300
 		sleep_ms "$DRAWN"
+	done
+}
+
+# scrape: the metrics; exit 3: nobody answers, 1: not to the end
+scrape() { /opt/npumem/e2e/npumem_scrape "$PWD/metrics"; }
+# What may leave one unanswered: the daemon, or its socket, is another one.
+may_be_silent() {
+	met_since "$1" | grep -qxE 'daemon_killed|daemon_replaced|daemon_told|out_of_memory'
+}
+one_scrape() {
+	scrape_seen=$(cat calm 2>/dev/null) || scrape_seen=$(($(storms) - 1))
+	scrape_rc=0
+	scrape >scrape.out 2>scrape.err || scrape_rc=$?
+	if [ $scrape_rc = 0 ]; then
+		awk '
+			$1 == "npumemd_request_duration_seconds_count" { requests = $2 }
+			$1 == "npumemd_searches_ended_total{outcome=\"better\"}" { better = $2 }
+			$1 == "npumemd_searches_ended_total{outcome=\"no-better\"}" { none = $2 }
+			$1 == "npumemd_searches_ended_total{outcome=\"failed\"}" { failed = $2 }
+			END { print requests + 0, better + 0, none + 0, failed + 0 }' scrape.out >>scrapes
+	elif [ $scrape_rc = 3 ] && may_be_silent "$scrape_seen"; then
+		echo $scrape_rc >>unanswered
+	else
+		echo "metrics, exit $scrape_rc: $(cat scrape.err) (met: $(met_since "$scrape_seen" |
+			xargs))" >>wrong
+	fi
+}
+be_scraper() {
+	while [ ! -e stop ]; do
+		one_scrape
+		sleep_ms 2000
 	done
 }
