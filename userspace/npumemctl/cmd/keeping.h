@@ -15,7 +15,8 @@
  * @limit: bytes that it may have, or PLANCACHE_NO_LIMIT
  * @array: an object of each plan, whose "kept" becomes "none" if there was no room for it; NULL:
  *	nobody wants JSON
- * @plans: @count of them
+ * @plans: which they are
+ * @count: number of them
  */
 struct keeping {
 	struct plancache *to;
@@ -26,7 +27,7 @@ struct keeping {
 	size_t count;
 };
 
-/**
+/*
  * keeping_put() - keep a plan
  * @what: what it is, for messages
  * @object: of @keeping->array, which takes it; NULL where there is no array
