@@ -95,9 +95,9 @@ struct command_option {
 	uint64_t max;
 	const char *const *choices;
 	int flags;
+	unsigned int actions;
 	const char *(*list)(unsigned int i);
 	char *(*explain)(void);
-	unsigned int actions;
 	const char *files;
 };
 
