@@ -64,7 +64,7 @@ daemon_told() {
 	configured "$DRAWN"
 	told=$(times_told)
 	kill -HUP "$DAEMON"
-	# The socket of the metrics is another one then, and before it a calm would be none.
+	# Before it a calm would be none.
 	until_true 300 was_told
 }
 times_told() { grep -c 'configuration read again' daemon.log; }
@@ -257,9 +257,14 @@ nobody_holds() {
 		} END { exit bad || !n }' devices.json
 }
 descriptors() { find "/proc/$1/fd" -type l | wc -l; }
+# A daemon that has kept a plan, and watches the folder from then on.
+has_kept_one() {
+	forget_plans >/dev/null && one_inference 0 0 && nothing_wrong && nothing_runs
+}
 daemon_as_new() {
+	has_kept_one || return 1
 	old=$(descriptors "$DAEMON")
-	stop_daemon && daemon || return 1
+	stop_daemon && daemon && has_kept_one || return 1
 	new=$(descriptors "$DAEMON")
 	echo "descriptors: $old, of a new one $new"
 	[ "$old" = "$new" ]

@@ -117,9 +117,9 @@ be_client() {
 
 # scrape: the metrics; exit 3: nobody answers, 1: not to the end
 scrape() { /opt/npumem/e2e/npumem_scrape "$PWD/metrics"; }
-# What may leave one unanswered: the daemon, or its socket, is another one.
+# What may leave one unanswered: the daemon is another one.
 may_be_silent() {
-	met_since "$1" | grep -qxE 'daemon_killed|daemon_replaced|daemon_told|out_of_memory'
+	met_since "$1" | grep -qxE 'daemon_killed|daemon_replaced|out_of_memory'
 }
 one_scrape() {
 	scrape_seen=$(cat calm 2>/dev/null) || scrape_seen=$(($(storms) - 1))
