@@ -401,6 +401,8 @@ static void settle_failed(struct request *request, const struct worker_result *r
 		settle(request, result->status, "%s", result->text);
 }
 
+static bool plan_unhurried(struct request *request, const struct worker_result *result);
+
 static void on_planned(struct worker *worker, const struct worker_result *result, void *userdata)
 {
 	struct request *request = userdata;
@@ -409,7 +411,8 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 	int err;
 
 	if (result->status) {
-		settle_failed(request, result);
+		if (!plan_unhurried(request, result))
+			settle_failed(request, result);
 		return;
 	}
 	if (!result->size) {
@@ -448,17 +451,22 @@ static bool searches_later(const struct request *request)
 	       request->policy.improve;
 }
 
-/* Seconds for planning, so that it ends before its worker is killed at a limit of time. */
-static double planning_seconds(const struct request *request)
+/* Microseconds for planning from then on, which end before its worker is killed at a limit. */
+static uint64_t all_time(const struct request *request, uint64_t from_us)
 {
-	double seconds = (request->deadline_us - request->started_us) * 1e-6;
+	double seconds = (request->deadline_us - from_us) * 1e-6;
 	double cpu = request->config.cpu_limit;
 
-	seconds = PLANNING_SHARE * (cpu && cpu < seconds ? cpu : seconds);
-	/* The rest of the search comes when there is time for it. */
-	if (searches_later(request) && seconds > 1e-3 * request->config.first_answer)
-		seconds = 1e-3 * request->config.first_answer;
-	return seconds;
+	return (uint64_t)(1e6 * PLANNING_SHARE * (cpu && cpu < seconds ? cpu : seconds));
+}
+
+/* The rest of the search comes when there is time for it. */
+static uint64_t planning_time(const struct request *request)
+{
+	uint64_t all = all_time(request, request->started_us);
+	uint64_t first = request->config.first_answer * 1000;
+
+	return searches_later(request) && first < all ? first : all;
 }
 
 /* Start the worker that plans. */
@@ -485,6 +493,28 @@ static int start_worker(struct request *request, char *message, size_t size)
 	if (err)
 		snprintf(message, size, "no process to plan in: %s", strerror(-err));
 	return err;
+}
+
+/*
+ * Where a planner has no plan in the time of a first answer, the client gets what he would without
+ * any search: all of his time. False: that is not so, or it is over.
+ */
+static bool plan_unhurried(struct request *request, const struct worker_result *result)
+{
+	char message[MESSAGE_SIZE];
+	uint64_t now = now_us();
+	int err;
+
+	if (result->status != ETIMEDOUT || !result->own || now >= request->deadline_us ||
+	    all_time(request, now) <= request->given_us)
+		return false;
+	request->given_us = all_time(request, now);
+	worker_free(request->plan_worker);
+	request->plan_worker = NULL;
+	err = start_worker(request, message, sizeof(message));
+	if (err)
+		settle(request, -err, "%s", message);
+	return true;
 }
 
 /* @what has used up its time, and has to wait so long. */
@@ -541,7 +571,7 @@ static int start_answer(struct request *request, char *message, size_t size)
 		snprintf(message, size, "the request cannot be watched: %s", strerror(-err));
 		return err;
 	}
-	request->given_us = (uint64_t)(1e6 * planning_seconds(request));
+	request->given_us = planning_time(request);
 	err = look_up(request, message, size);
 	if (err)
 		return err;

@@ -248,6 +248,7 @@ static void read_reply(struct worker *worker)
 		return;
 	}
 	result->status = header->status;
+	result->own = true;
 	snprintf(result->text, sizeof(result->text), "%s", header->text);
 	result->data = rest ? header + 1 : NULL;
 	result->size = rest;

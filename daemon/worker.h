@@ -97,6 +97,7 @@ struct worker_blob {
  * struct worker_result - result of a job, in the daemon
  * @status: 0 or a positive errno: the job's own, or EIO for one that crashed or
  *	answered nonsense, ETIMEDOUT for one that took too long
+ * @own: the process ended by itself, and said so; else @status is what became of it
  * @text: reason or summary; may come from a hostile process
  * @data: result of success, valid until worker_free(); 8-byte aligned; may be NULL
  * @size: bytes at @data
@@ -107,6 +108,7 @@ struct worker_blob {
  */
 struct worker_result {
 	uint32_t status;
+	bool own;
 	char text[WORKER_TEXT_SIZE];
 	const void *data;
 	size_t size;
