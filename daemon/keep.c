@@ -133,28 +133,36 @@ bool keep_no_worse(const struct kept *kept, const struct worker_result *made)
 	return plancache_no_worse(&kept->entry, made->cost);
 }
 
+static bool not_kept(const struct accepted *accepted, size_t size, int err)
+{
+	log_accepted(LOG_NOTICE, accepted,
+		     "request %" PRIu64 ": its plan of %zu bytes is not kept: %s", accepted->id,
+		     size, strerror(-err));
+	return false;
+}
+
 static bool put(const struct kept *kept, struct plancache *cache, const struct accepted *accepted,
 		const struct plancache_entry *entry)
 {
 	int err = plancache_put(cache, &kept->key, entry);
 
-	if (err)
-		log_accepted(LOG_NOTICE, accepted,
-			     "request %" PRIu64 ": its plan of %zu bytes is not kept: %s",
-			     accepted->id, entry->size, strerror(-err));
-	return !err;
+	return err ? not_kept(accepted, entry->size, err) : true;
 }
 
-/* What the cache has now, if it has anything, takes the place of what it had before. */
-static bool look_again(struct kept *kept, struct plancache *cache)
+/*
+ * What the cache has now takes the place of what it had before. -ENOENT, or -EBADMSG where it is
+ * damaged: it has nothing; else it does not say.
+ */
+static int look_again(struct kept *kept, struct plancache *cache)
 {
 	struct plancache_entry now;
+	int err = plancache_peek(cache, &kept->key, &now);
 
-	if (plancache_peek(cache, &kept->key, &now))
-		return false;
+	if (err)
+		return err;
 	free(kept->entry.data);
 	kept->entry = now;
-	return true;
+	return 0;
 }
 
 /* What is kept is the better one; where the cache has it, and nothing new of it, nothing is put. */
@@ -173,12 +181,16 @@ bool keep_plan(struct kept *kept, struct plancache *cache, const struct accepted
 {
 	struct plancache_entry entry, there = { 0 };
 	struct plancache_request request;
+	int err;
 
 	if (!kept->hashed || !cache)
 		return false;
 	/* Another request, a search or npumemctl may have put a better one while this was made. */
-	if (look_again(kept, cache))
+	err = look_again(kept, cache);
+	if (!err)
 		there = kept->entry;
+	else if (err != -ENOENT && err != -EBADMSG)
+		return not_kept(accepted, made->size, err);
 	describe(accepted, NULL, &request);
 	plancache_entry_init(&entry, &request);
 	entry.cost = made->cost;

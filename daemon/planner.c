@@ -414,5 +414,6 @@ int planner_check(const struct worker_input *input, struct worker_reply *reply)
 
 bool planner_judged(uint32_t status)
 {
-	return status == EINVAL || status == EBADMSG || status == E2BIG || status == EOPNOTSUPP;
+	return status == EINVAL || status == EBADMSG || status == E2BIG || status == EOPNOTSUPP ||
+	       status == ENOSPC;
 }

@@ -62,8 +62,8 @@ struct planner_check {
 int planner_check(const struct worker_input *input, struct worker_reply *reply);
 
 /*
- * Whether a positive errno of planner_check() is the verifier's verdict on a plan: else nobody has
- * judged it, as where the process was killed.
+ * Whether a positive errno of planner_check() is a verdict on the plan: else nobody has judged it,
+ * as where the process was killed.
  */
 bool planner_judged(uint32_t status);
 

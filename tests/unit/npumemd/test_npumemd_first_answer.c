@@ -77,7 +77,7 @@ static int plan_never(const struct worker_input *input, struct worker_reply *rep
 	return -ETIMEDOUT;
 }
 
-/* It is tried twice, and no more. */
+/* It is tried twice; a third time would not be the last one either. */
 FIRST_TEST(none_at_all)
 {
 	struct accepted accepted = accept_good();
@@ -85,17 +85,6 @@ FIRST_TEST(none_at_all)
 	setenv(REPLACED_PLAN, "plan_never", 1);
 	run_request(&accepted);
 	assert_failed(ETIMEDOUT, "none in all time");
-}
-
-/* The client has no more time than that. */
-FIRST_TEST(no_more_time)
-{
-	struct accepted accepted = accept_good();
-
-	accepted.deadline_ns = now_ns() + 100000000;
-	setenv(REPLACED_PLAN, "plan_never", 1);
-	run_request(&accepted);
-	assert_failed(ETIMEDOUT, "none in a hurry");
 }
 
 /* Another failure would be the same with more time. */
@@ -121,6 +110,8 @@ FIRST_TEST(killed)
 {
 	const struct metrics_now now = { 0 };
 	struct accepted accepted = accept_good();
+	static const char said[] = "\nnpumemd_planning_cpu_seconds_total ";
+	const char *at;
 	size_t size;
 	char *text;
 
@@ -134,7 +125,10 @@ FIRST_TEST(killed)
 	text = metrics_text(f.env.metrics, &now, true, &size);
 	metrics_free(f.env.metrics);
 	f.env.metrics = NULL;
-	assert_non_null(strstr(text, "\nnpumemd_planning_cpu_seconds_total 1."));
+	at = strstr(text, said);
+	assert_non_null(at);
+	/* The limit counts ticks, and the metrics nanoseconds. A second one would make it two. */
+	assert_true(strtod(at + strlen(said), NULL) < 1.6);
 	free(text);
 }
 

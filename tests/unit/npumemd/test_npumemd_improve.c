@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "held_kill.h"
 #include "improve.h"
 #include "journal.h"
 #include "log.h"
@@ -609,11 +610,16 @@ IMPROVE_TEST(one_at_a_time)
 	ask_anew(1000);
 	run_for(300);
 	f.config.improve_time = 0;
+	hold_kills();
 	improver_configured(f.env.improver);
 	f.config.improve_time = 5;
 	improver_configured(f.env.improver);
 	setenv(REPLACED_PLAN, "plan_twice", 1);
 	ask_anew(1001);
+	run_for(500);
+	assert_int_equal(improver_count(f.env.improver), 1);
+	assert_true(tells("\nnpumemd_searches_ended_total{outcome=\"better\"} 0\n"));
+	assert_true(release_kills() > 0);
 	wait_for_searches();
 	assert_false(has_child());
 	assert_true(tells("\nnpumemd_searches_ended_total{outcome=\"better\"} 1\n"));

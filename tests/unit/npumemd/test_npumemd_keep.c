@@ -328,7 +328,7 @@ KEEP_TEST(final_is_final)
 	struct accepted accepted;
 
 	rated("900 1");
-	ask_within(1);
+	ask_within(10);
 	accepted = next_request();
 	accepted.deadline_ns = now_ns() + 50000000000;
 	answered(&accepted);

@@ -6,23 +6,8 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "held_kill.h"
 #include "npumemd_worker.h"
-
-/* The daemon's signals do not arrive while this is so: as a child that dies slowly. */
-static bool held;
-static pid_t told_to_die;
-
-int __real_kill(pid_t pid, int number);
-int __wrap_kill(pid_t pid, int number);
-
-int __wrap_kill(pid_t pid, int number)
-{
-	if (!held)
-		return __real_kill(pid, number);
-	assert_int_equal(number, SIGKILL);
-	told_to_die = pid;
-	return 0;
-}
 
 static int job_spin(const struct worker_input *input, struct worker_reply *reply)
 {
@@ -108,13 +93,11 @@ WORKER_TEST(stop)
 	uint64_t begin = now_us();
 	struct worker *worker = spinning(outcome);
 
-	held = true;
+	hold_kills();
 	assert_false(worker_stop(worker, on_gone));
-	held = false;
-	assert_true(told_to_die > 0);
 	assert_int_equal(sd_event_run(outcome->event, 0), 0);
 	assert_int_equal(end.spent + end.gone + outcome->done, 0);
-	assert_int_equal(kill(told_to_die, SIGKILL), 0);
+	assert_true(release_kills() > 0);
 	assert_int_equal(sd_event_loop(outcome->event), 0);
 	assert_int_equal(end.gone, 1);
 	assert_int_equal(end.spent, 1);
@@ -172,10 +155,10 @@ WORKER_TEST(free_while_dying)
 	struct outcome *outcome = *state;
 	struct worker *worker = spinning(outcome);
 
-	held = true;
+	hold_kills();
 	assert_false(worker_stop(worker, on_gone));
-	held = false;
 	worker_free(worker);
+	assert_true(release_kills() > 0);
 	assert_left(outcome);
 }
 
