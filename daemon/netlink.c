@@ -18,6 +18,7 @@
 #include "log.h"
 #include "npumem_netlink.h"
 #include "npumem_request.h"
+#include "planner.h"
 
 #define RETRY_US    1000000
 /* Bytes of room for all attributes of a command but its text. */
@@ -278,17 +279,7 @@ static int request_watch(void *data, int fd, sd_event *event, sd_event_io_handle
 /* Whether the plan is refused, and not what the client had left for it. */
 static bool is_refused(const struct npumem_request_outcome *outcome)
 {
-	switch (outcome->status) {
-	case EBADMSG:
-	case EINVAL:
-	case E2BIG:
-	case EOPNOTSUPP:
-	/* Above the budget, which is a part of what a plan is kept for. */
-	case ENOSPC:
-		return true;
-	default:
-		return outcome->verdict.rule != NPUMEM_RULE_NONE;
-	}
+	return planner_judged(outcome->status) || outcome->verdict.rule != NPUMEM_RULE_NONE;
 }
 
 static int request_outcome(void *data, int fd, struct outcome *outcome)

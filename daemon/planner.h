@@ -62,8 +62,9 @@ struct planner_check {
 int planner_check(const struct worker_input *input, struct worker_reply *reply);
 
 /*
- * Whether a positive errno of planner_check() is a verdict on the plan: else nobody has judged it,
- * as where the process was killed.
+ * Whether a positive errno of planner_check(), or of the driver behind it, is a verdict on the
+ * plan: else nobody has judged it, as where a process was killed. ENOSPC is one: the budget is a
+ * part of what was asked for.
  */
 bool planner_judged(uint32_t status);
 

@@ -245,22 +245,15 @@ static void log_settled(const struct request *request, const struct outcome *out
 			    "request %" PRIu64 " was over after %" PRIu64
 			    " ms, its planning is stopped: %s",
 			    fields.request, fields.duration_us / 1000, outcome->message);
-	else if (outcome->status && !outcome->refused)
-		log_request(LOG_NOTICE, &fields,
-			    "request %" PRIu64 "%s: the driver could not take a plan that was %s "
-			    "here: %s (%s)",
-			    fields.request, asker(&fields, who),
-			    request->from_cache ? "kept" : "checked", strerror(outcome->status),
-			    outcome->message);
 	else if (outcome->status)
 		/*
-		 * The daemon's verifier accepted the plan and the driver's refused it:
+		 * Where the daemon's verifier accepted the plan and the driver's refused it,
 		 * versions differ.
 		 */
-		log_request(LOG_ERR, &fields,
-			    "request %" PRIu64 "%s: the driver refused a plan that was %s here: "
-			    "%s (%s)",
+		log_request(outcome->refused ? LOG_ERR : LOG_NOTICE, &fields,
+			    "request %" PRIu64 "%s: the driver %s a plan that was %s here: %s (%s)",
 			    fields.request, asker(&fields, who),
+			    outcome->refused ? "refused" : "could not take",
 			    request->from_cache ? "kept" : "checked", strerror(outcome->status),
 			    outcome->message);
 	else
