@@ -204,6 +204,10 @@ static void fail_signal(struct worker *worker, int number)
 	else if (number == SIGSYS)
 		fail(worker, EIO,
 		     "the planning process made a system call that its sandbox forbids");
+	else if (number == SIGKILL)
+		/* The kernel's log has more, which the client does not see. */
+		fail(worker, EIO,
+		     "the planning process was killed, as the kernel does where memory ends");
 	else
 		fail(worker, EIO, "the planning process was killed by signal %d (%s)", number,
 		     strsignal(number));

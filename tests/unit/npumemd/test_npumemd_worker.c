@@ -122,6 +122,16 @@ WORKER_TEST(crash)
 		      "the planning process was killed by signal 11 (Segmentation fault)");
 }
 
+WORKER_TEST(killed)
+{
+	struct worker_args args = default_args(*state, "job_die");
+
+	args.task = &(const int){ SIGKILL };
+	args.task_size = sizeof(int);
+	assert_result(run_args(*state, &args), EIO,
+		      "the planning process was killed, as the kernel does where memory ends");
+}
+
 static int job_exit_0(const struct worker_input *input, struct worker_reply *reply)
 {
 	_exit(0);

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Limits of the service, as MemoryMax= and CPUWeight= of npumemd(8) set them: where its memory ends,
+# the planning process goes and its request is told; the daemon and all others go on.
+# Functions are called by name, through check.
+# shellcheck disable=SC2317,SC2119
+# shellcheck source=tests/lib/e2e.sh
+. /opt/npumem/e2e/e2e.sh
+
+CGROUP=/sys/fs/cgroup
+SERVICE=$CGROUP/npumemd.service
+
+# oom_kills: of the service, since it began.
+oom_kills() { awk '$1 == "oom_kill" { print $2 }' $SERVICE/memory.events; }
+
+# Twice what a daemon with a small request has, and a fraction of what the large one takes.
+starts_within() {
+	echo '+memory +cpu' >$CGROUP/cgroup.subtree_control && mkdir $SERVICE &&
+		echo 12M >$SERVICE/memory.max && echo 20 >$SERVICE/cpu.weight || return 1
+	# From its first page on.
+	sh -c "echo \$\$ >$SERVICE/cgroup.procs && exec npumemd --foreground" >daemon.log 2>&1 &
+	DAEMON=$!
+	until_true 300 has_daemon
+}
+small() { npumemctl run -j "$@" "$GRAPHS/squeezenet1_1.fused.json" >run.json && equal run.json; }
+large() { npumemctl run -j --planner cosma --bands 16 "$GRAPHS/inception_v4.fused.json" >large.json 2>large.err; }
+# What plans is in it, too, so its weight is the worker's.
+is_within() { [ "$(wc -l <$SERVICE/cgroup.procs)" = 2 ]; }
+killed_alone() {
+	large &
+	client=$!
+	until_true 60 is_within || { cat $SERVICE/cgroup.procs daemon.log; return 1; }
+	# Somebody else's, meanwhile.
+	small --align 512 || return 1
+	! wait $client || return 1
+	cat large.err
+	grep -q 'the planning process was killed, as the kernel does where memory ends' large.err && [ "$(oom_kills)" -gt 0 ] &&
+		kill -0 "$DAEMON" && small --align 1024
+}
+# Given the memory, the same request is no trouble; it is stopped then, for it takes a while.
+has_enough() {
+	echo max >$SERVICE/memory.max
+	killed=$(oom_kills)
+	large &
+	client=$!
+	until_true 120 takes_more && kill $client && ! wait $client && [ "$(oom_kills)" = "$killed" ] && small --align 2048
+}
+takes_more() { [ "$(cat $SERVICE/memory.current)" -gt 14000000 ]; }
+ends() { stop_daemon && rmdir $SERVICE && echo '-memory -cpu' >$CGROUP/cgroup.subtree_control; }
+
+check "npumemd starts within its limits" starts_within
+check "and plans" small
+shown "a planning process that needs more is killed, and nobody else" killed_alone
+check "without the limit it is not" has_enough
+check "it ends" ends
+finish
