@@ -12,12 +12,12 @@ CGROUP=/sys/fs/cgroup
 SERVICE=$CGROUP/npumemd.service
 
 # oom_kills: of the service, since it began.
-oom_kills() { awk '$1 == "oom_kill" { print $2 }' $SERVICE/memory.events; }
+oom_kills() { awk '$1 == "oom_kill" { print $2 }' "$SERVICE"/memory.events; }
 
 # Twice what a daemon with a small request has, and a fraction of what the large one takes.
 starts_within() {
-	echo '+memory +cpu' >$CGROUP/cgroup.subtree_control && mkdir $SERVICE &&
-		echo 12M >$SERVICE/memory.max && echo 20 >$SERVICE/cpu.weight || return 1
+	echo '+memory +cpu' >"$CGROUP"/cgroup.subtree_control && mkdir "$SERVICE" &&
+		echo 12M >"$SERVICE"/memory.max && echo 20 >"$SERVICE"/cpu.weight || return 1
 	# From its first page on.
 	sh -c "echo \$\$ >$SERVICE/cgroup.procs && exec npumemd --foreground" >daemon.log 2>&1 &
 	DAEMON=$!
@@ -26,28 +26,28 @@ starts_within() {
 small() { npumemctl run -j "$@" "$GRAPHS/squeezenet1_1.fused.json" >run.json && equal run.json; }
 large() { npumemctl run -j --planner cosma --bands 16 "$GRAPHS/inception_v4.fused.json" >large.json 2>large.err; }
 # What plans is in it, too, so its weight is the worker's.
-is_within() { [ "$(wc -l <$SERVICE/cgroup.procs)" = 2 ]; }
+is_within() { [ "$(wc -l < "$SERVICE"/cgroup.procs)" = 2 ]; }
 killed_alone() {
 	large &
 	client=$!
-	until_true 60 is_within || { cat $SERVICE/cgroup.procs daemon.log; return 1; }
+	until_true 60 is_within || { cat "$SERVICE"/cgroup.procs daemon.log; return 1; }
 	# Somebody else's, meanwhile.
 	small --align 512 || return 1
-	! wait $client || return 1
+	! wait "$client" || return 1
 	cat large.err
 	grep -q 'the planning process was killed, as the kernel does where memory ends' large.err && [ "$(oom_kills)" -gt 0 ] &&
 		kill -0 "$DAEMON" && small --align 1024
 }
 # Given the memory, the same request is no trouble; it is stopped then, for it takes a while.
 has_enough() {
-	echo max >$SERVICE/memory.max
+	echo max >"$SERVICE"/memory.max
 	killed=$(oom_kills)
 	large &
 	client=$!
-	until_true 120 takes_more && kill $client && ! wait $client && [ "$(oom_kills)" = "$killed" ] && small --align 2048
+	until_true 120 takes_more && kill "$client" && ! wait "$client" && [ "$(oom_kills)" = "$killed" ] && small --align 2048
 }
-takes_more() { [ "$(cat $SERVICE/memory.current)" -gt 14000000 ]; }
-ends() { stop_daemon && rmdir $SERVICE && echo '-memory -cpu' >$CGROUP/cgroup.subtree_control; }
+takes_more() { [ "$(cat "$SERVICE"/memory.current)" -gt 14000000 ]; }
+ends() { stop_daemon && rmdir "$SERVICE" && echo '-memory -cpu' >"$CGROUP"/cgroup.subtree_control; }
 
 check "npumemd starts within its limits" starts_within
 check "and plans" small

@@ -14,10 +14,10 @@ CLIENT=
 
 nodes() { npumemctl devices -j | grep -o '"path": *"[^"]*"' | sed 's/.*"\([^"]*\)"/\1/'; }
 comes() {
-	echo npumem-sim >$SPARE/driver_override && echo spare-npu >$DRIVER/bind || return 1
+	echo npumem-sim >"$SPARE"/driver_override && echo spare-npu >"$DRIVER"/bind || return 1
 	SECOND=$(nodes | grep -vx "$FIRST") && [ "$(nodes | wc -l)" = 2 ]
 }
-goes() { echo spare-npu >$DRIVER/unbind && [ "$(nodes)" = "$FIRST" ]; }
+goes() { echo spare-npu >"$DRIVER"/unbind && [ "$(nodes)" = "$FIRST" ]; }
 
 # on NODE [OPTION...]: a planned inference, in run.json.
 on() {
@@ -60,7 +60,7 @@ beside_each_other() {
 	npumemctl run -j --device "$FIRST" --repeat 3 "$MOBILENET" >one.json &
 	one=$!
 	npumemctl run -j --device "$SECOND" --repeat 3 "$MOBILENET" >other.json &
-	wait $one && wait $! && equal one.json && equal other.json
+	wait "$one" && wait $! && equal one.json && equal other.json
 }
 # More than the second one's carveout has, and less than the first one's.
 too_large() {
@@ -76,7 +76,7 @@ torn_out() {
 	npumemctl run -j --device "$SECOND" --repeat 1000000 --timeout 3000 "$MOBILENET" >torn.out 2>&1 &
 	torn=$!
 	until_true 300 busy_there || return 1
-	goes && ! wait $torn || return 1
+	goes && ! wait "$torn" || return 1
 	cat torn.out
 	grep -q 'No such device' torn.out && undisturbed && kill -0 "$DAEMON"
 }
@@ -91,7 +91,7 @@ torn_while_planning() {
 	usleep 500000
 	goes
 	kill -CONT "$DAEMON"
-	! wait $torn || return 1
+	! wait "$torn" || return 1
 	cat torn.out
 	comes && on "$SECOND" --planner nnc && undisturbed
 }
