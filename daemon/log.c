@@ -13,6 +13,8 @@
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include <systemd/sd-journal.h>
 
+#include "clock.h"
+#include "log_share.h"
 #include "plain.h"
 #include "transport.h"
 
@@ -23,6 +25,7 @@ static struct {
 	bool journal;
 	bool prefix; /* lines begin with their priority (sd-daemon(3)) */
 	int level;
+	struct log_shares shares;
 } sink = { .level = LOG_INFO };
 
 static const struct {
@@ -99,7 +102,8 @@ static void to_journal(int level, const struct log_fields *fields, const char *m
 	add_field(&list, "PRIORITY=%d", level);
 	add_field(&list, "SYSLOG_IDENTIFIER=npumemd");
 	if (fields) {
-		add_field(&list, "NPUMEM_REQUEST=%" PRIu64, fields->request);
+		if (fields->request)
+			add_field(&list, "NPUMEM_REQUEST=%" PRIu64, fields->request);
 		if (fields->known)
 			add_field(&list, "NPUMEM_UID=%" PRIu32, fields->uid);
 		if (fields->duration_us)
@@ -116,22 +120,15 @@ static void to_journal(int level, const struct log_fields *fields, const char *m
 		free(list.vectors[--list.count].iov_base);
 }
 
-void log_request(int level, const struct log_fields *fields, const char *format, ...)
-{
-	static const char key[] = "MESSAGE=";
-	char line[MESSAGE_SIZE] = "MESSAGE=";
-	const char *text;
-	char *plain;
-	va_list args;
+#define KEY "MESSAGE="
 
-	if (level > sink.level)
-		return;
-	va_start(args, format);
-	vsnprintf(line + sizeof(key) - 1, sizeof(line) - (sizeof(key) - 1), format, args);
-	va_end(args);
+/* @line: KEY and the message */
+static void put(int level, const struct log_fields *fields, const char *line)
+{
 	/* One line of what does a terminal no harm. */
-	plain = plain_text(line, false);
-	text = plain + sizeof(key) - 1;
+	char *plain = plain_text(line, false);
+	const char *text = plain + strlen(KEY);
+
 	if (sink.journal)
 		to_journal(level, fields, plain);
 	else if (sink.prefix)
@@ -139,4 +136,60 @@ void log_request(int level, const struct log_fields *fields, const char *format,
 	else
 		fprintf(stderr, "npumemd: %s\n", text);
 	free(plain);
+}
+
+/* About what is left out of somebody's messages; itself it is none of them. */
+static void put_of_share(uint64_t user, const char *what)
+{
+	struct log_fields fields = { .known = user != LOG_SHARE_NOBODY, .uid = (uint32_t)user };
+	char line[MESSAGE_SIZE];
+
+	if (LOG_NOTICE > sink.level)
+		return;
+	if (fields.known)
+		snprintf(line, sizeof(line), KEY "user %" PRIu32 ": %s", fields.uid, what);
+	else
+		snprintf(line, sizeof(line), KEY "users who are not known: %s", what);
+	put(LOG_NOTICE, &fields, line);
+}
+
+/* Whether a message about a request of @user is told, after what is to be said of others. */
+static struct log_verdict take_share(uint64_t user)
+{
+	struct log_verdict verdict = log_share_take(&sink.shares, user, now_us());
+	char text[64];
+
+	if (verdict.left_out) {
+		snprintf(text, sizeof(text), "%" PRIu64 " messages about requests were left out",
+			 verdict.left_out);
+		put_of_share(verdict.user, text);
+	}
+	return verdict;
+}
+
+void log_request(int level, const struct log_fields *fields, const char *format, ...)
+{
+	uint64_t user = fields && fields->known ? fields->uid : LOG_SHARE_NOBODY;
+	struct log_verdict verdict = { .tell = true };
+	char line[MESSAGE_SIZE] = KEY;
+	va_list args;
+
+	if (level > sink.level)
+		return;
+	/* At LOG_DEBUG somebody wants to know all of it. */
+	if (fields && sink.level < LOG_DEBUG)
+		verdict = take_share(user);
+	if (!verdict.tell)
+		return;
+	va_start(args, format);
+	vsnprintf(line + strlen(KEY), sizeof(line) - strlen(KEY), format, args);
+	va_end(args);
+	put(level, fields, line);
+	if (!verdict.last)
+		return;
+	snprintf(line, sizeof(line),
+		 "%d messages about requests are what is told in %llu minutes; more are left out "
+		 "until then",
+		 LOG_SHARE_MESSAGES, LOG_SHARE_PERIOD_US / 60000000);
+	put_of_share(user, line);
 }

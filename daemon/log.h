@@ -15,7 +15,7 @@ struct accepted;
 
 /**
  * struct log_fields - journal fields of a message about a plan request
- * @request: NPUMEM_REQUEST=, its number
+ * @request: NPUMEM_REQUEST=, its number; 0 for none
  * @planner: NPUMEM_PLANNER=; NULL or "" for none
  * @status: ERRNO=, positive errno that it ended with
  * @duration_us: NPUMEM_DURATION_USEC=, since it was accepted; 0 for none
@@ -46,7 +46,10 @@ void log_set_level(int level);
 /** log_level_parse() - level of "error", "warning", "notice", "info" or "debug"; else -EINVAL */
 int log_level_parse(const char *name, int *level);
 
-/* Log a message. @fields is NULL if it is about no request. */
+/*
+ * Log a message. @fields is NULL if it is about no request. Of one user's requests a message may be
+ * left out, and its number is told (log_share.h), unless the level is LOG_DEBUG.
+ */
 __attribute__((format(printf, 3, 4))) void log_request(int level, const struct log_fields *fields,
 						       const char *format, ...);
 

@@ -9,6 +9,7 @@
 
 #include "journal.h"
 #include "log.h"
+#include "log_share.h"
 #include "said.h"
 #include "transport.h"
 
@@ -107,4 +108,98 @@ TEST(no_journal)
 	assert_non_null(strstr(text, "npumemd: no journal at /run/systemd/journal/socket, logging "
 				     "to stderr\n"));
 	free(text);
+}
+
+/* ------------------------------------------------------------------- a user's share */
+
+static void take(struct log_shares *shares, uint64_t user, uint64_t now, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++)
+		log_share_take(shares, user, now);
+}
+
+TEST(share)
+{
+	struct log_shares shares = { 0 };
+	struct log_verdict verdict;
+
+	take(&shares, 7, 100, LOG_SHARE_MESSAGES - 2);
+	verdict = log_share_take(&shares, 7, 101);
+	assert_true(verdict.tell && !verdict.last && !verdict.left_out);
+	verdict = log_share_take(&shares, 7, 102);
+	assert_true(verdict.tell && verdict.last && !verdict.left_out);
+	verdict = log_share_take(&shares, 7, 100 + LOG_SHARE_PERIOD_US - 1);
+	assert_true(!verdict.tell && !verdict.last && !verdict.left_out);
+	take(&shares, 7, 100 + LOG_SHARE_PERIOD_US - 1, 4);
+	/* Nobody else's, and nobody's is a user's. */
+	verdict = log_share_take(&shares, 8, 100 + LOG_SHARE_PERIOD_US - 1);
+	assert_true(verdict.tell && !verdict.left_out);
+	verdict = log_share_take(&shares, LOG_SHARE_NOBODY, 100 + LOG_SHARE_PERIOD_US - 1);
+	assert_true(verdict.tell && !verdict.left_out);
+	/* The period is over. */
+	verdict = log_share_take(&shares, 7, 100 + LOG_SHARE_PERIOD_US);
+	assert_true(verdict.tell && !verdict.last);
+	assert_int_equal(verdict.user, 7);
+	assert_int_equal(verdict.left_out, 5);
+	verdict = log_share_take(&shares, 7, 100 + LOG_SHARE_PERIOD_US);
+	assert_true(verdict.tell && !verdict.left_out);
+}
+
+/* One more than there are shares: who began first has none, and what he was not told is said. */
+TEST(shares_of_many)
+{
+	struct log_shares shares = { 0 };
+	struct log_verdict verdict;
+
+	take(&shares, 0, 0, LOG_SHARE_MESSAGES + 3);
+	for (uint64_t user = 1; user < LOG_SHARE_USERS; user++) {
+		verdict = log_share_take(&shares, user, user);
+		assert_true(verdict.tell && !verdict.left_out);
+	}
+	verdict = log_share_take(&shares, LOG_SHARE_USERS, LOG_SHARE_USERS);
+	assert_true(verdict.tell);
+	assert_int_equal(verdict.user, 0);
+	assert_int_equal(verdict.left_out, 3);
+	verdict = log_share_take(&shares, 2, LOG_SHARE_USERS);
+	assert_true(verdict.tell && !verdict.left_out);
+	/* Began second; not told of, since nothing of his was left out. */
+	verdict = log_share_take(&shares, 0, LOG_SHARE_USERS);
+	assert_true(verdict.tell && !verdict.left_out);
+}
+
+TEST(flood)
+{
+	struct log_fields fields = { .request = 1, .known = true, .uid = 4000 };
+
+	log_to_journal(LOG_INFO);
+	for (int i = 0; i < LOG_SHARE_MESSAGES; i++)
+		log_request(LOG_WARNING, &fields, "refused");
+	assert_string_equal(journal, "PRIORITY=5\nSYSLOG_IDENTIFIER=npumemd\nNPUMEM_UID=4000\n"
+				     "MESSAGE=user 4000: 1000 messages about requests are what is "
+				     "told in 10 minutes; more are left out until then\n");
+	journal[0] = '\0';
+	log_request(LOG_ERR, &fields, "refused");
+	assert_string_equal(journal, "");
+	/* What nobody has asked for, what another one has, and all for who looks closely. */
+	log_warning("%s", "disk full");
+	assert_non_null(strstr(journal, "disk full"));
+	fields.uid = 4001;
+	log_request(LOG_WARNING, &fields, "refused");
+	assert_non_null(strstr(journal, "NPUMEM_UID=4001"));
+	fields.uid = 4000;
+	log_set_level(LOG_DEBUG);
+	log_request(LOG_WARNING, &fields, "refused");
+	assert_non_null(strstr(journal, "NPUMEM_UID=4000"));
+}
+
+/* What the level leaves out is nobody's share. */
+TEST(below_the_level)
+{
+	struct log_fields fields = { .request = 1, .known = true, .uid = 4002 };
+
+	log_to_journal(LOG_WARNING);
+	for (int i = 0; i <= LOG_SHARE_MESSAGES; i++)
+		log_request(LOG_INFO, &fields, "planned");
+	log_request(LOG_WARNING, &fields, "refused");
+	assert_non_null(strstr(journal, "MESSAGE=refused"));
 }
