@@ -11,7 +11,7 @@
 
 /*
  * struct cache_folder - see the header
- * @again: event source that tries once more
+ * @again: event source that tries once more, or looks whether the folder is still the one
  * @wrong: errno of the last try, which the log has
  */
 struct cache_folder {
@@ -22,10 +22,20 @@ struct cache_folder {
 	int wrong;
 };
 
+/* Whether another folder stands there by now: this one was moved, or a disk is mounted over it. */
+static bool was_replaced(const struct cache_folder *folder)
+{
+	const struct config *config = folder->config;
+
+	return *folder->cache &&
+	       !plancache_is_of(*folder->cache, config->cache_folder, config->cache_limit);
+}
+
 /* @anew: who has changed the configuration wants to know, whatever was said before. */
 static void try_to_open(struct cache_folder *folder, bool anew)
 {
 	const char *path = folder->config->cache_folder;
+	bool replaced = !anew && was_replaced(folder);
 	int err = keep_open(folder->config, folder->cache), before = folder->wrong;
 
 	folder->wrong = err;
@@ -33,11 +43,15 @@ static void try_to_open(struct cache_folder *folder, bool anew)
 	if (err && (anew || err != before))
 		log_notice("plans are not kept: %s: %s; tried again every %" PRIu64 " s", path,
 			   strerror(-err), folder->retry_us / 1000000);
+	else if (replaced && *folder->cache)
+		log_notice("another folder is at %s: plans are kept there now", path);
 	else if (before && *folder->cache)
 		log_notice("plans are kept in %s now", path);
-	if (err && (sd_event_source_set_time_relative(folder->again, folder->retry_us) < 0 ||
-		    sd_event_source_set_enabled(folder->again, SD_EVENT_ONESHOT) < 0))
-		log_warning("%s is not tried again", path);
+	if (!err && !*folder->cache)
+		return;
+	if (sd_event_source_set_time_relative(folder->again, folder->retry_us) < 0 ||
+	    sd_event_source_set_enabled(folder->again, SD_EVENT_ONESHOT) < 0)
+		log_warning("%s is not looked at again", path);
 }
 
 static int on_again(sd_event_source *source, uint64_t usec, void *data)

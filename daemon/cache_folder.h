@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The folder that plans are kept in, which need not be there yet: a disk may be mounted after the
- * daemon has started, or be away when the configuration is read again.
+ * daemon has started, over a folder that it uses, or be away when the configuration is read again.
  */
 #pragma once
 
@@ -10,7 +10,10 @@
 #include "config.h"
 #include "plancache.h"
 
-/* Microseconds until a folder is tried again that could not be opened. */
+/*
+ * Microseconds until a folder is tried again that could not be opened, or one that could is looked
+ * for at its path.
+ */
 #define CACHE_FOLDER_RETRY_US 30000000
 
 struct cache_folder;
@@ -29,9 +32,10 @@ int cache_folder_new(sd_event *event, const struct config *config, struct planca
 /*
  * cache_folder_open() - open what the configuration names now
  *
- * What cannot be opened is tried again by itself. The log says why, once, and when it is there.
+ * What cannot be opened is tried again by itself. The log says why, once, and when it is there; and
+ * when another folder has taken its place.
  */
 void cache_folder_open(struct cache_folder *folder);
 
-/* Nothing is tried again. NULL is fine. */
+/* Nothing is looked at again. NULL is fine. */
 void cache_folder_free(struct cache_folder *folder);
