@@ -39,8 +39,19 @@ not_for_others() {
 		su -s /bin/sh nobody -c 'npumemctl monitor'
 }
 
+# A monitor that runs for years outlives drivers.
+driver_reloaded() {
+	monitor 1 && rmmod npumem && until_true 60 said_of_driver 'is gone; it is waited for' || return 1
+	insmod /guest/modules/*-npumem.ko && until_true 60 said_of_driver 'is there again' || return 1
+	until_true 60 npumemctl devices && "$ATTACK" overlap graph.blob plan.blob && monitor_ends || return 1
+	cat monitor.err events.txt
+	[ "$(wc -l <monitor.err)" = 2 ] && grep -q 'plan refused: V4 write' events.txt
+}
+said_of_driver() { grep -q "^npumemctl: monitor: the driver $1\$" monitor.err; }
+
 shown "a refused plan is told, with its names" plan_refused
 shown "a refused job is told, with its names" job_refused
 shown "both as JSON" as_json
+shown "a driver that goes and comes is listened to again" driver_reloaded
 check "others are not told" not_for_others
 check_plan

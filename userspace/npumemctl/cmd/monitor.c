@@ -52,7 +52,7 @@ static void end(int signal)
 	ended = 1;
 }
 
-static void tell(void *context, const struct live_event *event)
+static void tell_event(void *context, const struct live_event *event)
 {
 	struct monitor *monitor = context;
 	struct live_name process;
@@ -70,8 +70,16 @@ static void tell(void *context, const struct live_event *event)
 	monitor->left -= monitor->left != 0;
 }
 
+static void tell_driver(void *context, bool there)
+{
+	(void)context;
+	fprintf(stderr, "npumemctl: monitor: the driver is %s\n",
+		there ? "there again" : "gone; it is waited for");
+}
+
 static int watch(struct live_listener *listener, const struct arguments *args)
 {
+	static const struct live_tell tell = { tell_event, tell_driver };
 	const struct sigaction action = { .sa_handler = end };
 	struct monitor monitor = { .json = args->json, .left = args->count };
 	struct pollfd input = { .fd = live_listen_fd(listener), .events = POLLIN };
@@ -83,7 +91,7 @@ static int watch(struct live_listener *listener, const struct arguments *args)
 		/* A signal that comes before the wait is seen a second later. */
 		if (poll(&input, 1, 1000) <= 0)
 			continue;
-		err = live_next(listener, tell, &monitor);
+		err = live_next(listener, &tell, &monitor);
 		if (err == -ENOBUFS) {
 			fputs("npumemctl: monitor: events came too fast, and some were lost\n",
 			      stderr);

@@ -8,16 +8,20 @@
 #include <netlink/netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "npumem_netlink.h"
 
 /*
- * struct live_listener - a socket that has joined the group
+ * struct live_listener - a socket that has joined the driver's group, and the one that tells which
+ * families come and go
+ * @family: number of the driver's family; 0: it is gone
  * @tell, @context: of the call of live_next() under way
  */
 struct live_listener {
 	struct nl_sock *socket;
-	void (*tell)(void *context, const struct live_event *event);
+	int family;
+	const struct live_tell *tell;
 	void *context;
 };
 
@@ -60,8 +64,7 @@ static int read_verdict(struct nlattr *nest, struct npumem_verdict *verdict)
 	return 0;
 }
 
-/* A message that is no event, or makes no sense, is passed over. */
-static int on_message(struct nl_msg *message, void *context)
+static int on_event(struct live_listener *listener, struct nlmsghdr *header)
 {
 	static struct nla_policy policy[NPUMEM_A_EVENT_MAX + 1] = {
 		[NPUMEM_A_EVENT_DEVICE] = { .type = NLA_U32 },
@@ -71,14 +74,9 @@ static int on_message(struct nl_msg *message, void *context)
 		[NPUMEM_A_EVENT_MESSAGE] = { .type = NLA_STRING },
 	};
 	struct nlattr *attributes[NPUMEM_A_EVENT_MAX + 1];
-	struct nlmsghdr *header = nlmsg_hdr(message);
-	struct live_listener *listener = context;
 	struct live_event event = { 0 };
-	uint8_t command;
+	uint8_t command = genlmsg_hdr(header)->cmd;
 
-	if (!genlmsg_valid_hdr(header, 0))
-		return NL_SKIP;
-	command = genlmsg_hdr(header)->cmd;
 	if ((command != NPUMEM_CMD_VERDICT && command != NPUMEM_CMD_FAULT) ||
 	    genlmsg_parse(header, 0, attributes, NPUMEM_A_EVENT_MAX, policy) < 0 ||
 	    !attributes[NPUMEM_A_EVENT_DEVICE] || !attributes[NPUMEM_A_EVENT_VERDICT] ||
@@ -93,8 +91,73 @@ static int on_message(struct nl_msg *message, void *context)
 	if (attributes[NPUMEM_A_EVENT_MESSAGE])
 		snprintf(event.message, sizeof(event.message), "%s",
 			 nla_get_string(attributes[NPUMEM_A_EVENT_MESSAGE]));
-	listener->tell(listener->context, &event);
+	listener->tell->event(listener->context, &event);
 	return NL_OK;
+}
+
+/* Join the group of the driver that is loaded. Returns 0, or an error of libnl. */
+static int join(struct live_listener *listener)
+{
+	/* Of its own: an answer that is waited for stands behind all events on the other one. */
+	struct nl_sock *ask = nl_socket_alloc();
+	int err = ask ? genl_connect(ask) : -NLE_NOMEM, family = 0, group;
+
+	if (!err) {
+		family = genl_ctrl_resolve(ask, NPUMEM_FAMILY_NAME);
+		err = family < 0 ? family : 0;
+	}
+	if (!err) {
+		group = genl_ctrl_resolve_grp(ask, NPUMEM_FAMILY_NAME, NPUMEM_MCGRP_EVENTS);
+		err = group < 0 ? group : nl_socket_add_membership(listener->socket, group);
+	}
+	nl_socket_free(ask);
+	if (!err)
+		listener->family = family;
+	return err;
+}
+
+static void set_driver(struct live_listener *listener, bool there)
+{
+	int before = listener->family;
+
+	/* A group goes with its family, and a new one may have its number. */
+	listener->family = 0;
+	if (there)
+		(void)join(listener);
+	if (!before != !listener->family)
+		listener->tell->driver(listener->context, listener->family);
+}
+
+static int on_family(struct live_listener *listener, struct nlmsghdr *header)
+{
+	static struct nla_policy policy[CTRL_ATTR_MAX + 1] = {
+		[CTRL_ATTR_FAMILY_NAME] = { .type = NLA_NUL_STRING },
+	};
+	struct nlattr *attributes[CTRL_ATTR_MAX + 1];
+	uint8_t command = genlmsg_hdr(header)->cmd;
+
+	if (genlmsg_parse(header, 0, attributes, CTRL_ATTR_MAX, policy) < 0 ||
+	    !attributes[CTRL_ATTR_FAMILY_NAME] ||
+	    strcmp(nla_get_string(attributes[CTRL_ATTR_FAMILY_NAME]), NPUMEM_FAMILY_NAME) != 0)
+		return NL_SKIP;
+	if (command == CTRL_CMD_NEWFAMILY || command == CTRL_CMD_DELFAMILY)
+		set_driver(listener, command == CTRL_CMD_NEWFAMILY);
+	return NL_OK;
+}
+
+/* A message that is no event, makes no sense, or is not the kernel's, is passed over. */
+static int on_message(struct nl_msg *message, void *context)
+{
+	struct nlmsghdr *header = nlmsg_hdr(message);
+	struct live_listener *listener = context;
+
+	if (nlmsg_get_src(message)->nl_pid || !genlmsg_valid_hdr(header, 0))
+		return NL_SKIP;
+	if (header->nlmsg_type == GENL_ID_CTRL)
+		return on_family(listener, header);
+	if (listener->family && header->nlmsg_type == listener->family)
+		return on_event(listener, header);
+	return NL_SKIP;
 }
 
 /* Puts a sentence for an error number of libnl, which is no errno; returns an errno. */
@@ -130,8 +193,11 @@ int live_listen(struct live_listener **out, struct npumem_error *error)
 	err = genl_connect(listener->socket);
 	if (err)
 		goto fail;
-	group = genl_ctrl_resolve_grp(listener->socket, NPUMEM_FAMILY_NAME, NPUMEM_MCGRP_EVENTS);
+	/* First, so that nothing comes in between. */
+	group = genl_ctrl_resolve_grp(listener->socket, "nlctrl", "notify");
 	err = group < 0 ? group : nl_socket_add_membership(listener->socket, group);
+	if (!err)
+		err = join(listener);
 	if (err)
 		goto fail;
 	nl_socket_set_nonblocking(listener->socket);
@@ -147,8 +213,7 @@ int live_listen_fd(const struct live_listener *listener)
 	return nl_socket_get_fd(listener->socket);
 }
 
-int live_next(struct live_listener *listener,
-	      void (*tell)(void *context, const struct live_event *event), void *context)
+int live_next(struct live_listener *listener, const struct live_tell *tell, void *context)
 {
 	int err;
 
@@ -158,7 +223,11 @@ int live_next(struct live_listener *listener,
 	if (err == -NLE_AGAIN || err >= 0)
 		return 0;
 	/* The kernel's ENOBUFS, which libnl gives as want of memory. */
-	return err == -NLE_NOMEM ? -ENOBUFS : -EIO;
+	if (err != -NLE_NOMEM)
+		return -EIO;
+	/* That the driver went, or came, may be among what was lost. */
+	set_driver(listener, true);
+	return -ENOBUFS;
 }
 
 void live_listen_end(struct live_listener *listener)

@@ -25,6 +25,16 @@ struct live_event {
 	char message[512];
 };
 
+/**
+ * struct live_tell - who is told what
+ * @event: of each event
+ * @driver: when the driver has gone, and when it is there again
+ */
+struct live_tell {
+	void (*event)(void *context, const struct live_event *event);
+	void (*driver)(void *context, bool there);
+};
+
 struct live_listener;
 
 /**
@@ -39,10 +49,10 @@ int live_listen(struct live_listener **listener, struct npumem_error *error);
 int live_listen_fd(const struct live_listener *listener);
 /*
  * live_next() - read what there is
- * @tell: called for each event, with @context
+ * @tell: its functions are called with @context
  *
- * Negative errno: -ENOBUFS: events have been lost, and it goes on; others end it.
+ * A driver that goes and comes again is listened to again. Negative errno: -ENOBUFS: events have
+ * been lost, and it goes on; others end it.
  */
-int live_next(struct live_listener *listener,
-	      void (*tell)(void *context, const struct live_event *event), void *context);
+int live_next(struct live_listener *listener, const struct live_tell *tell, void *context);
 void live_listen_end(struct live_listener *listener);
