@@ -145,8 +145,15 @@ void plancache_index_remove(struct plancache *cache, const struct plancache_key 
 /* Order of what is known: as plancache_by_use(), but of files with the same time by their turns. */
 int plancache_held_by_use(const struct plancache_held *a, const struct plancache_held *b);
 
-/* Learn of each file whose it is. */
-void plancache_index_owners(struct plancache *cache);
+/*
+ * plancache_index_owners() - learn of files whose they are
+ * @bytes: what a newcomer counts
+ *
+ * That is a file to open for each, which takes a card of 64 MiB of small plans half a minute. Who
+ * hurries learns it of those used longest ago, of twice as many as a newcomer lets go, and of the
+ * next ones with the next newcomer; the others do not go before. Returns 0 or -ENOMEM.
+ */
+int plancache_index_owners(struct plancache *cache, uint64_t bytes);
 
 /* --------------------------------------------------------------------- room.c */
 

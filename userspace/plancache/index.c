@@ -304,14 +304,43 @@ static uint32_t owner_of(const struct plancache *cache, const struct plancache_k
 	return owner;
 }
 
-void plancache_index_owners(struct plancache *cache)
+static int oldest_first(const void *a, const void *b)
 {
-	for (size_t i = 0; i < cache->index.count; i++) {
-		struct plancache_held *held = &cache->index.held[i];
+	const struct plancache_held *const *x = a, *const *y = b;
 
-		if (held->has_owner)
-			continue;
-		held->owner = owner_of(cache, &held->file.key);
-		held->has_owner = true;
+	return plancache_held_by_use(*y, *x);
+}
+
+/* Those whose owner is not known, the one used longest ago first; free() them. */
+static int without_owner(struct plancache_index *index, struct plancache_held ***out, size_t *count)
+{
+	size_t n = 0;
+
+	*count = 0;
+	*out = calloc(index->count + 1, sizeof(struct plancache_held *));
+	if (!*out)
+		return -ENOMEM;
+	for (size_t i = 0; i < index->count; i++)
+		if (!index->held[i].has_owner)
+			(*out)[n++] = &index->held[i];
+	if (n)
+		qsort(*out, n, sizeof(**out), oldest_first);
+	*count = n;
+	return 0;
+}
+
+int plancache_index_owners(struct plancache *cache, uint64_t bytes)
+{
+	size_t most = cache->hurries ? 2 * PLANCACHE_HURRY : SIZE_MAX, count;
+	struct plancache_held **unknown;
+	uint64_t learned = 0;
+	int err = without_owner(&cache->index, &unknown, &count);
+
+	for (size_t i = 0; i < count && (i < most || learned < 4 * bytes); i++) {
+		unknown[i]->owner = owner_of(cache, &unknown[i]->file.key);
+		unknown[i]->has_owner = true;
+		learned += unknown[i]->file.bytes;
 	}
+	free(unknown);
+	return err;
 }

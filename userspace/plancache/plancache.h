@@ -142,6 +142,7 @@ int plancache_open_existing(const char *folder, struct plancache **cache);
  * Have plancache_put() wait for no disk from now on: for who has others to answer meanwhile. Where
  * a folder has much more than its limit, which was lowered, say, each plan then lets
  * PLANCACHE_HURRY others go, or twice its bytes, if that is more, until the limit is reached.
+ * Whose plans are is learned as slowly, after a start, of those used longest ago first.
  */
 #define PLANCACHE_HURRY 256
 void plancache_hurry(struct plancache *cache);

@@ -23,7 +23,7 @@ struct share {
 };
 
 /*
- * struct holding - all files but the newcomer's
+ * struct holding - all files whose owners are known, but the newcomer's
  * @held: @count of them, by owner, the one used longest ago first
  * @shares: of owners with files that do not go, a heap: who gives first is at its top
  * @owners: of @shares
@@ -70,7 +70,7 @@ static void sift_down(struct holding *holding, size_t at)
 	shares[at] = moved;
 }
 
-/* What is in the folder is known. */
+/* What is in the folder is known. Those whose owner is not, yet, are left out. */
 static int find_owners(struct plancache *cache, const struct plancache_newcomer *newcomer,
 		       struct holding *holding)
 {
@@ -84,9 +84,11 @@ static int find_owners(struct plancache *cache, const struct plancache_newcomer 
 	};
 	if (!held || !holding->shares)
 		return -ENOMEM;
-	plancache_index_owners(cache);
+	if (plancache_index_owners(cache, newcomer->bytes))
+		return -ENOMEM;
 	for (size_t i = 0; i < index->count; i++)
-		if (memcmp(&index->held[i].file.key, newcomer->key, sizeof(*newcomer->key)) != 0)
+		if (index->held[i].has_owner &&
+		    memcmp(&index->held[i].file.key, newcomer->key, sizeof(*newcomer->key)) != 0)
 			held[holding->count++] = index->held[i];
 	qsort(held, holding->count, sizeof(*held), by_owner);
 	for (size_t i = 0; i < holding->count; i++) {

@@ -115,6 +115,35 @@ INDEX_TEST(a_plan_costs_the_same_in_a_full_folder)
 	assert_has(21, true);
 }
 
+/*
+ * After a restart nobody waits until it is known of all files whose they are: those used longest ago
+ * come first, and each plan brings some more. Those of whom it is not known do not go.
+ */
+INDEX_TEST(owners_are_learned_bit_by_bit)
+{
+	struct plancache_key first = folder_key_number(5000);
+	const uint64_t many = 5 * PLANCACHE_HURRY, bit = 2 * PLANCACHE_HURRY;
+
+	/* Who has the least has the one used longest ago. */
+	folder_put_of(8, &first, SMALL, 'x');
+	put_many(0, many - 1);
+	folder_reopen(many * BLOCK);
+	plancache_hurry(folder_cache);
+	for (uint64_t i = 0; i < 3; i++) {
+		calls.opened = 0;
+		put_number(many + i);
+		/* One is written, and what inotify tells of is looked at. */
+		assert_in_range(calls.opened, i < 2 ? bit : bit / 2, (i < 2 ? bit : bit / 2) + 4);
+		assert_has(i, false);
+		assert_has(i + 1, true);
+	}
+	calls.opened = 0;
+	put_number(many + 3);
+	assert_in_range(calls.opened, 1, 4);
+	assert_int_equal(folder_files(), many);
+	assert_has(5000, true);
+}
+
 /* Nor does one that is used, or takes another one's place, or is dropped. */
 INDEX_TEST(what_this_process_does_is_known)
 {
