@@ -14,6 +14,7 @@
 #include <systemd/sd-journal.h>
 
 #include "clock.h"
+#include "log_room.h"
 #include "log_share.h"
 #include "plain.h"
 #include "transport.h"
@@ -25,6 +26,7 @@ static struct {
 	bool journal;
 	bool prefix; /* lines begin with their priority (sd-daemon(3)) */
 	int level;
+	uint64_t lost; /* messages that nobody took */
 	struct log_shares shares;
 } sink = { .level = LOG_INFO };
 
@@ -123,7 +125,7 @@ static void to_journal(int level, const struct log_fields *fields, const char *m
 #define KEY "MESSAGE="
 
 /* @line: KEY and the message */
-static void put(int level, const struct log_fields *fields, const char *line)
+static void put_at_once(int level, const struct log_fields *fields, const char *line)
 {
 	/* One line of what does a terminal no harm. */
 	char *plain = plain_text(line, false);
@@ -136,6 +138,26 @@ static void put(int level, const struct log_fields *fields, const char *line)
 	else
 		fprintf(stderr, "npumemd: %s\n", text);
 	free(plain);
+}
+
+/* A message that nobody takes at once is lost, and the next one that somebody does says so. */
+static void put(int level, const struct log_fields *fields, const char *line)
+{
+	bool room = sink.journal ? log_journal_has_room(JOURNAL_SOCKET) :
+				   log_fd_has_room(STDERR_FILENO);
+	char text[80];
+
+	if (!room) {
+		sink.lost++;
+		return;
+	}
+	if (sink.lost) {
+		snprintf(text, sizeof(text), KEY "messages lost because nobody took them: %" PRIu64,
+			 sink.lost);
+		sink.lost = 0;
+		put_at_once(LOG_WARNING, NULL, text);
+	}
+	put_at_once(level, fields, line);
 }
 
 /* About what is left out of somebody's messages; itself it is none of them. */

@@ -2,9 +2,12 @@
 /* npumemd: what the log does with text from outside, and which fields the journal gets. */
 #include "unit.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "journal.h"
@@ -108,6 +111,79 @@ TEST(no_journal)
 	assert_non_null(strstr(text, "npumemd: no journal at /run/systemd/journal/socket, logging "
 				     "to stderr\n"));
 	free(text);
+}
+
+/* ------------------------------------------------------------------ who takes nothing */
+
+/* Until there is no room. */
+static void fill(int fd)
+{
+	static const char page[4096] = "";
+
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	while (write(fd, page, sizeof(page)) > 0)
+		;
+	assert_int_equal(errno, EAGAIN);
+}
+
+static void drain(int fd)
+{
+	char bytes[4096];
+
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	while (read(fd, bytes, sizeof(bytes)) > 0)
+		;
+	assert_int_equal(errno, EAGAIN);
+}
+
+/* journald is stopped, say. */
+TEST(full_journal)
+{
+	int ours = journal_socket(), theirs;
+
+	log_to_journal(LOG_INFO);
+	log_info("%s", "there is room");
+	assert_non_null(strstr(journal, "there is room"));
+	theirs = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(journal_connect(theirs), 0);
+	fill(theirs);
+	journal[0] = '\0';
+	log_info("%s", "nobody takes this");
+	log_info("%s", "nor this");
+	assert_string_equal(journal, "");
+	drain(ours);
+	journal_wait_for("messages lost because nobody took them: 2");
+	log_info("%s", "there is room again");
+	assert_string_equal(journal_came(), "PRIORITY=4\nSYSLOG_IDENTIFIER=npumemd\nMESSAGE="
+					    "messages lost because nobody took them: 2\n");
+	assert_non_null(strstr(journal, "there is room again"));
+	log_info("%s", "said once");
+	assert_non_null(strstr(journal, "said once"));
+	close(theirs);
+	close(ours);
+}
+
+/* Who reads stderr is slow. */
+TEST(full_pipe)
+{
+	int ends[2], before = dup(STDERR_FILENO);
+	char text[4096] = "";
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
+	log_setup(true, LOG_INFO);
+	fill(ends[1]);
+	assert_int_equal(fcntl(ends[1], F_SETFL, 0), 0);
+	log_info("%s", "nobody takes this");
+	drain(ends[0]);
+	log_info("%s", "there is room");
+	assert_true(dup2(before, STDERR_FILENO) >= 0);
+	assert_true(read(ends[0], text, sizeof(text) - 1) > 0);
+	assert_string_equal(text, "<4>npumemd: messages lost because nobody took them: 1\n"
+				  "<6>npumemd: there is room\n");
+	close(before);
+	close(ends[0]);
+	close(ends[1]);
 }
 
 /* ------------------------------------------------------------------- a user's share */

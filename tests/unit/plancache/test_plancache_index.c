@@ -116,8 +116,8 @@ INDEX_TEST(a_plan_costs_the_same_in_a_full_folder)
 }
 
 /*
- * After a restart nobody waits until it is known of all files whose they are: those used longest ago
- * come first, and each plan brings some more. Those of whom it is not known do not go.
+ * After a restart nobody waits until it is known of all files whose they are: those used longest
+ * ago come first, and each plan brings some more. Those of whom it is not known do not go.
  */
 INDEX_TEST(owners_are_learned_bit_by_bit)
 {
