@@ -195,11 +195,20 @@ static bool store(struct improver *improver, const struct worker_result *made)
 	const struct search *search = &improver->searches.waiting[0];
 	struct plancache *cache = *improver->cache;
 	struct kept kept = { .hashed = true, .key = search->key };
+	int err = cache ? plancache_peek(cache, &search->key, &kept.entry) : -ENOENT;
 	bool better, stored, ended;
 
-	/* What was dropped meanwhile, or has gone for others, is not wanted any more. */
-	if (!cache || plancache_peek(cache, &search->key, &kept.entry))
-		return true;
+	if (err) {
+		metrics_search(improver->metrics, METRICS_SEARCH_FAILED);
+		/* What was dropped meanwhile, or has gone for others, is not wanted any more. */
+		log_accepted(err == -ENOENT ? LOG_INFO : LOG_NOTICE, &search->accepted,
+			     "request %" PRIu64 ": the search for a better plan was in vain: the "
+			     "one that is kept %s%s",
+			     search->accepted.id,
+			     err == -ENOENT ? "has gone" : "cannot be read: ",
+			     err == -ENOENT ? "" : strerror(-err));
+		return err == -ENOENT;
+	}
 	better = made->data && made->cost < kept.entry.cost;
 	/* Where others computed all the time, nobody has searched. */
 	stored =

@@ -128,9 +128,9 @@ bool keep_answers(const struct kept *kept, uint64_t given_us, uint64_t limit)
 	return entry->final || keep_had(entry, given_us);
 }
 
-bool keep_no_worse(const struct kept *kept, const struct worker_result *made)
+bool keep_no_worse(const struct kept *kept, const struct worker_result *made, uint64_t limit)
 {
-	return plancache_no_worse(&kept->entry, made->cost);
+	return kept->entry.size <= limit && plancache_no_worse(&kept->entry, made->cost);
 }
 
 static bool not_kept(const struct accepted *accepted, size_t size, int err)

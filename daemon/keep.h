@@ -49,8 +49,8 @@ bool keep_had(const struct plancache_entry *entry, uint64_t given_us);
 
 struct worker_result;
 
-/* Whether what is kept is at least as good as what was made anew. */
-bool keep_no_worse(const struct kept *kept, const struct worker_result *made);
+/* Whether what is kept is at least as good as what was made anew, and of @limit bytes at most. */
+bool keep_no_worse(const struct kept *kept, const struct worker_result *made, uint64_t limit);
 
 /*
  * keep_plan() - keep the better one of a plan that was made anew and what is kept

@@ -293,6 +293,8 @@ static int request_outcome(void *data, int fd, struct outcome *outcome)
 	outcome->refused = is_refused(&from);
 	snprintf(outcome->message, sizeof(outcome->message), "%.*s",
 		 (int)sizeof(outcome->message) - 1, from.message);
+	/* The driver's sentences end with their line, or are cut off before. */
+	outcome->message[strcspn(outcome->message, "\n")] = '\0';
 	return 0;
 }
 

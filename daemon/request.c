@@ -327,6 +327,12 @@ static int hand_over(const struct request *request, char *message, size_t size)
 	return err;
 }
 
+/* What the log says of the answer. */
+static void sum_up(struct request *request, const char *text)
+{
+	snprintf(request->summary, sizeof(request->summary), "%s", text);
+}
+
 static void on_checked(struct worker *worker, const struct worker_result *result, void *userdata)
 {
 	struct request *request = userdata;
@@ -347,7 +353,10 @@ static void on_checked(struct worker *worker, const struct worker_result *result
 		       request->accepted.planner, result->text);
 		return;
 	}
-	request->from_cache = keep_no_worse(&request->kept, &request->plan);
+	request->from_cache =
+		keep_no_worse(&request->kept, &request->plan, request->config.plan_limit);
+	if (request->from_cache)
+		sum_up(request, request->kept.entry.text);
 	err = hand_over(request, message, sizeof(message));
 	settle(request, -err, "%s", message);
 }
@@ -417,7 +426,7 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 		return;
 	}
 	request->plan = *result;
-	snprintf(request->summary, sizeof(request->summary), "%s", result->text);
+	sum_up(request, result->text);
 	planner_check_args(&args, &task, result);
 	args.done = on_checked;
 	err = worker_start(request->env->event, &args, &request->check_worker);
@@ -574,7 +583,7 @@ static int start_answer(struct request *request, char *message, size_t size)
 		err = check_quota(request, message, size);
 		return err ? err : start_worker(request, message, size);
 	}
-	snprintf(request->summary, sizeof(request->summary), "%s", request->kept.entry.text);
+	sum_up(request, request->kept.entry.text);
 	err = hand_over(request, message, size);
 	/* If the request is over already, the driver says so through its file. */
 	if (!err)

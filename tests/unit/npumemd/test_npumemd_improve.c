@@ -677,6 +677,35 @@ IMPROVE_TEST(dropped_meanwhile)
 	wait_for_searches();
 	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
 	assert_int_equal(count, 0);
+	assert_true(tells("npumemd_searches_ended_total{outcome=\"failed\"} 1\n"));
+}
+
+/* What is kept cannot be read when the search ends: it is made again, later. */
+IMPROVE_TEST(damaged_meanwhile)
+{
+	char path[512];
+	struct plancache_file *files;
+	char name[PLANCACHE_NAME_SIZE];
+	struct said said;
+	size_t count;
+	char *text;
+
+	setenv(RATED, "800 1", 1);
+	ask();
+	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
+	plancache_key_name(&files[0].key, name);
+	free(files);
+	snprintf(path, sizeof(path), "%s/%s.plan", f.config.cache_folder, name);
+	assert_int_equal(truncate(path, 100), 0);
+	log_setup(true, LOG_NOTICE);
+	said_begin(&said);
+	wait_for_searches();
+	text = said_end(&said);
+	log_setup(true, LOG_ERR);
+	assert_non_null(strstr(text, ": the search for a better plan was in vain: the one that is "
+				     "kept cannot be read: Bad message\n"));
+	free(text);
+	assert_true(tells("npumemd_searches_ended_total{outcome=\"failed\"} 1\n"));
 }
 
 IMPROVE_TEST(options)

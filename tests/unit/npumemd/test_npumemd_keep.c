@@ -338,6 +338,8 @@ KEEP_TEST(final_is_final)
 KEEP_TEST(worse_is_not_taken)
 {
 	struct accepted accepted;
+	struct said said;
+	char *text;
 
 	rated("900 0");
 	ask_within(5);
@@ -345,6 +347,16 @@ KEEP_TEST(worse_is_not_taken)
 	ask_within(20);
 	assert_int_equal(only_entry().cost, 900);
 	assert_string_equal(only_entry().text, "of cost 900");
+	/* What is said of the answer is said of the one that was given. */
+	rated("901 0");
+	log_setup(true, LOG_INFO);
+	said_begin(&said);
+	ask_within(50);
+	text = said_end(&said);
+	log_setup(true, LOG_ERR);
+	assert_non_null(strstr(text, "has the plan kept of"));
+	assert_non_null(strstr(text, " us: of cost 900\n"));
+	free(text);
 	accepted = next_request();
 	accepted.deadline_ns = now_ns() + 20000000000;
 	answered(&accepted);
@@ -555,6 +567,17 @@ KEEP_TEST(plan_limit)
 	ask();
 	f.config.plan_limit = 64;
 	none_kept();
+}
+
+/* Nor is it when a plan that is not too large was made anew, and is worse. */
+KEEP_TEST(plan_limit_of_a_better_one)
+{
+	char bytes[] = "kept";
+	struct kept kept = { .entry = { .data = bytes, .size = 4097, .cost = 1 } };
+	const struct worker_result made = { .data = "made", .size = 5, .cost = 2 };
+
+	assert_false(keep_no_worse(&kept, &made, 4096));
+	assert_true(keep_no_worse(&kept, &made, 4097));
 }
 
 /* The cache goes while a request is under way, and comes while one is. */
