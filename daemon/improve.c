@@ -204,8 +204,7 @@ static bool store(struct improver *improver, const struct worker_result *made)
 		log_accepted(err == -ENOENT ? LOG_INFO : LOG_NOTICE, &search->accepted,
 			     "request %" PRIu64 ": the search for a better plan was in vain: the "
 			     "one that is kept %s%s",
-			     search->accepted.id,
-			     err == -ENOENT ? "has gone" : "cannot be read: ",
+			     search->accepted.id, err == -ENOENT ? "has gone" : "cannot be read: ",
 			     err == -ENOENT ? "" : strerror(-err));
 		return err == -ENOENT;
 	}
