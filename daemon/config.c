@@ -558,12 +558,15 @@ int config_read(const char *path, bool optional, struct config *config, char *re
 		size_t reason_size)
 {
 	struct place metrics = { .line = 0 };
+	struct stat status;
 	struct config all;
 	int err;
 
 	config_defaults(&all);
 	err = read_file(path, &all, &metrics, reason, reason_size);
-	if (err == -ENOENT && optional)
+	all.has_file = !err;
+	/* What a link names is on a disk that is not mounted, say. */
+	if (err == -ENOENT && optional && lstat(path, &status))
 		err = 0;
 	if (!err)
 		err = read_drop_ins(path, &all, &metrics, reason, reason_size);

@@ -60,6 +60,7 @@ struct config {
 	char traffic_planner[32];
 	struct policies *policies;
 	char private_file[CONFIG_PATH_SIZE];
+	bool has_file;
 };
 
 /** config_defaults() - set everything to the value that it has if the file does not name it */
@@ -71,7 +72,7 @@ void config_free(struct config *config);
 /*
  * config_read() - read a file over the defaults, and then, in the order of their names, the files
  * of the folder "@path.d" that end in ".conf"
- * @optional: the file may be missing; the folder always may
+ * @optional: the file may be missing, but for a link that leads nowhere; the folder always may
  * @config: out: for config_free(); unchanged if that fails
  * @reason: on failure "FILE:LINE: what is wrong", no newline
  *

@@ -4,6 +4,7 @@
  */
 #include <argp.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,10 +192,15 @@ int main(int argc, char **argv)
 {
 	struct command_line line = { .log_level = -1 };
 	struct server_args args = { .log_level = -1 };
+	sigset_t reload;
 	int code;
 
 	plain_descriptors();
 	worker_main(argv, server_jobs);
+	/* A reload that is asked for before it can be done is not the end. */
+	sigemptyset(&reload);
+	sigaddset(&reload, SIGHUP);
+	sigprocmask(SIG_BLOCK, &reload, NULL);
 	atexit(at_exit);
 	argp_err_exit_status = EXIT_USAGE;
 	plain_options(&argp, argc, argv);

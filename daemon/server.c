@@ -149,12 +149,20 @@ static void warn(const struct config *config)
 		log_warning("%s", text);
 }
 
+/* To be said behind the file's name. */
+static const char *missing(const struct config *config)
+{
+	return config->has_file ? "" : ", which is not there";
+}
+
 static void reload(struct server *server)
 {
 	struct config config;
 	char reason[512];
 
-	if (config_read(server->args->config_path, server->args->config_optional, &config, reason,
+	/* A file that was there is not missed by accident: without it nobody has a policy. */
+	if (config_read(server->args->config_path,
+			server->args->config_optional && !server->config.has_file, &config, reason,
 			sizeof(reason))) {
 		log_error("the configuration stays as it was: %s", reason);
 		return;
@@ -165,7 +173,8 @@ static void reload(struct server *server)
 	cache_folder_open(server->cache_folder);
 	improver_configured(server->env.improver);
 	exposition_set(server->exposition, &server->config);
-	log_info("configuration read again from %s", server->args->config_path);
+	log_info("configuration read again from %s%s", server->args->config_path,
+		 missing(&server->config));
 	warn(&server->config);
 	/* The new configuration may have more places. */
 	intake_go_on(server->intake);
@@ -391,6 +400,8 @@ int server_run(const struct server_args *args)
 
 	log_info("npumemd " NPUMEM_PACKAGE_VERSION " starting, %u workers",
 		 (unsigned int)args->config.workers);
+	if (!server.config.has_file)
+		log_info("there is no %s", args->config_path);
 	check_capability();
 	warn(&server.config);
 	code = start(&server);

@@ -469,6 +469,27 @@ TEST_WITH(strange_drop_ins, setup_folder, teardown_folder)
 	assert_string_equal(reason, wrong);
 }
 
+/* A file that need not be there; a link to one that is not is a mistake all the same. */
+TEST_WITH(optional_file, setup_folder, teardown_folder)
+{
+	char reason[512] = "", expected[PATH_MAX + 64];
+	struct config config;
+
+	assert_int_equal(config_read(path, true, &config, reason, sizeof(reason)), 0);
+	assert_true(config.has_file);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(config_read(path, true, &config, reason, sizeof(reason)), 0);
+	assert_false(config.has_file);
+	drop_in("10-a.conf", "[daemon]\nworkers = 4\n");
+	assert_int_equal(config_read(path, true, &config, reason, sizeof(reason)), 0);
+	assert_false(config.has_file);
+	assert_int_equal(config.workers, 4);
+	assert_int_equal(symlink("nowhere", path), 0);
+	assert_int_equal(config_read(path, true, &config, reason, sizeof(reason)), -ENOENT);
+	snprintf(expected, sizeof(expected), "%s: No such file or directory", path);
+	assert_string_equal(reason, expected);
+}
+
 /* What only its owner may read is told, the first of it. */
 TEST_WITH(private_files, setup_folder, teardown_folder)
 {
@@ -526,6 +547,7 @@ TEST_WITH(example, setup, teardown)
 	config_defaults(&defaults);
 	if (config_read(example, false, &config, reason, sizeof(reason)))
 		fail_msg("%s", reason);
+	defaults.has_file = true;
 	assert_memory_equal(&config, &defaults, sizeof(config));
 
 	/* With each "#key = value" made a line of its own. */

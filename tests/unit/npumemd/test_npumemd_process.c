@@ -45,6 +45,7 @@ struct daemon {
 	pid_t pid;
 	bool no_capability;
 	bool bare;
+	bool small_pipe;
 	int stored;
 	int driver;
 };
@@ -144,6 +145,8 @@ static void start_with(const char *const *arguments, int driver)
 		argv[i + 1] = strdup(arguments[i]);
 	}
 	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+	if (d.small_pipe)
+		assert_int_equal(fcntl(pipes[1], F_SETPIPE_SZ, 4096), 4096);
 	d.pid = fork();
 	assert_true(d.pid >= 0);
 	if (!d.pid) {
@@ -354,6 +357,53 @@ TEST_WITH(user_gone, setup, teardown)
 	assert_int_equal(finish(text, sizeof(text)), 0);
 	snprintf(warning, sizeof(warning), "<4>npumemd: %s", says);
 	assert_int_equal(count(text, warning), 2);
+}
+
+/* Whether the daemon, which has become that by now, keeps this signal for later. */
+static bool blocks(int number)
+{
+	char path[64], line[256];
+	unsigned long long mask = 0;
+	bool is_daemon = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", d.pid);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		is_daemon |= !strcmp(line, "Name:\tnpumemd\n");
+		if (sscanf(line, "SigBlk: %llx", &mask) == 1)
+			break;
+	}
+	fclose(file);
+	return is_daemon && mask >> (number - 1) & 1;
+}
+
+/*
+ * A reload that is asked for at any moment after the start is not the end. It is held up here by
+ * more warnings than fit into the pipe that takes them, before it would be a daemon.
+ */
+TEST_WITH(early_reload, setup, teardown)
+{
+	const char *const arguments[] = { "--check-config", "-c", d.config, NULL };
+	char text[65536];
+	FILE *config;
+	int ms = 0;
+
+	config = fopen(d.config, "w");
+	assert_non_null(config);
+	for (int i = 0; i < 64; i++)
+		fprintf(config, "[user npumem-gone-%d]\nplans = no\n", i);
+	assert_int_equal(fclose(config), 0);
+	d.small_pipe = true;
+	start(arguments);
+	d.small_pipe = false;
+	for (; !blocks(SIGHUP) && ms < PATIENCE_MS; ms++)
+		usleep(1000);
+	assert_true(ms < PATIENCE_MS);
+	kill(d.pid, SIGHUP);
+	assert_int_equal(finish(text, sizeof(text)), 0);
+	assert_int_equal(count(text, "npumemd: warning: [user npumem-gone-"), 64);
 }
 
 TEST_WITH(config_missing, setup, teardown)
