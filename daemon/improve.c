@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "memory_limit.h"
 #include "metrics.h"
 #include "planner.h"
 #include "power.h"
@@ -31,6 +32,8 @@ static uint64_t system_now(void)
 }
 
 const struct improver_host improver_host = {
+	.process = MEMORY_LIMIT_PROCESS,
+	.groups = MEMORY_LIMIT_GROUPS,
 	.supplies = POWER_SUPPLIES,
 	.look_us = 30000000,
 	.period_us = 3600000000,
@@ -109,13 +112,15 @@ void improver_add(struct improver *improver, const struct accepted *accepted,
 {
 	const struct plancache_entry *entry = &kept->entry;
 	struct search search = { .accepted = *accepted, .bytes = bytes_of(accepted) };
+	uint64_t memory;
 
 	if (!improver->config->improve_time || !kept->hashed || entry->final ||
 	    keep_had(entry, improver->config->improve_time * 1000000) ||
 	    searches_have(&improver->searches, &kept->key) ||
 	    tries_wait_us(&improver->tries, &kept->key, now_us()))
 		return;
-	if (!searches_make_room(&improver->searches, &search)) {
+	memory = memory_limit(improver->host->process, improver->host->groups);
+	if (!searches_make_room(&improver->searches, &search, memory)) {
 		log_accepted(LOG_DEBUG, accepted,
 			     "request %" PRIu64 ": too many plans wait to be improved",
 			     accepted->id);

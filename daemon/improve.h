@@ -31,6 +31,7 @@ struct metrics;
 
 /*
  * struct improver_host - what an improver asks the device for
+ * @process, @groups: as memory_limit() takes them
  * @supplies: as power_is_battery() takes it: whether a battery is being emptied
  * @look_us: so often it looks whether searches may go on, in microseconds
  * @period_us: [improve] share is of so many microseconds
@@ -38,6 +39,8 @@ struct metrics;
  * @now: CLOCK_MONOTONIC microseconds, by which what searches have taken is forgotten
  */
 struct improver_host {
+	const char *process;
+	const char *groups;
 	const char *supplies;
 	uint64_t look_us;
 	uint64_t period_us;

@@ -71,18 +71,21 @@ static size_t one_too_many(const struct places *places, const struct search *new
 	return found;
 }
 
-bool searches_make_room(struct searches *searches, const struct search *search)
+bool searches_make_room(struct searches *searches, const struct search *search, uint64_t memory)
 {
+	const uint64_t part = memory / SEARCHES_MEMORY_PART;
+	const uint64_t most = part < SEARCHES_MAX_BYTES ? part : SEARCHES_MAX_BYTES;
 	struct places places = {
 		.searches = searches,
 		.count = searches->count,
 		.bytes = searches->bytes,
 	};
 
-	if (search->bytes > SEARCHES_MAX_BYTES)
+	if (search->bytes > most)
 		return false;
 	for (;;) {
-		bool bytes_lack = search->bytes > SEARCHES_MAX_BYTES - places.bytes;
+		/* There may be more of them than could come now. */
+		bool bytes_lack = places.bytes + search->bytes > most;
 		size_t from;
 
 		if (!bytes_lack && places.count < SEARCHES_MAX)

@@ -11,8 +11,10 @@
 #include "transport.h"
 
 /* So many requests wait at most, and so many bytes of their graphs and options. */
-#define SEARCHES_MAX	   32
-#define SEARCHES_MAX_BYTES (64ull << 20)
+#define SEARCHES_MAX	     32
+#define SEARCHES_MAX_BYTES   (64ull << 20)
+/* But no more than this part of the memory that daemon and workers may have together. */
+#define SEARCHES_MEMORY_PART 8
 
 /**
  * struct search - a plan that is to be improved
@@ -46,8 +48,9 @@ bool searches_have(const struct searches *searches, const struct plancache_key *
  * Whether there is room for a search, for which users give some of theirs. Who has the most gives
  * his last one, but for one that runs, as long as he has more than the search's user would then
  * have: of bytes, as long as these lack, else of places. If there is no room, nobody has given any.
+ * @memory: bytes that daemon and workers may have together
  */
-bool searches_make_room(struct searches *searches, const struct search *search);
+bool searches_make_room(struct searches *searches, const struct search *search, uint64_t memory);
 
 /* Puts a search, for which there is a place, behind all others, and takes its descriptor over. */
 void searches_add(struct searches *searches, const struct search *search);

@@ -3,8 +3,12 @@
 #include "searches.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "memory_limit.h"
 #include "unit.h"
 
 #define MIB (1ull << 20)
@@ -22,7 +26,7 @@ static bool ask(struct searches *searches, uint32_t uid, uint64_t id, uint64_t b
 {
 	struct search search = search_of(uid, id, bytes);
 
-	if (!searches_make_room(searches, &search))
+	if (!searches_make_room(searches, &search, UINT64_MAX))
 		return false;
 	searches_add(searches, &search);
 	return true;
@@ -166,13 +170,73 @@ TEST(unknown_users_are_one)
 	search.accepted.client.known = false;
 	for (uint64_t i = 0; i < SEARCHES_MAX; i++)
 		assert_true(ask(&searches, 0, i, 1));
-	assert_true(searches_make_room(&searches, &search));
+	assert_true(searches_make_room(&searches, &search, UINT64_MAX));
 	searches_add(&searches, &search);
 	assert_int_equal(searches.count, SEARCHES_MAX);
 	assert_int_equal(searches.waiting[SEARCHES_MAX - 1].accepted.id, 100);
 	assert_int_equal(searches.waiting[SEARCHES_MAX - 2].accepted.id, SEARCHES_MAX - 2);
 	/* User 0 asks for what he has most of. */
 	assert_false(ask(&searches, 0, 200, 1));
+}
+
+/* Of little memory what waits takes a part. It may have become less since the others came. */
+TEST(part_of_the_memory)
+{
+	struct searches searches = { 0 };
+	struct search search = search_of(7, 1, 10 * MIB);
+
+	assert_false(searches_make_room(&searches, &search, 80 * MIB - 8));
+	assert_true(searches_make_room(&searches, &search, 80 * MIB));
+	searches_add(&searches, &search);
+	search = search_of(8, 2, 8 * MIB);
+	assert_false(searches_make_room(&searches, &search, 64 * MIB - 8));
+	/* Who has more gives it. */
+	assert_true(searches_make_room(&searches, &search, 64 * MIB));
+	assert_int_equal(searches.count, 0);
+	assert_false(searches_make_room(&searches, &search, 0));
+}
+
+/* ------------------------------------------------------------------------ memory.max */
+
+#define GROUPS "groups"
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+TEST(limit_of_memory)
+{
+	char folder[] = "/tmp/npumemd-limits-XXXXXX", command[64];
+
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chdir(folder), 0);
+	assert_int_equal(mkdir(GROUPS, 0700), 0);
+	assert_int_equal(mkdir(GROUPS "/a.slice", 0700), 0);
+	assert_int_equal(mkdir(GROUPS "/a.slice/b.service", 0700), 0);
+	/* Nobody says; and version 1 alone. */
+	assert_int_equal(memory_limit("process", GROUPS), UINT64_MAX);
+	write_file("process", "3:memory:/a.slice/b.service\n");
+	assert_int_equal(memory_limit("process", GROUPS), UINT64_MAX);
+	write_file("process", "3:memory:/elsewhere\n0::/a.slice/b.service\n");
+	assert_int_equal(memory_limit("process", GROUPS), UINT64_MAX);
+	write_file(GROUPS "/a.slice/b.service/memory.max", "max\n");
+	assert_int_equal(memory_limit("process", GROUPS), UINT64_MAX);
+	write_file(GROUPS "/a.slice/b.service/memory.max", "12582912\n");
+	assert_int_equal(memory_limit("process", GROUPS), 12582912);
+	write_file(GROUPS "/a.slice/memory.max", "12582913\n");
+	assert_int_equal(memory_limit("process", GROUPS), 12582912);
+	write_file(GROUPS "/a.slice/memory.max", "4096\n");
+	assert_int_equal(memory_limit("process", GROUPS), 4096);
+	write_file("process", "0::/\n");
+	assert_int_equal(memory_limit("process", GROUPS), UINT64_MAX);
+	assert_int_equal(chdir("/"), 0);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	assert_int_equal(system(command), 0);
 }
 
 /* What gives its place is closed, and nothing else is. */
@@ -186,7 +250,7 @@ TEST(descriptors_are_closed)
 
 		search.accepted.fd = fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		assert_true(fds[i] >= 0);
-		assert_true(searches_make_room(&searches, &search));
+		assert_true(searches_make_room(&searches, &search, UINT64_MAX));
 		searches_add(&searches, &search);
 	}
 	assert_false(ask(&searches, 8, 9, 60 * MIB));
