@@ -70,7 +70,8 @@ too_large() {
 # What is alive is shown of the device that it is on.
 shown_apart() {
 	npumemctl run list -j -d "$FIRST" >first.json && grep -q "\"pid\": *$CLIENT," first.json || return 1
-	npumemctl run list -j -d "$SECOND" >second.json && ! grep -q "\"pid\": *$CLIENT," second.json
+	npumemctl run list -j -d "$SECOND" >second.json && ! grep -q "\"pid\": *$CLIENT," second.json || return 1
+	npumemctl run list -j | tr '{' '\n' | grep "\"pid\": *$CLIENT," >mine.json && [ "$(field device mine.json)" = "$FIRST" ]
 }
 torn_out() {
 	npumemctl run -j --device "$SECOND" --repeat 1000000 --timeout 3000 "$MOBILENET" >torn.out 2>&1 &

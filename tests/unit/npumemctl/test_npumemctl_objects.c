@@ -45,7 +45,7 @@ static const struct drm_npumem_run_record runs[] = {
 /* Of two clients, the first of which is found last. */
 static struct object_list list_of(enum object_kind kind)
 {
-	struct object_list list = { .kind = kind };
+	struct object_list list = { .kind = kind, .device = "/dev/dri/renderD128" };
 
 	assert_int_equal(objects_add(&list, &other, plans, 1, runs, 1), 0);
 	assert_int_equal(objects_add(&list, &one, plans, 3, runs, 3), 0);
@@ -86,23 +86,24 @@ static void lists(void **state)
 }
 
 TEST_CASE(graphs, lists, NULL, NULL, struct expected, OBJECT_GRAPH, 0,
-	  "        ID     PID  PLANS   RUNS COMMAND\n"
-	  "       4:1     100      0      1 a\\x1b[2J\n"
-	  "       4:2     100      2      1 a\\x1b[2J\n"
-	  "      12:2      90      1      1 b\n")
+	  "        ID DEVICE         PID  PLANS   RUNS COMMAND\n"
+	  "       4:1 renderD128     100      0      1 a\\x1b[2J\n"
+	  "       4:2 renderD128     100      2      1 a\\x1b[2J\n"
+	  "      12:2 renderD128      90      1      1 b\n")
 TEST_CASE(plans, lists, NULL, NULL, struct expected, OBJECT_PLAN, 0,
-	  "        ID     PID      GRAPH STATE         ARENA COMMAND\n"
-	  "       4:1     100        4:2 pending     0 bytes a\\x1b[2J\n"
-	  "       4:2     100          - failed      0 bytes a\\x1b[2J\n"
-	  "       4:3     100        4:2 ready       1.0 MiB a\\x1b[2J\n"
-	  "      12:3      90       12:2 ready       1.0 MiB b\n")
-TEST_CASE(runs, lists, NULL, NULL, struct expected, OBJECT_RUN, 3,
-	  "        ID     PID      GRAPH       PLAN STATE         ARENA  SUBMITTED COMMAND\n"
-	  "       4:1     100        4:2        4:3 busy        1.0 MiB         12 a\\x1b[2J\n"
-	  "       4:2     100        4:1          - idle        0 bytes          0 a\\x1b[2J\n"
-	  "       4:3     100          -          - lost        0 bytes          0 a\\x1b[2J\n"
-	  "      12:1      90       12:2       12:3 busy        1.0 MiB         12 b\n"
-	  "processes that this user may not look into: 3\n")
+	  "        ID DEVICE         PID      GRAPH STATE         ARENA COMMAND\n"
+	  "       4:1 renderD128     100        4:2 pending     0 bytes a\\x1b[2J\n"
+	  "       4:2 renderD128     100          - failed      0 bytes a\\x1b[2J\n"
+	  "       4:3 renderD128     100        4:2 ready       1.0 MiB a\\x1b[2J\n"
+	  "      12:3 renderD128      90       12:2 ready       1.0 MiB b\n")
+TEST_CASE(
+	runs, lists, NULL, NULL, struct expected, OBJECT_RUN, 3,
+	"        ID DEVICE         PID      GRAPH       PLAN STATE         ARENA  SUBMITTED COMMAND\n"
+	"       4:1 renderD128     100        4:2        4:3 busy        1.0 MiB         12 a\\x1b[2J\n"
+	"       4:2 renderD128     100        4:1          - idle        0 bytes          0 a\\x1b[2J\n"
+	"       4:3 renderD128     100          -          - lost        0 bytes          0 a\\x1b[2J\n"
+	"      12:1 renderD128      90       12:2       12:3 busy        1.0 MiB         12 b\n"
+	"processes that this user may not look into: 3\n")
 
 struct one_expected {
 	enum object_kind kind;
@@ -114,7 +115,8 @@ static void shows(void **state)
 {
 	const struct one_expected *expected = *state;
 	struct object_list list = list_of(expected->kind);
-	const struct object *object = object_find(&list, expected->name);
+	uint32_t count;
+	const struct object *object = object_find(&list, expected->name, &count);
 	AUTO_TEXT char *text = NULL;
 
 	assert_non_null(object);
@@ -124,23 +126,28 @@ static void shows(void **state)
 }
 
 TEST_CASE(graph, shows, NULL, NULL, struct one_expected, OBJECT_GRAPH, "4:2",
-	  "graph 4:2\n  client     pid 100 (a\\x1b[2J), uid 7\n  plans      2\n  runs       1\n")
+	  "graph 4:2\n  device     /dev/dri/renderD128\n"
+	  "  client     pid 100 (a\\x1b[2J), uid 7\n  plans      2\n  runs       1\n")
 TEST_CASE(plan, shows, NULL, NULL, struct one_expected, OBJECT_PLAN, "4:3",
-	  "plan 4:3\n  client     pid 100 (a\\x1b[2J), uid 7\n  graph      4:2\n"
+	  "plan 4:3\n  device     /dev/dri/renderD128\n"
+	  "  client     pid 100 (a\\x1b[2J), uid 7\n  graph      4:2\n"
 	  "  state      ready\n  planner    -\n  arena      1048576 bytes (1.0 MiB)\n"
 	  "  bound      -\n  host       0 bytes\n"
 	  "  kernel     4096 bytes (4.0 KiB)\n  for        3 s\n")
 TEST_CASE(failed_plan, shows, NULL, NULL, struct one_expected, OBJECT_PLAN, "4:2",
-	  "plan 4:2\n  client     pid 100 (a\\x1b[2J), uid 7\n  graph      -\n"
+	  "plan 4:2\n  device     /dev/dri/renderD128\n"
+	  "  client     pid 100 (a\\x1b[2J), uid 7\n  graph      -\n"
 	  "  state      failed: No space left on device\n  planner    -\n  arena      0 bytes\n"
 	  "  bound      -\n  host       0 bytes\n  kernel     0 bytes\n  for        8 s\n")
 TEST_CASE(run, shows, NULL, NULL, struct one_expected, OBJECT_RUN, "12:1",
-	  "run 12:1\n  client     pid 90 (b), uid 0\n  graph      12:2\n  plan       12:3\n"
+	  "run 12:1\n  device     /dev/dri/renderD128\n"
+	  "  client     pid 90 (b), uid 0\n  graph      12:2\n  plan       12:3\n"
 	  "  state      busy\n  bank       1\n  arena      1048576 bytes (1.0 MiB)\n"
 	  "  submitted  12 positions\n  moved      load 1, spill 2, store 3, fill 4 bytes\n"
 	  "  for        3 s\n")
 TEST_CASE(shared_run, shows, NULL, NULL, struct one_expected, OBJECT_RUN, "4:2",
-	  "run 4:2\n  client     pid 100 (a\\x1b[2J), uid 7\n  graph      4:1\n  plan       -\n"
+	  "run 4:2\n  device     /dev/dri/renderD128\n"
+	  "  client     pid 100 (a\\x1b[2J), uid 7\n  graph      4:1\n  plan       -\n"
 	  "  state      idle\n  bank       0\n  arena      shared, and it has the turn\n"
 	  "  submitted  0 positions\n  moved      load 0, spill 0, store 0, fill 0 bytes\n"
 	  "  for        8 s\n")
@@ -149,9 +156,38 @@ TEST(no_such_name)
 {
 	static const char *const names[] = { "4:9", "4", "4:", ":1", "04:1", "4:1 ", "-", "" };
 	struct object_list list = list_of(OBJECT_RUN);
+	uint32_t count;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		assert_null(object_find(&list, names[i]));
+		assert_null(object_find(&list, names[i], &count));
+	objects_free(&list);
+}
+
+/* Clients are numbered on each device anew. */
+TEST(two_devices)
+{
+	struct object_list list = list_of(OBJECT_GRAPH);
+	const struct object *object;
+	AUTO_TEXT char *text = NULL;
+	uint32_t count;
+	json_t *json;
+
+	list.device = "/dev/accel/accel0\n";
+	assert_int_equal(objects_add(&list, &other, plans, 1, runs, 0), 0);
+	text = printed(&list, NULL);
+	assert_string_equal(text, "        ID DEVICE         PID  PLANS   RUNS COMMAND\n"
+				  "      12:2 accel0\\x0a      90      1      0 b\n"
+				  "       4:1 renderD128     100      0      1 a\\x1b[2J\n"
+				  "       4:2 renderD128     100      2      1 a\\x1b[2J\n"
+				  "      12:2 renderD128      90      1      1 b\n");
+	object = object_find(&list, "12:2", &count);
+	assert_int_equal(count, 2);
+	json = object_json(object);
+	assert_string_equal(json_string_value(json_object_get(json, "device")),
+			    "/dev/accel/accel0\\x0a");
+	json_decref(json);
+	assert_non_null(object_find(&list, "4:2", &count));
+	assert_int_equal(count, 1);
 	objects_free(&list);
 }
 
@@ -200,7 +236,8 @@ static struct head head_of_plan(void)
 TEST(plan_that_was_read)
 {
 	struct object_list list = list_of(OBJECT_PLAN);
-	struct object plan = *object_find(&list, "4:3");
+	uint32_t count;
+	struct object plan = *object_find(&list, "4:3", &count);
 	struct head head = head_of_plan();
 	AUTO_TEXT char *text = NULL;
 	json_t *all;
@@ -214,7 +251,7 @@ TEST(plan_that_was_read)
 	assert_string_equal(json_string_value(json_object_get(all, "planner")), "c\\x1bosma");
 	assert_int_equal(json_integer_value(json_object_get(all, "lower_bound")), 4096);
 	json_decref(all);
-	plan = *object_find(&list, "4:1");
+	plan = *object_find(&list, "4:1", &count);
 	all = object_json_all(&plan);
 	assert_true(json_is_null(json_object_get(all, "planner")));
 	assert_true(json_is_null(json_object_get(all, "lower_bound")));

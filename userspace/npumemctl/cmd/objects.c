@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* npumemctl graph, plan list, run show and so on: what is alive in the driver, noun and verb. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,7 +110,8 @@ static int print_list(const struct arguments *args, const struct object_list *li
 
 static int print_one(const struct arguments *args, const struct object_list *list, int status)
 {
-	const struct object *object = object_find(list, args->name);
+	uint32_t count;
+	const struct object *object = object_find(list, args->name, &count);
 	struct object one;
 
 	if (!object && status != EXIT_OK)
@@ -117,6 +119,9 @@ static int print_one(const struct arguments *args, const struct object_list *lis
 	if (!object)
 		return failure(args->name, "there is no such %s, or not for this user to see",
 			       object_noun(list->kind));
+	if (count > 1)
+		return failure(args->name, "%" PRIu32 " devices have such a %s: say which by -d",
+			       count, object_noun(list->kind));
 	one = *object;
 	/* Without, as after its client has ended, the rest is still known. */
 	if (one.kind == OBJECT_PLAN && one.plan.state == NPUMEM_PLAN_STATE_READY)

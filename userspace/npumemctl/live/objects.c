@@ -61,6 +61,23 @@ int object_borrow(const struct live_client *client, struct npumem_device **devic
 	return err;
 }
 
+/* An object of the device whose clients' are added. */
+static struct object object_of(const struct object_list *list, const struct live_client *client,
+			       uint32_t handle)
+{
+	struct object object = { .kind = list->kind, .client = *client, .handle = handle };
+
+	snprintf(object.device, sizeof(object.device), "%s", list->device);
+	return object;
+}
+
+static bool is_of(const struct object *object, const struct object_list *list,
+		  const struct live_client *client)
+{
+	return object->client.file.client == client->file.client &&
+	       !strcmp(object->device, list->device);
+}
+
 static int add_object(struct object_list *list, const struct object *object)
 {
 	struct object *objects = grow_by_one(list->objects, list->count, sizeof(*objects));
@@ -76,16 +93,16 @@ static int add_object(struct object_list *list, const struct object *object)
 static int count_graph(struct object_list *list, const struct live_client *client, uint32_t graph,
 		       enum object_kind of)
 {
-	struct object new = { .kind = OBJECT_GRAPH, .client = *client, .handle = graph };
+	struct object new = object_of(list, client, graph);
 	uint32_t i = list->count;
 	int err = 0;
 
 	if (!graph)
 		return 0;
-	while (i && list->objects[i - 1].client.file.client == client->file.client &&
+	while (i && is_of(&list->objects[i - 1], list, client) &&
 	       list->objects[i - 1].handle != graph)
 		i--;
-	if (!i || list->objects[i - 1].client.file.client != client->file.client) {
+	if (!i || !is_of(&list->objects[i - 1], list, client)) {
 		err = add_object(list, &new);
 		i = list->count;
 	}
@@ -99,7 +116,10 @@ static int count_graph(struct object_list *list, const struct live_client *clien
 static int by_name(const void *left, const void *right)
 {
 	const struct object *a = left, *b = right;
+	int order = strcmp(a->device, b->device);
 
+	if (order)
+		return order;
 	if (a->client.file.client != b->client.file.client)
 		return a->client.file.client < b->client.file.client ? -1 : 1;
 	return a->handle < b->handle ? -1 : a->handle > b->handle;
@@ -109,7 +129,7 @@ int objects_add(struct object_list *list, const struct live_client *client,
 		const struct drm_npumem_plan_record *plans, uint32_t plan_count,
 		const struct drm_npumem_run_record *runs, uint32_t run_count)
 {
-	struct object object = { .kind = list->kind, .client = *client };
+	struct object object = object_of(list, client, 0);
 	int err = 0;
 
 	for (uint32_t i = 0; i < plan_count && !err; i++) {
@@ -162,6 +182,7 @@ int objects_find(const char *device, struct object_list *list)
 	struct live_list clients;
 	int err = live_find("/proc", device, &clients);
 
+	list->device = device;
 	for (uint32_t i = 0; i < clients.count && !err; i++)
 		/* Its own file, which the search may have open, has nothing. */
 		if (clients.clients[i].pid != getpid())
@@ -262,12 +283,19 @@ static json_t *name_json(const struct object *object, uint32_t handle)
 	return handle ? json_string(name_of(object, handle).s) : json_null();
 }
 
-const struct object *object_find(const struct object_list *list, const char *name)
+const struct object *object_find(const struct object_list *list, const char *name, uint32_t *count)
 {
-	for (uint32_t i = 0; i < list->count; i++)
-		if (!strcmp(name_of(&list->objects[i], list->objects[i].handle).s, name))
-			return &list->objects[i];
-	return NULL;
+	const struct object *found = NULL;
+
+	*count = 0;
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (strcmp(name_of(&list->objects[i], list->objects[i].handle).s, name) != 0)
+			continue;
+		if (!found)
+			found = &list->objects[i];
+		++*count;
+	}
+	return found;
 }
 
 /* ----------------------------------------------------------------------- text */
@@ -305,16 +333,19 @@ void objects_print(FILE *out, const struct object_list *list)
 		"      GRAPH       PLAN STATE         ARENA  SUBMITTED"
 	};
 
-	fprintf(out, "%10s %7s%s COMMAND\n", "ID", "PID", heads[list->kind]);
+	fprintf(out, "%10s %-10s %7s%s COMMAND\n", "ID", "DEVICE", "PID", heads[list->kind]);
 	for (uint32_t i = 0; i < list->count; i++) {
 		const struct object *object = &list->objects[i];
 		char *command = plain_text(object->client.command.s, false);
+		char *device = plain_text(object->device, false);
+		const char *slash = strrchr(device, '/');
 
-		fprintf(out, "%10s %7d", name_of(object, object->handle).s,
-			(int)object->client.pid);
+		fprintf(out, "%10s %-10s %7d", name_of(object, object->handle).s,
+			slash ? slash + 1 : device, (int)object->client.pid);
 		print_line(out, object);
 		fprintf(out, " %s\n", command);
 		free(command);
+		free(device);
 	}
 	if (list->hidden)
 		fprintf(out, "processes that this user may not look into: %" PRIu32 "\n",
@@ -365,13 +396,15 @@ static void print_run(FILE *out, const struct object *object)
 void object_print(FILE *out, const struct object *object, int64_t now)
 {
 	char *command = plain_text(object->client.command.s, false);
+	char *device = plain_text(object->device, false);
 	int64_t since = object->kind == OBJECT_PLAN ? object->plan.created_ns :
 						      object->run.created_ns;
 
-	fprintf(out, "%s %s\n  client     pid %d (%s), uid %u\n", object_noun(object->kind),
-		name_of(object, object->handle).s, (int)object->client.pid, command,
-		(unsigned int)object->client.uid);
+	fprintf(out, "%s %s\n  device     %s\n  client     pid %d (%s), uid %u\n",
+		object_noun(object->kind), name_of(object, object->handle).s, device,
+		(int)object->client.pid, command, (unsigned int)object->client.uid);
 	free(command);
+	free(device);
 	if (object->kind == OBJECT_GRAPH) {
 		fprintf(out, "  plans      %" PRIu32 "\n  runs       %" PRIu32 "\n", object->plans,
 			object->runs);
@@ -416,9 +449,10 @@ static json_t *run_json(const struct object *object)
 json_t *object_json(const struct object *object)
 {
 	char *command = plain_text(object->client.command.s, false);
-	json_t *all = json_pack("{so si sI ss}", "id", name_json(object, object->handle), "pid",
-				(int)object->client.pid, "uid", (json_int_t)object->client.uid,
-				"command", command);
+	char *device = plain_text(object->device, false);
+	json_t *all = json_pack("{so ss si sI ss}", "id", name_json(object, object->handle),
+				"device", device, "pid", (int)object->client.pid, "uid",
+				(json_int_t)object->client.uid, "command", command);
 	json_t *more = object->kind == OBJECT_PLAN ? plan_json(object) :
 		       object->kind == OBJECT_RUN  ? run_json(object) :
 						     json_pack("{sI sI}", "plans",
@@ -428,6 +462,7 @@ json_t *object_json(const struct object *object)
 	json_object_update(all, more);
 	json_decref(more);
 	free(command);
+	free(device);
 	return all;
 }
 

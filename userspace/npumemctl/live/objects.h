@@ -14,6 +14,7 @@ enum object_kind { OBJECT_GRAPH, OBJECT_PLAN, OBJECT_RUN };
 
 /*
  * struct object - a graph, a plan or a run
+ * @device: path of a node of the device that it is on; another one may have the same names
  * @client: whose it is
  * @handle: its handle there: with the client's number that is its name, "4:1"
  * @plan: of a plan, what the driver says
@@ -25,6 +26,7 @@ enum object_kind { OBJECT_GRAPH, OBJECT_PLAN, OBJECT_RUN };
  */
 struct object {
 	enum object_kind kind;
+	char device[64];
 	struct live_client client;
 	uint32_t handle;
 	union {
@@ -43,11 +45,13 @@ struct object {
 
 /*
  * struct object_list - those of one kind
- * @objects: @count of them, ascending by client and handle; owned
+ * @device: path of the device whose clients' are added
+ * @objects: @count of them, ascending by device, client and handle; owned
  * @hidden: processes and clients that this user may not look into
  */
 struct object_list {
 	enum object_kind kind;
+	const char *device;
 	struct object *objects;
 	uint32_t count;
 	uint32_t hidden;
@@ -79,8 +83,15 @@ int objects_add(struct object_list *list, const struct live_client *client,
 		const struct drm_npumem_run_record *runs, uint32_t run_count);
 void objects_free(struct object_list *list);
 
-/** object_find() - the one of that name, "4:1"; NULL: there is none */
-const struct object *object_find(const struct object_list *list, const char *name);
+/**
+ * object_find() - the one of that name, "4:1"
+ * @list: of devices that may have the same names
+ * @name: of one
+ * @count: out: how many have it
+ *
+ * The first of them; NULL: there is none.
+ */
+const struct object *object_find(const struct object_list *list, const char *name, uint32_t *count);
 
 /*
  * object_read() - read of a ready plan what the lists of the driver do not have
