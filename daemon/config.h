@@ -38,6 +38,7 @@ struct policies;
  * @policies: who may ask for what, of this struct; NULL = all may for all
  * @private_file: the first file of it, or folder of files, that not every user may read, cut to
  *	fit; "" = there is none
+ * @has_file: there is the file, and not only others of its folder
  */
 struct config {
 	int log_level;

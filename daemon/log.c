@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +12,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define SD_JOURNAL_SUPPRESS_LOCATION
-#include <systemd/sd-journal.h>
-
 #include "clock.h"
-#include "log_room.h"
+#include "log_journal.h"
 #include "log_share.h"
 #include "plain.h"
 #include "transport.h"
@@ -97,9 +96,10 @@ struct log_fields log_fields_of(const struct accepted *accepted)
 	};
 }
 
-static void to_journal(int level, const struct log_fields *fields, const char *message)
+static bool to_journal(int level, const struct log_fields *fields, const char *message)
 {
 	struct field_list list = { .count = 0 };
+	int err;
 
 	add_field(&list, "PRIORITY=%d", level);
 	add_field(&list, "SYSLOG_IDENTIFIER=npumemd");
@@ -117,53 +117,66 @@ static void to_journal(int level, const struct log_fields *fields, const char *m
 	}
 	/* Of these nothing is written. */
 	list.vectors[list.count] = (struct iovec){ (void *)(uintptr_t)message, strlen(message) };
-	sd_journal_sendv(list.vectors, list.count + 1);
+	err = log_journal_send(JOURNAL_SOCKET, list.vectors, list.count + 1);
 	while (list.count)
 		free(list.vectors[--list.count].iov_base);
+	return !err;
+}
+
+/*
+ * Where stderr is a pipe, who reads it may be slow: what it has room for is a page. A terminal has
+ * none while it writes, and is waited for.
+ */
+static bool to_stderr(int level, const char *text)
+{
+	struct pollfd room = { .fd = STDERR_FILENO, .events = POLLOUT };
+	char line[PIPE_BUF];
+	int length;
+
+	if (!sink.prefix) {
+		fprintf(stderr, "npumemd: %s\n", text);
+		return true;
+	}
+	if (!poll(&room, 1, 0))
+		return false;
+	length = snprintf(line, sizeof(line) - 1, "<%d>npumemd: %s", level, text);
+	if (length > (int)sizeof(line) - 2)
+		length = sizeof(line) - 2;
+	strcpy(line + length, "\n");
+	return fputs(line, stderr) >= 0;
 }
 
 #define KEY "MESSAGE="
 
-/* @line: KEY and the message */
-static void put_at_once(int level, const struct log_fields *fields, const char *line)
+/* @line: KEY and the message. False: it is lost. */
+static bool put_at_once(int level, const struct log_fields *fields, const char *line)
 {
 	/* One line of what does a terminal no harm. */
 	char *plain = plain_text(line, false);
-	const char *text = plain + strlen(KEY);
+	bool put = sink.journal ? to_journal(level, fields, plain) :
+				  to_stderr(level, plain + strlen(KEY));
 
-	if (sink.journal)
-		to_journal(level, fields, plain);
-	else if (sink.prefix)
-		fprintf(stderr, "<%d>npumemd: %s\n", level, text);
-	else
-		fprintf(stderr, "npumemd: %s\n", text);
 	free(plain);
+	return put;
 }
 
 /* A message that nobody takes at once is lost, and the next one that somebody does says so. */
 static void put(int level, const struct log_fields *fields, const char *line)
 {
-	bool room = sink.journal ? log_journal_has_room(JOURNAL_SOCKET) :
-				   log_fd_has_room(STDERR_FILENO);
 	char text[80];
 
-	if (!room) {
-		sink.lost++;
-		return;
-	}
-	if (sink.lost) {
-		snprintf(text, sizeof(text), KEY "messages lost because nobody took them: %" PRIu64,
-			 sink.lost);
+	snprintf(text, sizeof(text), KEY "messages lost because nobody took them: %" PRIu64,
+		 sink.lost);
+	if (sink.lost && put_at_once(LOG_WARNING, NULL, text))
 		sink.lost = 0;
-		put_at_once(LOG_WARNING, NULL, text);
-	}
-	put_at_once(level, fields, line);
+	if (sink.lost || !put_at_once(level, fields, line))
+		sink.lost++;
 }
 
 /* About what is left out of somebody's messages; itself it is none of them. */
 static void put_of_share(uint64_t user, const char *what)
 {
-	struct log_fields fields = { .known = user != LOG_SHARE_NOBODY, .uid = (uint32_t)user };
+	struct log_fields fields = { .known = user <= UINT32_MAX, .uid = (uint32_t)user };
 	char line[MESSAGE_SIZE];
 
 	if (LOG_NOTICE > sink.level)
@@ -171,7 +184,9 @@ static void put_of_share(uint64_t user, const char *what)
 	if (fields.known)
 		snprintf(line, sizeof(line), KEY "user %" PRIu32 ": %s", fields.uid, what);
 	else
-		snprintf(line, sizeof(line), KEY "users who are not known: %s", what);
+		snprintf(line, sizeof(line), KEY "%s: %s",
+			 user == LOG_SHARE_OTHERS ? "other users" : "users who are not known",
+			 what);
 	put(LOG_NOTICE, &fields, line);
 }
 
@@ -210,8 +225,8 @@ void log_request(int level, const struct log_fields *fields, const char *format,
 	if (!verdict.last)
 		return;
 	snprintf(line, sizeof(line),
-		 "%d messages about requests are what is told in %llu minutes; more are left out "
-		 "until then",
+		 "%d messages about requests in %llu minutes are enough; more are left out until "
+		 "these are over",
 		 LOG_SHARE_MESSAGES, LOG_SHARE_PERIOD_US / 60000000);
-	put_of_share(user, line);
+	put_of_share(verdict.share, line);
 }

@@ -3,36 +3,45 @@
 
 #include <stddef.h>
 
-/* The share of a user, or the one that he is given. */
-static struct log_share *share_of(struct log_shares *shares, uint64_t user)
+static bool has_ended(const struct log_share *share, uint64_t now)
 {
-	struct log_share *oldest = &shares->of[0];
+	return !share->messages || now - share->began >= LOG_SHARE_PERIOD_US;
+}
+
+/* The share of a user; else one that he can have, or that of all others. */
+static struct log_share *share_of(struct log_shares *shares, uint64_t user, uint64_t now)
+{
+	struct log_share *ended = NULL;
 
 	for (size_t i = 0; i < LOG_SHARE_USERS; i++) {
 		struct log_share *share = &shares->of[i];
 
 		if (share->messages && share->user == user)
 			return share;
-		if (oldest->messages && (!share->messages || share->began < oldest->began))
-			oldest = share;
+		if (!ended && has_ended(share, now))
+			ended = share;
 	}
-	return oldest;
+	return ended ? ended : &shares->of[LOG_SHARE_USERS];
 }
 
 struct log_verdict log_share_take(struct log_shares *shares, uint64_t user, uint64_t now)
 {
-	struct log_share *share = share_of(shares, user);
+	struct log_share *share = share_of(shares, user, now);
 	struct log_verdict verdict = { 0 };
 
-	if (!share->messages || share->user != user || now - share->began >= LOG_SHARE_PERIOD_US) {
+	if (has_ended(share, now)) {
 		if (share->messages > LOG_SHARE_MESSAGES) {
 			verdict.user = share->user;
 			verdict.left_out = share->messages - LOG_SHARE_MESSAGES;
 		}
-		*share = (struct log_share){ .user = user, .began = now };
+		*share = (struct log_share){
+			.user = share == &shares->of[LOG_SHARE_USERS] ? LOG_SHARE_OTHERS : user,
+			.began = now,
+		};
 	}
 	share->messages++;
 	verdict.tell = share->messages <= LOG_SHARE_MESSAGES;
 	verdict.last = share->messages == LOG_SHARE_MESSAGES;
+	verdict.share = share->user;
 	return verdict;
 }

@@ -55,5 +55,7 @@ uint64_t memory_limit(const char *process, const char *groups)
 		if (limit < least)
 			least = limit;
 	}
-	return least;
+	/* In a container what is mounted may be the group of that. */
+	limit = limit_of(groups, "");
+	return limit < least ? limit : least;
 }

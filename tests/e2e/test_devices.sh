@@ -89,12 +89,18 @@ torn_while_planning() {
 	kill -STOP "$DAEMON"
 	npumemctl run -j --device "$SECOND" --planner cosma --bands 8 "$MOBILENET" >torn.out 2>&1 &
 	torn=$!
-	usleep 500000
+	until_true 60 pending_there
+	pending=$?
 	goes
+	went=$?
 	kill -CONT "$DAEMON"
 	! wait "$torn" || return 1
 	cat torn.out
+	[ "$pending$went" = 00 ] && grep -q 'No such device' torn.out || return 1
 	comes && on "$SECOND" --planner nnc && undisturbed
+}
+pending_there() {
+	npumemctl plan list -j -d "$SECOND" | tr '{' '\n' | grep "\"pid\": *$torn," | grep -q '"state": *"pending"'
 }
 next_daemon() { kill_daemon && start_daemon && on "$FIRST" --align 1024 && on "$SECOND" --align 1024 && undisturbed; }
 ends() { kill "$CLIENT" && ! wait "$CLIENT" && goes && stop_daemon; }
@@ -114,4 +120,7 @@ check "it comes back" back
 shown "it goes while a plan for it is made" torn_while_planning
 check "the next daemon plans for both" next_daemon
 check "all end" ends
+# Nothing is left for others, whatever came of it.
+kill "$CLIENT" 2>/dev/null
+echo spare-npu >"$DRIVER"/unbind 2>/dev/null
 finish

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the journal gets while a test runs, in place of the system's: for programs that are linked
- * with --wrap=access, --wrap=connect and --wrap=sd_journal_sendv. Until journal_socket() it has no
- * socket.
+ * with --wrap=access and --wrap=log_journal_send.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <sys/uio.h>
 
-/*
- * journal_socket() - be what sockets connect to that look for the journal's; close() it
- * journal_connect() - connect one
- */
-int journal_socket(void);
-int journal_connect(int fd);
+/* As the daemon has it. */
+int __real_log_journal_send(const char *path, const struct iovec *fields, int count);
 
 /* Whether there is one, where log_setup() looks. */
 extern bool has_journal;
+/* So many more messages it takes; below 0: as many as come. */
+extern int journal_room;
 /* Fields of the last message that it got, a line each. */
 extern char journal[16384];
 

@@ -150,8 +150,10 @@ int plancache_held_by_use(const struct plancache_held *a, const struct plancache
  * @bytes: what a newcomer counts
  *
  * That is a file to open for each, which takes a card of 64 MiB of small plans half a minute. Who
- * hurries learns it of those used longest ago, of twice as many as a newcomer lets go, and of the
- * next ones with the next newcomer; the others do not go before. Returns 0 or -ENOMEM.
+ * hurries learns it of those used longest ago, of twice as many as a newcomer lets go, or of as
+ * many bytes, and of the next ones with the next newcomer; the others do not go before, and count
+ * for nobody: for some plans after a start others may give than who has the most. Returns 0 or
+ * -ENOMEM.
  */
 int plancache_index_owners(struct plancache *cache, uint64_t bytes);
 

@@ -336,7 +336,7 @@ int plancache_index_owners(struct plancache *cache, uint64_t bytes)
 	uint64_t learned = 0;
 	int err = without_owner(&cache->index, &unknown, &count);
 
-	for (size_t i = 0; i < count && (i < most || learned < 4 * bytes); i++) {
+	for (size_t i = 0; i < count && (i < most || learned < 2 * bytes); i++) {
 		unknown[i]->owner = owner_of(cache, &unknown[i]->file.key);
 		unknown[i]->has_owner = true;
 		learned += unknown[i]->file.bytes;

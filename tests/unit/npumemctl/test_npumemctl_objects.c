@@ -173,16 +173,17 @@ TEST(two_devices)
 	json_t *json;
 
 	list.device = "/dev/accel/accel0\n";
+	list.number++;
 	assert_int_equal(objects_add(&list, &other, plans, 1, runs, 0), 0);
 	text = printed(&list, NULL);
 	assert_string_equal(text, "        ID DEVICE         PID  PLANS   RUNS COMMAND\n"
-				  "      12:2 accel0\\x0a      90      1      0 b\n"
 				  "       4:1 renderD128     100      0      1 a\\x1b[2J\n"
 				  "       4:2 renderD128     100      2      1 a\\x1b[2J\n"
-				  "      12:2 renderD128      90      1      1 b\n");
+				  "      12:2 renderD128      90      1      1 b\n"
+				  "      12:2 accel0\\x0a      90      1      0 b\n");
 	object = object_find(&list, "12:2", &count);
 	assert_int_equal(count, 2);
-	json = object_json(object);
+	json = object_json(object + 1);
 	assert_string_equal(json_string_value(json_object_get(json, "device")),
 			    "/dev/accel/accel0\\x0a");
 	json_decref(json);

@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "journal.h"
 #include "log.h"
+#include "log_journal.h"
 #include "log_share.h"
 #include "said.h"
 #include "transport.h"
@@ -115,17 +117,6 @@ TEST(no_journal)
 
 /* ------------------------------------------------------------------ who takes nothing */
 
-/* Until there is no room. */
-static void fill(int fd)
-{
-	static const char page[4096] = "";
-
-	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
-	while (write(fd, page, sizeof(page)) > 0)
-		;
-	assert_int_equal(errno, EAGAIN);
-}
-
 static void drain(int fd)
 {
 	char bytes[4096];
@@ -139,48 +130,77 @@ static void drain(int fd)
 /* journald is stopped, say. */
 TEST(full_journal)
 {
-	int ours = journal_socket(), theirs;
-
 	log_to_journal(LOG_INFO);
-	log_info("%s", "there is room");
-	assert_non_null(strstr(journal, "there is room"));
-	theirs = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(journal_connect(theirs), 0);
-	fill(theirs);
-	journal[0] = '\0';
+	journal_room = 0;
 	log_info("%s", "nobody takes this");
 	log_info("%s", "nor this");
 	assert_string_equal(journal, "");
-	drain(ours);
-	journal_wait_for("messages lost because nobody took them: 2");
+	/* There is room for one, which says how many have not come. */
+	journal_room = 1;
+	log_info("%s", "this is one more");
+	assert_string_equal(journal, "PRIORITY=4\nSYSLOG_IDENTIFIER=npumemd\nMESSAGE="
+				     "messages lost because nobody took them: 2\n");
+	journal_room = 2;
+	journal_wait_for("nobody took them: 1\n");
 	log_info("%s", "there is room again");
-	assert_string_equal(journal_came(), "PRIORITY=4\nSYSLOG_IDENTIFIER=npumemd\nMESSAGE="
-					    "messages lost because nobody took them: 2\n");
+	journal_came();
 	assert_non_null(strstr(journal, "there is room again"));
+	journal_room = -1;
 	log_info("%s", "said once");
 	assert_non_null(strstr(journal, "said once"));
-	close(theirs);
-	close(ours);
+}
+
+/* A socket that nobody reads, whatever ends its room first; and none at all. */
+TEST(journal_socket)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	char first[] = "PRIORITY=6", second[] = "MESSAGE=a message", bytes[256];
+	const struct iovec fields[] = { { first, strlen(first) }, { second, strlen(second) } };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), err = 0;
+	ssize_t n;
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/npumemd-journal-%d", getpid());
+	assert_int_equal(__real_log_journal_send(address.sun_path, fields, 2), -ENOENT);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	for (int i = 0; i < 1000000 && !err; i++)
+		err = __real_log_journal_send(address.sun_path, fields, 2);
+	assert_int_equal(err, -EAGAIN);
+	n = recv(fd, bytes, sizeof(bytes) - 1, 0);
+	assert_true(n > 0);
+	bytes[n] = '\0';
+	assert_string_equal(bytes, "PRIORITY=6\nMESSAGE=a message\n");
+	drain(fd);
+	assert_int_equal(__real_log_journal_send(address.sun_path, fields, 2), 0);
+	assert_int_equal(unlink(address.sun_path), 0);
+	close(fd);
 }
 
 /* Who reads stderr is slow. */
 TEST(full_pipe)
 {
 	int ends[2], before = dup(STDERR_FILENO);
-	char text[4096] = "";
+	char text[8192] = "", page[4096] = "";
+	const char *lost;
 
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
 	log_setup(true, LOG_INFO);
-	fill(ends[1]);
+	assert_int_equal(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+	while (write(ends[1], page, sizeof(page)) > 0)
+		;
+	assert_int_equal(errno, EAGAIN);
 	assert_int_equal(fcntl(ends[1], F_SETFL, 0), 0);
 	log_info("%s", "nobody takes this");
 	drain(ends[0]);
-	log_info("%s", "there is room");
+	/* No longer than what is sure to fit. */
+	memset(page, 'x', sizeof(page) - 1);
+	log_info("there is room %s", page);
 	assert_true(dup2(before, STDERR_FILENO) >= 0);
 	assert_true(read(ends[0], text, sizeof(text) - 1) > 0);
-	assert_string_equal(text, "<4>npumemd: messages lost because nobody took them: 1\n"
-				  "<6>npumemd: there is room\n");
+	lost = "<4>npumemd: messages lost because nobody took them: 1\n"
+	       "<6>npumemd: there is room xxx";
+	assert_memory_equal(text, lost, strlen(lost));
+	assert_string_equal(text + strlen(text) - 3, "xx\n");
 	close(before);
 	close(ends[0]);
 	close(ends[1]);
@@ -221,9 +241,10 @@ TEST(share)
 	assert_true(verdict.tell && !verdict.left_out);
 }
 
-/* One more than there are shares: who began first has none, and what he was not told is said. */
+/* More users than there are shares: those who come last have one together, until others end. */
 TEST(shares_of_many)
 {
+	const uint64_t first = LOG_SHARE_USERS, second = LOG_SHARE_USERS + 1;
 	struct log_shares shares = { 0 };
 	struct log_verdict verdict;
 
@@ -232,15 +253,22 @@ TEST(shares_of_many)
 		verdict = log_share_take(&shares, user, user);
 		assert_true(verdict.tell && !verdict.left_out);
 	}
-	verdict = log_share_take(&shares, LOG_SHARE_USERS, LOG_SHARE_USERS);
-	assert_true(verdict.tell);
+	take(&shares, first, 100, LOG_SHARE_MESSAGES - 1);
+	verdict = log_share_take(&shares, second, 100);
+	assert_true(verdict.tell && verdict.last && !verdict.left_out);
+	assert_true(verdict.share == LOG_SHARE_OTHERS);
+	assert_false(log_share_take(&shares, first, 100).tell);
+	assert_false(log_share_take(&shares, second, 100).tell);
+	assert_false(log_share_take(&shares, 0, 100).tell);
+	assert_true(log_share_take(&shares, 2, 100).tell);
+	/* The first one's period is over. */
+	verdict = log_share_take(&shares, second, LOG_SHARE_PERIOD_US);
+	assert_true(verdict.tell && verdict.share == second);
 	assert_int_equal(verdict.user, 0);
-	assert_int_equal(verdict.left_out, 3);
-	verdict = log_share_take(&shares, 2, LOG_SHARE_USERS);
-	assert_true(verdict.tell && !verdict.left_out);
-	/* Began second; not told of, since nothing of his was left out. */
-	verdict = log_share_take(&shares, 0, LOG_SHARE_USERS);
-	assert_true(verdict.tell && !verdict.left_out);
+	assert_int_equal(verdict.left_out, 4);
+	/* And then that of the others. */
+	verdict = log_share_take(&shares, first, 100 + LOG_SHARE_PERIOD_US);
+	assert_true(verdict.tell && verdict.share == first && !verdict.left_out);
 }
 
 TEST(flood)
@@ -250,9 +278,10 @@ TEST(flood)
 	log_to_journal(LOG_INFO);
 	for (int i = 0; i < LOG_SHARE_MESSAGES; i++)
 		log_request(LOG_WARNING, &fields, "refused");
-	assert_string_equal(journal, "PRIORITY=5\nSYSLOG_IDENTIFIER=npumemd\nNPUMEM_UID=4000\n"
-				     "MESSAGE=user 4000: 1000 messages about requests are what is "
-				     "told in 10 minutes; more are left out until then\n");
+	assert_string_equal(journal,
+			    "PRIORITY=5\nSYSLOG_IDENTIFIER=npumemd\nNPUMEM_UID=4000\n"
+			    "MESSAGE=user 4000: 1000 messages about requests in 10 minutes "
+			    "are enough; more are left out until these are over\n");
 	journal[0] = '\0';
 	log_request(LOG_ERR, &fields, "refused");
 	assert_string_equal(journal, "");

@@ -145,8 +145,9 @@ static void start_with(const char *const *arguments, int driver)
 		argv[i + 1] = strdup(arguments[i]);
 	}
 	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
-	if (d.small_pipe)
-		assert_int_equal(fcntl(pipes[1], F_SETPIPE_SZ, 4096), 4096);
+	/* Where pages are larger there is no pipe that is small. */
+	if (d.small_pipe && fcntl(pipes[1], F_SETPIPE_SZ, 4096) != 4096)
+		skip();
 	d.pid = fork();
 	assert_true(d.pid >= 0);
 	if (!d.pid) {

@@ -232,7 +232,12 @@ TEST(limit_of_memory)
 	assert_int_equal(memory_limit("process", GROUPS), 12582912);
 	write_file(GROUPS "/a.slice/memory.max", "4096\n");
 	assert_int_equal(memory_limit("process", GROUPS), 4096);
+	/* As in a container. */
+	write_file(GROUPS "/memory.max", "4095\n");
+	assert_int_equal(memory_limit("process", GROUPS), 4095);
 	write_file("process", "0::/\n");
+	assert_int_equal(memory_limit("process", GROUPS), 4095);
+	assert_int_equal(unlink(GROUPS "/memory.max"), 0);
 	assert_int_equal(memory_limit("process", GROUPS), UINT64_MAX);
 	assert_int_equal(chdir("/"), 0);
 	snprintf(command, sizeof(command), "rm -r %s", folder);

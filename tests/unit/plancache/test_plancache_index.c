@@ -124,6 +124,7 @@ INDEX_TEST(owners_are_learned_bit_by_bit)
 	struct plancache_key first = folder_key_number(5000);
 	const uint64_t many = 5 * PLANCACHE_HURRY, bit = 2 * PLANCACHE_HURRY;
 
+	plancache_hurry(folder_cache);
 	/* Who has the least has the one used longest ago. */
 	folder_put_of(8, &first, SMALL, 'x');
 	put_many(0, many - 1);

@@ -131,6 +131,7 @@ static void set_driver(struct live_listener *listener, bool there)
 static int on_family(struct live_listener *listener, struct nlmsghdr *header)
 {
 	static struct nla_policy policy[CTRL_ATTR_MAX + 1] = {
+		[CTRL_ATTR_FAMILY_ID] = { .type = NLA_U16 },
 		[CTRL_ATTR_FAMILY_NAME] = { .type = NLA_NUL_STRING },
 	};
 	struct nlattr *attributes[CTRL_ATTR_MAX + 1];
@@ -139,6 +140,10 @@ static int on_family(struct live_listener *listener, struct nlmsghdr *header)
 	if (genlmsg_parse(header, 0, attributes, CTRL_ATTR_MAX, policy) < 0 ||
 	    !attributes[CTRL_ATTR_FAMILY_NAME] ||
 	    strcmp(nla_get_string(attributes[CTRL_ATTR_FAMILY_NAME]), NPUMEM_FAMILY_NAME) != 0)
+		return NL_SKIP;
+	/* One that was gone before, of which this comes late. */
+	if (command == CTRL_CMD_DELFAMILY && attributes[CTRL_ATTR_FAMILY_ID] &&
+	    nla_get_u16(attributes[CTRL_ATTR_FAMILY_ID]) != listener->family)
 		return NL_SKIP;
 	if (command == CTRL_CMD_NEWFAMILY || command == CTRL_CMD_DELFAMILY)
 		set_driver(listener, command == CTRL_CMD_NEWFAMILY);

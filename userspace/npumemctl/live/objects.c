@@ -65,7 +65,9 @@ int object_borrow(const struct live_client *client, struct npumem_device **devic
 static struct object object_of(const struct object_list *list, const struct live_client *client,
 			       uint32_t handle)
 {
-	struct object object = { .kind = list->kind, .client = *client, .handle = handle };
+	struct object object = {
+		.kind = list->kind, .number = list->number, .client = *client, .handle = handle
+	};
 
 	snprintf(object.device, sizeof(object.device), "%s", list->device);
 	return object;
@@ -74,8 +76,7 @@ static struct object object_of(const struct object_list *list, const struct live
 static bool is_of(const struct object *object, const struct object_list *list,
 		  const struct live_client *client)
 {
-	return object->client.file.client == client->file.client &&
-	       !strcmp(object->device, list->device);
+	return object->client.file.client == client->file.client && object->number == list->number;
 }
 
 static int add_object(struct object_list *list, const struct object *object)
@@ -116,10 +117,9 @@ static int count_graph(struct object_list *list, const struct live_client *clien
 static int by_name(const void *left, const void *right)
 {
 	const struct object *a = left, *b = right;
-	int order = strcmp(a->device, b->device);
 
-	if (order)
-		return order;
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
 	if (a->client.file.client != b->client.file.client)
 		return a->client.file.client < b->client.file.client ? -1 : 1;
 	return a->handle < b->handle ? -1 : a->handle > b->handle;
@@ -183,6 +183,7 @@ int objects_find(const char *device, struct object_list *list)
 	int err = live_find("/proc", device, &clients);
 
 	list->device = device;
+	list->number++;
 	for (uint32_t i = 0; i < clients.count && !err; i++)
 		/* Its own file, which the search may have open, has nothing. */
 		if (clients.clients[i].pid != getpid())

@@ -14,7 +14,9 @@ enum object_kind { OBJECT_GRAPH, OBJECT_PLAN, OBJECT_RUN };
 
 /*
  * struct object - a graph, a plan or a run
- * @device: path of a node of the device that it is on; another one may have the same names
+ * @number: of the device that it is on, in the order in which they were looked at; another one may
+ *	have the same names
+ * @device: path of a node of that, as much as there is room for
  * @client: whose it is
  * @handle: its handle there: with the client's number that is its name, "4:1"
  * @plan: of a plan, what the driver says
@@ -26,6 +28,7 @@ enum object_kind { OBJECT_GRAPH, OBJECT_PLAN, OBJECT_RUN };
  */
 struct object {
 	enum object_kind kind;
+	uint32_t number;
 	char device[64];
 	struct live_client client;
 	uint32_t handle;
@@ -45,13 +48,14 @@ struct object {
 
 /*
  * struct object_list - those of one kind
- * @device: path of the device whose clients' are added
+ * @device, @number: path of the device whose clients' are added, and which one it is
  * @objects: @count of them, ascending by device, client and handle; owned
  * @hidden: processes and clients that this user may not look into
  */
 struct object_list {
 	enum object_kind kind;
 	const char *device;
+	uint32_t number;
 	struct object *objects;
 	uint32_t count;
 	uint32_t hidden;
