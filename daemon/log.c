@@ -142,7 +142,7 @@ static bool to_stderr(int level, const char *text)
 	length = snprintf(line, sizeof(line) - 1, "<%d>npumemd: %s", level, text);
 	if (length > (int)sizeof(line) - 2)
 		length = sizeof(line) - 2;
-	strcpy(line + length, "\n");
+	memcpy(line + length, "\n", sizeof("\n"));
 	return fputs(line, stderr) >= 0;
 }
 
