@@ -55,6 +55,7 @@ const struct improver_host improver_host = {
  * @spent: processor time that searches have taken
  * @held: they have used that up, and wait; the log says so
  * @tries: what was searched for in vain
+ * @unkept: plans of answers that could not be kept
  */
 struct improver {
 	sd_event *event;
@@ -74,6 +75,7 @@ struct improver {
 	struct quotas *spent;
 	bool held;
 	struct tries tries;
+	struct tries unkept;
 };
 
 static uint64_t bytes_of(const struct accepted *accepted)
@@ -105,6 +107,23 @@ static void begin_next(struct improver *improver, uint64_t delay_us);
 void improver_forget(struct improver *improver, const struct kept *kept)
 {
 	tries_forget(&improver->tries, &kept->key);
+}
+
+bool improver_follows(const struct improver *improver, const struct accepted *accepted,
+		      const struct kept *kept)
+{
+	uint64_t memory = memory_limit(improver->host->process, improver->host->groups);
+
+	return kept->hashed && bytes_of(accepted) <= searches_most(memory) &&
+	       !tries_know(&improver->unkept, &kept->key);
+}
+
+void improver_kept(struct improver *improver, const struct kept *kept, bool stored)
+{
+	if (stored)
+		tries_forget(&improver->unkept, &kept->key);
+	else
+		tries_in_vain(&improver->unkept, &kept->key, now_us());
 }
 
 void improver_add(struct improver *improver, const struct accepted *accepted,
@@ -467,6 +486,7 @@ static void begin_next(struct improver *improver, uint64_t delay_us)
 void improver_configured(struct improver *improver)
 {
 	improver->tries = (struct tries){ 0 };
+	improver->unkept = (struct tries){ 0 };
 	/* What is said then is of another share. */
 	improver->held = false;
 	if (improver->config->improve_time && *improver->cache)

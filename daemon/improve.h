@@ -87,6 +87,19 @@ bool improver_held(const struct improver *improver);
 void improver_forget(struct improver *improver, const struct kept *kept);
 
 /*
+ * improver_follows() - whether a search may follow the first answer of a request
+ * @kept: what was looked for
+ *
+ * Not where its graph is too large to wait, or a plan for it could not be kept: what it gets now it
+ * gets for good.
+ */
+bool improver_follows(const struct improver *improver, const struct accepted *accepted,
+		      const struct kept *kept);
+
+/* improver_kept() - whether the plan of an answer, with which a search would begin, was kept */
+void improver_kept(struct improver *improver, const struct kept *kept, bool stored);
+
+/*
  * improver_add() - have the plan of a request improved
  * @accepted: the request, of which copies are made
  *

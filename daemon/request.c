@@ -265,18 +265,21 @@ static void remember(struct request *request, const struct outcome *outcome)
 {
 	struct plancache *cache = request->env->cache;
 	struct improver *improver = request->env->improver;
-	bool was_kept = request->kept.entry.data;
+	bool was_kept = request->kept.entry.data, stored = true;
 
 	/* What one client has no memory for is as good as before for all others. */
 	if (outcome->refused && request->from_cache)
 		keep_not(&request->kept, cache);
 	if (outcome->status)
 		return;
-	if (request->plan.data &&
-	    !keep_plan(&request->kept, cache, &request->accepted, &request->plan,
-		       PLANCACHE_BY_ANSWER, request->given_us))
+	if (request->plan.data)
+		stored = keep_plan(&request->kept, cache, &request->accepted, &request->plan,
+				   PLANCACHE_BY_ANSWER, request->given_us);
+	if (!cache || !improver)
 		return;
-	if (!cache || !improver || !request->policy.improve)
+	if (request->plan.data && request->kept.hashed)
+		improver_kept(improver, &request->kept, stored);
+	if (!stored || !request->policy.improve)
 		return;
 	if (!was_kept)
 		improver_forget(improver, &request->kept);
@@ -446,11 +449,12 @@ static void set_deadline(struct request *request)
 		request->deadline_us = request->started_us + limit;
 }
 
-/* Whether a plan made in a hurry will be improved. */
+/* Whether a plan made in a hurry will be improved. What is kept was looked for. */
 static bool searches_later(const struct request *request)
 {
 	return request->env->cache && request->env->improver && request->config.improve_time &&
-	       request->policy.improve;
+	       request->policy.improve &&
+	       improver_follows(request->env->improver, &request->accepted, &request->kept);
 }
 
 /* Microseconds for planning from then on, which end before its worker is killed at a limit. */
@@ -573,10 +577,10 @@ static int start_answer(struct request *request, char *message, size_t size)
 		snprintf(message, size, "the request cannot be watched: %s", strerror(-err));
 		return err;
 	}
-	request->given_us = planning_time(request);
 	err = look_up(request, message, size);
 	if (err)
 		return err;
+	request->given_us = planning_time(request);
 	request->from_cache =
 		keep_answers(&request->kept, request->given_us, request->config.plan_limit);
 	if (!request->from_cache) {

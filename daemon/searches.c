@@ -71,10 +71,16 @@ static size_t one_too_many(const struct places *places, const struct search *new
 	return found;
 }
 
+uint64_t searches_most(uint64_t memory)
+{
+	uint64_t part = memory / SEARCHES_MEMORY_PART;
+
+	return part < SEARCHES_MAX_BYTES ? part : SEARCHES_MAX_BYTES;
+}
+
 bool searches_make_room(struct searches *searches, const struct search *search, uint64_t memory)
 {
-	const uint64_t part = memory / SEARCHES_MEMORY_PART;
-	const uint64_t most = part < SEARCHES_MAX_BYTES ? part : SEARCHES_MAX_BYTES;
+	const uint64_t most = searches_most(memory);
 	struct places places = {
 		.searches = searches,
 		.count = searches->count,

@@ -41,6 +41,9 @@ struct searches {
 	bool running;
 };
 
+/* Bytes that one may have at most, where daemon and workers may have @memory bytes together. */
+uint64_t searches_most(uint64_t memory);
+
 /* Whether what is kept by this key is to be improved already. */
 bool searches_have(const struct searches *searches, const struct plancache_key *key);
 

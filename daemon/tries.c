@@ -35,6 +35,11 @@ uint64_t tries_wait_us(const struct tries *tries, const struct plancache_key *ke
 	return i >= 0 && tries->all[i].again_us > now_us ? tries->all[i].again_us - now_us : 0;
 }
 
+bool tries_know(const struct tries *tries, const struct plancache_key *key)
+{
+	return find(tries, key) >= 0;
+}
+
 uint64_t tries_in_vain(struct tries *tries, const struct plancache_key *key, uint64_t now_us)
 {
 	int i = find(tries, key);

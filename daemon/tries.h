@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "plancache.h"
@@ -36,6 +37,9 @@ uint64_t tries_wait_us(const struct tries *tries, const struct plancache_key *ke
 
 /* A search led to nothing; returns for how many microseconds there is to be no other. */
 uint64_t tries_in_vain(struct tries *tries, const struct plancache_key *key, uint64_t now_us);
+
+/* Whether a plan is remembered, whenever it may be tried again. */
+bool tries_know(const struct tries *tries, const struct plancache_key *key);
 
 /* A search led to something, or its plan was dropped: what was in vain before counts no more. */
 void tries_forget(struct tries *tries, const struct plancache_key *key);

@@ -132,7 +132,104 @@ FIRST_TEST(killed)
 	free(text);
 }
 
+/* ----------------------------------------------------------- where no search can follow */
+
+/* Who is hurried fails, so that it is seen. */
+static int plan_at_leisure(const struct worker_input *input, struct worker_reply *reply)
+{
+	const struct planner_task *task = input->task;
+
+	if (task->seconds >= 0.2)
+		return planner_plan(input, reply);
+	snprintf(reply->text, sizeof(reply->text), "hurried");
+	return -ENOSPC;
+}
+
+static void ask(void)
+{
+	struct accepted accepted = next_request();
+
+	close(f.fd);
+	f.fd = dup(accepted.fd);
+	run_again(&accepted);
+}
+
+static void at_leisure(void)
+{
+	setenv(REPLACED_PLAN, "plan_at_leisure", 1);
+	ask();
+	assert_int_equal(f.status, 0);
+	assert_true(only_entry().given_us > 200000);
+}
+
+static void hurried(void)
+{
+	setenv(REPLACED_PLAN, "plan_at_leisure", 1);
+	ask();
+	assert_failed(ENOSPC, "hurried");
+}
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* What is too large to wait for a search has all of its time at once, as without any. */
+FIRST_TEST(too_large_to_wait)
+{
+	struct improver_host small = improver_host;
+	char process[96], limit[96], text[32];
+
+	snprintf(process, sizeof(process), "%s/process", folder);
+	snprintf(limit, sizeof(limit), "%s/memory.max", folder);
+	small.process = process;
+	small.groups = folder;
+	write_text(process, "0::/\n");
+	improver_free(f.env.improver);
+	assert_int_equal(
+		improver_new(f.event, &f.config, &f.env.cache, NULL, &small, &f.env.improver), 0);
+	snprintf(text, sizeof(text), "%zu\n", 8 * f.graph_size);
+	write_text(limit, text);
+	hurried();
+	snprintf(text, sizeof(text), "%zu\n", 8 * (f.graph_size - 1));
+	write_text(limit, text);
+	at_leisure();
+}
+
+static void drop_all(void)
+{
+	struct plancache_file *files;
+	size_t count;
+
+	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(plancache_drop(f.env.cache, &files[i].key), 0);
+	free(files);
+}
+
+/* So has what could not be kept, until it can be. */
+FIRST_TEST(not_kept_before)
+{
+	hurried();
+	plancache_close(f.env.cache);
+	/* Less than what a file takes. */
+	assert_int_equal(plancache_open(f.config.cache_folder, 4095, &f.env.cache), 0);
+	setenv(REPLACED_PLAN, "plan_as_ever", 1);
+	ask();
+	assert_int_equal(f.status, 0);
+	assert_int_equal(keep_open(&f.config, &f.env.cache), 0);
+	at_leisure();
+	drop_all();
+	hurried();
+}
+
 const struct worker_job replacements[] = {
+	{ "plan_at_leisure", plan_at_leisure },
+	{ "plan_as_ever", planner_plan },
 	{ "plan_slowly", plan_slowly },
 	{ "plan_never", plan_never },
 	{ "plan_too_large", plan_too_large },
