@@ -179,7 +179,7 @@ static void put_of_share(uint64_t user, const char *what)
 	struct log_fields fields = { .known = user <= UINT32_MAX, .uid = (uint32_t)user };
 	char line[MESSAGE_SIZE];
 
-	if (LOG_NOTICE > sink.level)
+	if (LOG_WARNING > sink.level)
 		return;
 	if (fields.known)
 		snprintf(line, sizeof(line), KEY "user %" PRIu32 ": %s", fields.uid, what);
@@ -187,7 +187,7 @@ static void put_of_share(uint64_t user, const char *what)
 		snprintf(line, sizeof(line), KEY "%s: %s",
 			 user == LOG_SHARE_OTHERS ? "other users" : "users who are not known",
 			 what);
-	put(LOG_NOTICE, &fields, line);
+	put(LOG_WARNING, &fields, line);
 }
 
 /* Whether a message about a request of @user is told, after what is to be said of others. */
@@ -213,8 +213,8 @@ void log_request(int level, const struct log_fields *fields, const char *format,
 
 	if (level > sink.level)
 		return;
-	/* At LOG_DEBUG somebody wants to know all of it. */
-	if (fields && sink.level < LOG_DEBUG)
+	/* Errors are not the user's. At LOG_DEBUG somebody wants to know all of it. */
+	if (fields && level > LOG_ERR && sink.level < LOG_DEBUG)
 		verdict = take_share(user);
 	if (!verdict.tell)
 		return;

@@ -48,8 +48,8 @@ int log_level_parse(const char *name, int *level);
 
 /*
  * Log a message. @fields is NULL if it is about no request. Of one user's requests a message may be
- * left out, and its number is told (log_share.h), unless the level is LOG_DEBUG. A message that
- * nobody takes at once (log_journal.h) is lost, which is told, too.
+ * left out, but no error, and its number is told (log_share.h), unless the level is LOG_DEBUG. A
+ * message that nobody takes at once (log_journal.h) is lost, which is told, too.
  */
 __attribute__((format(printf, 3, 4))) void log_request(int level, const struct log_fields *fields,
 						       const char *format, ...);

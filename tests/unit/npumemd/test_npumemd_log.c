@@ -279,12 +279,14 @@ TEST(flood)
 	for (int i = 0; i < LOG_SHARE_MESSAGES; i++)
 		log_request(LOG_WARNING, &fields, "refused");
 	assert_string_equal(journal,
-			    "PRIORITY=5\nSYSLOG_IDENTIFIER=npumemd\nNPUMEM_UID=4000\n"
+			    "PRIORITY=4\nSYSLOG_IDENTIFIER=npumemd\nNPUMEM_UID=4000\n"
 			    "MESSAGE=user 4000: 1000 messages about requests in 10 minutes "
 			    "are enough; more are left out until these are over\n");
 	journal[0] = '\0';
-	log_request(LOG_ERR, &fields, "refused");
+	log_request(LOG_WARNING, &fields, "refused");
 	assert_string_equal(journal, "");
+	log_request(LOG_ERR, &fields, "another version");
+	assert_non_null(strstr(journal, "another version"));
 	/* What nobody has asked for, what another one has, and all for who looks closely. */
 	log_warning("%s", "disk full");
 	assert_non_null(strstr(journal, "disk full"));
@@ -295,6 +297,17 @@ TEST(flood)
 	log_set_level(LOG_DEBUG);
 	log_request(LOG_WARNING, &fields, "refused");
 	assert_non_null(strstr(journal, "NPUMEM_UID=4000"));
+}
+
+/* At the least level at which something is left out that is told, too. */
+TEST(flood_of_warnings)
+{
+	struct log_fields fields = { .request = 1, .known = true, .uid = 4003 };
+
+	log_to_journal(LOG_WARNING);
+	for (int i = 0; i < LOG_SHARE_MESSAGES; i++)
+		log_request(LOG_WARNING, &fields, "refused");
+	assert_non_null(strstr(journal, "more are left out until these are over"));
 }
 
 /* What the level leaves out is nobody's share. */
