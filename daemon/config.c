@@ -526,10 +526,15 @@ static int read_drop_ins(const char *path, struct config *config, struct place *
 	count = scandir(folder, &entries, is_drop_in, by_name);
 	if (count < 0) {
 		err = errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+		/* What a link names is on a disk that is not mounted, say. */
+		if (!err && errno == ENOENT && !lstat(folder, &status))
+			err = -ENOENT;
 		if (err)
 			tell(reason, reason_size, "%s: %s", folder, strerror(-err));
 		return err;
 	}
+	config->has_folder = true;
+	config->drop_ins = count;
 	if (!stat(folder, &status))
 		note_private(config, folder, &status);
 	for (int i = 0; i < count; i++) {
@@ -577,4 +582,15 @@ int config_read(const char *path, bool optional, struct config *config, char *re
 	else
 		config_free(&all);
 	return err;
+}
+
+bool config_misses(const struct config *before, const struct config *now, const char *path,
+		   char *reason, size_t size)
+{
+	bool file = before->has_file && !now->has_file;
+	bool folder = before->drop_ins && !now->has_folder;
+
+	if (file || folder)
+		tell(reason, size, "%s%s is not there any more", path, file ? "" : ".d");
+	return file || folder;
 }

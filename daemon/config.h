@@ -39,6 +39,8 @@ struct policies;
  * @private_file: the first file of it, or folder of files, that not every user may read, cut to
  *	fit; "" = there is none
  * @has_file: there is the file, and not only others of its folder
+ * @has_folder: there is the folder
+ * @drop_ins: files that were read of it
  */
 struct config {
 	int log_level;
@@ -62,6 +64,8 @@ struct config {
 	struct policies *policies;
 	char private_file[CONFIG_PATH_SIZE];
 	bool has_file;
+	bool has_folder;
+	int drop_ins;
 };
 
 /** config_defaults() - set everything to the value that it has if the file does not name it */
@@ -73,7 +77,7 @@ void config_free(struct config *config);
 /*
  * config_read() - read a file over the defaults, and then, in the order of their names, the files
  * of the folder "@path.d" that end in ".conf"
- * @optional: the file may be missing, but for a link that leads nowhere; the folder always may
+ * @optional: the file may be missing, as the folder always may, but for links that lead nowhere
  * @config: out: for config_free(); unchanged if that fails
  * @reason: on failure "FILE:LINE: what is wrong", no newline
  *
@@ -83,3 +87,16 @@ void config_free(struct config *config);
  */
 int config_read(const char *path, bool optional, struct config *config, char *reason,
 		size_t reason_size);
+
+/**
+ * config_misses() - whether what was read before has gone
+ * @before: the configuration that was
+ * @now: the one that was read from the same path
+ * @path: of the file
+ * @reason: out: a sentence, if it has
+ * @size: of @reason
+ *
+ * Without the file, or without a folder that had files, nobody has the policy that he had.
+ */
+bool config_misses(const struct config *before, const struct config *now, const char *path,
+		   char *reason, size_t size);

@@ -160,11 +160,15 @@ static void reload(struct server *server)
 	struct config config;
 	char reason[512];
 
-	/* A file that was there is not missed by accident: without it nobody has a policy. */
-	if (config_read(server->args->config_path,
-			server->args->config_optional && !server->config.has_file, &config, reason,
+	if (config_read(server->args->config_path, server->args->config_optional, &config, reason,
 			sizeof(reason))) {
 		log_error("the configuration stays as it was: %s", reason);
+		return;
+	}
+	if (config_misses(&server->config, &config, server->args->config_path, reason,
+			  sizeof(reason))) {
+		log_error("the configuration stays as it was: %s", reason);
+		config_free(&config);
 		return;
 	}
 	config_free(&server->config);

@@ -490,6 +490,38 @@ TEST_WITH(optional_file, setup_folder, teardown_folder)
 	assert_string_equal(reason, expected);
 }
 
+/* The same of the folder; and what was there is missed. */
+TEST_WITH(missed, setup_folder, teardown_folder)
+{
+	char reason[512] = "", expected[PATH_MAX + 64], folder[PATH_MAX - 16], aside[PATH_MAX];
+	struct config config, before;
+
+	drop_in("10-a.conf", "[daemon]\nworkers = 4\n");
+	assert_int_equal(config_read(path, true, &before, reason, sizeof(reason)), 0);
+	assert_true(before.has_file && before.has_folder && before.drop_ins == 1);
+	assert_false(config_misses(&before, &before, path, reason, sizeof(reason)));
+	snprintf(folder, sizeof(folder), "%s.d", path);
+	snprintf(aside, sizeof(aside), "%s.aside", path);
+	assert_int_equal(rename(folder, aside), 0);
+	assert_int_equal(config_read(path, true, &config, reason, sizeof(reason)), 0);
+	assert_true(config_misses(&before, &config, path, reason, sizeof(reason)));
+	snprintf(expected, sizeof(expected), "%s.d is not there any more", path);
+	assert_string_equal(reason, expected);
+	/* Nobody misses a folder without files. */
+	before.drop_ins = 0;
+	assert_false(config_misses(&before, &config, path, reason, sizeof(reason)));
+	config.has_file = false;
+	assert_true(config_misses(&before, &config, path, reason, sizeof(reason)));
+	snprintf(expected, sizeof(expected), "%s is not there any more", path);
+	assert_string_equal(reason, expected);
+	assert_int_equal(symlink("nowhere", folder), 0);
+	assert_int_equal(config_read(path, true, &config, reason, sizeof(reason)), -ENOENT);
+	snprintf(expected, sizeof(expected), "%s.d: No such file or directory", path);
+	assert_string_equal(reason, expected);
+	assert_int_equal(unlink(folder), 0);
+	assert_int_equal(rename(aside, folder), 0);
+}
+
 /* What only its owner may read is told, the first of it. */
 TEST_WITH(private_files, setup_folder, teardown_folder)
 {
@@ -547,7 +579,8 @@ TEST_WITH(example, setup, teardown)
 	config_defaults(&defaults);
 	if (config_read(example, false, &config, reason, sizeof(reason)))
 		fail_msg("%s", reason);
-	defaults.has_file = true;
+	defaults.has_file = config.has_file;
+	defaults.has_folder = config.has_folder;
 	assert_memory_equal(&config, &defaults, sizeof(config));
 
 	/* With each "#key = value" made a line of its own. */
