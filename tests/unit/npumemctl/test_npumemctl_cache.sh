@@ -57,7 +57,7 @@ check '--objective is of warm' usage_says 'npumemctl cache: list does not take -
 	cache list --objective traffic
 check 'an objective needs its planner' usage_says \
 	'npumemctl cache: --objective traffic needs a planner that moves tensors, like cosma' \
-	cache warm --objective traffic models/a.json
+	cache warm --objective traffic --planner greedy models/a.json
 check 'no folder' says 1 'npumemctl: plans: No such file or directory' cache list
 actions() { "$ctl" --complete cache "$1" | cut -f 1 | tr '\n' ' '; }
 check 'actions are completed' is 'list show warm export drop ' actions ''
@@ -154,6 +154,24 @@ hurried() {
 		"${one[@]}" --deadline 0.01 "$graphs/densenet121.fused.json" >out && is "$is_kept" of_plan hurried
 }
 check 'with less time nothing is lost' hurried
+# What is said is what run asks for, and run adds what a planner has by default.
+count_of() { "$ctl" cache --folder "$1" list | wc -l; }
+by_default() { # FOLDER MODEL OPTIONS, of which the last two say the default
+	"$ctl" cache --folder "$1" warm "${@:3:$#-4}" "$2" && [ "$(count_of "$1")" = 1 ] &&
+		"$ctl" cache --folder "$1" warm "${@:3}" "$2" && [ "$(count_of "$1")" = 1 ]
+}
+check 'planner cosma loads its inputs' by_default loaded models/a.json --planner cosma --arena-budget 2M \
+	--inputs host
+check 'tile scheduling has rows' by_default rows "$graphs/mobilenet_v1_025.fused.json" \
+	--planner tile-scheduled --rows 1
+# npumemd chooses it then, and nothing is loaded.
+objective() {
+	set -- --objective traffic --arena-budget 2M models/a.json
+	"$ctl" cache --folder objective warm "$@" && [ "$(count_of objective)" = 1 ] &&
+		"$ctl" cache --folder objective warm --planner cosma --inputs resident "$@" &&
+		[ "$(count_of objective)" = 1 ]
+}
+check 'an objective has a planner' objective
 check 'keys are completed' is "$key" completed --folder plans show "${key:0:3}"
 check 'of the folder that the line names' is "$key" completed --folder=plans drop ''
 check 'behind others, too' is "$key" completed show abcd --folder plans -j ''

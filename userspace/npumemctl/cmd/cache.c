@@ -88,8 +88,8 @@ static const struct command_option options[] = {
 	  .actions = OF(LIST) | OF(SHOW) | OF(WARM) | OF(EXPORT) },
 	{ .doc = "Of the requests that plans are made for, by \"warm\":" },
 	{ "planner", 0, VALUE_TEXT, "NAME",
-	  "Planner that is asked for, or npumemd's default for its objective (\"auto\" if nothing "
-	  "else is configured)",
+	  "Planner that is asked for, or npumemd's default for its objective (\"auto\", or \"cosma\" "
+	  "for the other two, if nothing else is configured)",
 	  FIELD(planner), .list = npuplan_planner_name },
 	{ "arena-budget", 0, VALUE_SIZE, "BYTES", "Largest arena that is asked for",
 	  FIELD(budget) },
@@ -151,8 +151,8 @@ static void check(const struct arguments *args, struct argp_state *state)
 
 		outputs_check(state, from, to);
 	}
-	if (args->objective &&
-	    !(args->planner && npuplan_planner_traits(args->planner) & NPUPLAN_PLANNER_MOVES))
+	if (args->objective && args->planner &&
+	    !(npuplan_planner_traits(args->planner) & NPUPLAN_PLANNER_MOVES))
 		usage_error(state, "--objective %s needs a planner that moves tensors, like cosma",
 			    kept_objectives[args->objective]);
 }
@@ -715,8 +715,12 @@ int cmd_cache(int argc, char **argv)
 	int err, status = EXIT_FAILED;
 
 	command_parse(&command, argc, argv, &args);
+	/* As run does, so that requests are the same. */
+	if (args.action == WARM)
+		tiling_for_planner(&args.tiling, args.planner);
+	/* npumemd's defaults. */
 	if (!args.planner)
-		args.planner = "auto";
+		args.planner = args.objective ? "cosma" : "auto";
 	err = args.action == WARM ? plancache_open(args.folder, args.limit, &cache) :
 				    plancache_open_existing(args.folder, &cache);
 	if (err) {
