@@ -206,6 +206,8 @@ static int add_signals(struct server *server)
 		return -errno;
 	/* A journal that goes away must not take the daemon with it. */
 	signal(SIGPIPE, SIG_IGN);
+	/* Who starts it may ignore it, and with that lets no parent hear of its children's ends. */
+	signal(SIGCHLD, SIG_DFL);
 	err = sd_event_add_signal(server->event, NULL, SIGTERM, on_terminate, server);
 	if (err >= 0)
 		err = sd_event_add_signal(server->event, NULL, SIGINT, on_terminate, server);

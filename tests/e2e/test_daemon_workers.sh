@@ -19,6 +19,13 @@ said_so() {
 	[ "$(grep -c 'its planning is stopped: the requester gave the request up' daemon.log)" = 2 ]
 }
 
+# npumemd, started by a program that ignores SIGCHLD, which is inherited.
+start_ignoring() {
+	(trap '' CHLD && exec npumemd --foreground "$@") >daemon.log 2>&1 &
+	DAEMON=$!
+	until_true 300 has_daemon || { cat daemon.log; return 1; }
+}
+
 check "npumemd registers" start_daemon --config npumemd.conf
 shown "a worker has no other client's graph in memory" "$CLIENT" neighbours
 check "SIGTERM: exit 0" stop_daemon
@@ -27,5 +34,8 @@ check "a request given up ends its worker" "$CLIENT" given-up
 check "the daemon says so" said_so
 check "and plans for others" goes_on
 shown "a small request" "$CLIENT" latency 10
+check "SIGTERM: exit 0" stop_daemon
+check "npumemd registers where its parent ignores SIGCHLD" start_ignoring --config npumemd.conf
+check "and hears of its workers' ends" goes_on
 check "SIGTERM: exit 0" stop_daemon
 finish
