@@ -279,6 +279,14 @@ static void check_capacities(struct random_case *c, uint64_t lowest)
 	c->problem.capacity = 0;
 }
 
+static bool any_fixed(const struct random_case *c)
+{
+	for (uint32_t i = 0; i < c->problem.item_count; i++)
+		if (c->items[i].fixed)
+			return true;
+	return false;
+}
+
 static void check_others(const struct random_case *c, uint64_t lowest)
 {
 	for (unsigned int p = 0; npuplan_packer_name(p); p++) {
@@ -286,15 +294,11 @@ static void check_others(const struct random_case *c, uint64_t lowest)
 		struct npuplan_pack_result result;
 		struct npuplan_error error;
 		uint64_t at[MAX_ITEMS];
-		bool fixed = false;
 		int err;
 
-		for (uint32_t i = 0; i < c->problem.item_count; i++)
-			fixed |= c->items[i].fixed;
 		err = npuplan_pack(&c->problem, &options, at, &result, &error);
-		if (err == -EOPNOTSUPP && (fixed || c->listed) &&
-		    (!strncmp(options.packer, "valley", 6) ||
-		     !strncmp(options.packer, "shared", 6)))
+		if (err == -EOPNOTSUPP && (any_fixed(c) || c->listed) &&
+		    !strncmp(options.packer, "shared", 6))
 			continue;
 		if (err)
 			FAIL(c, "%s: %s", options.packer, error.text);
@@ -413,6 +417,32 @@ static void check_listed_fit(const struct random_case *c)
 	npuplan_conflicts_fini(&listed);
 }
 
+/* Placed again by first fit nothing lies higher than in a skyline of the same items. */
+static void check_valleys(struct random_case *c)
+{
+	static const char *const packers[] = { "valley-longest", "valley-first", "valley-last",
+					       "valley-flush", "valley-area" };
+	struct npuplan_conflicts listed;
+
+	if (npuplan_conflicts_whole(&listed, c->items, c->problem.item_count))
+		FAIL(c, "npuplan_conflicts_whole() fails");
+	for (size_t p = 0; p < sizeof(packers) / sizeof(packers[0]); p++) {
+		uint64_t at[MAX_ITEMS], again[MAX_ITEMS];
+
+		run(c, packers[p], at);
+		c->problem.conflicts = &listed;
+		run(c, packers[p], again);
+		c->problem.conflicts = NULL;
+		for (uint32_t i = 0; i < c->problem.item_count; i++)
+			if (again[i] > at[i])
+				FAIL(c,
+				     "%s: item %u is at %" PRIu64 " with conflicts listed, at "
+				     "%" PRIu64 " without",
+				     packers[p], i, again[i], at[i]);
+	}
+	npuplan_conflicts_fini(&listed);
+}
+
 /* Both exact searches on one problem: by overlap, and with the pairs listed. */
 static void check_searches_agree(struct random_case *c, uint64_t lowest)
 {
@@ -445,6 +475,8 @@ static void check(struct random_case *c)
 	if (!c->listed) {
 		check_listed_fit(c);
 		check_searches_agree(c, lowest);
+		if (!any_fixed(c))
+			check_valleys(c);
 	}
 	check_planners(c, lowest);
 	if (lowest != NO_TOP) {

@@ -53,8 +53,6 @@ TEST(refusals)
 	items[1].fixed_offset = 1ull << 62;
 	refused(&problem, NULL, -EINVAL, "sizes and offsets up to item 1 exceed 2^62");
 	items[1].fixed_offset = 8;
-	refused(&problem, "valley", -EOPNOTSUPP,
-		"packer 'valley' takes no fixed offsets and no listed conflicts");
 	refused(&problem, "shared-size", -EOPNOTSUPP,
 		"packer 'shared-size' takes no fixed offsets and no listed conflicts");
 	items[1] = item(0, 2, 3);
@@ -69,8 +67,8 @@ TEST(refusals)
 	items[1].align = 1;
 	assert_int_equal(npuplan_conflicts_whole(&conflicts, items, 2), 0);
 	problem.conflicts = &conflicts;
-	refused(&problem, "valley-area", -EOPNOTSUPP,
-		"packer 'valley-area' takes no fixed offsets and no listed conflicts");
+	refused(&problem, "shared-breadth", -EOPNOTSUPP,
+		"packer 'shared-breadth' takes no fixed offsets and no listed conflicts");
 	npuplan_conflicts_fini(&conflicts);
 }
 
@@ -165,6 +163,13 @@ TEST(fixed)
 	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(result.top, 10);
 	assert_int_equal(offsets[2], 0);
+	/* The skyline has C below A and B, below D and E; about F these lie from 5 upwards. */
+	result = pack(&problem, "valley-longest", offsets);
+	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_OPTIMAL);
+	assert_int_equal(offsets[2], 0);
+	assert_int_equal(offsets[0], 5);
+	assert_int_equal(offsets[1], 5);
+	assert_int_equal(result.top, 10);
 	/* At 3 it leaves 3 below, for A and B; 4 + 2 above: still 10. */
 	items[5].fixed_offset = 3;
 	result = pack(&problem, NULL, offsets);
@@ -216,6 +221,10 @@ TEST(displacements)
 	assert_int_equal(npuplan_conflicts_pairs(&conflicts, items, 3, pairs, 3, intervals), 0);
 	result = pack(&problem, NULL, offsets);
 	assert_int_equal(result.status, NPUMEM_PLAN_STATUS_OPTIMAL);
+	assert_int_equal(result.top, 7);
+	assert_int_equal(offsets[0], offsets[1]);
+	/* In the skyline one of them lies on the other. */
+	result = pack(&problem, "valley-area", offsets);
 	assert_int_equal(result.top, 7);
 	assert_int_equal(offsets[0], offsets[1]);
 	problem.capacity = 6;

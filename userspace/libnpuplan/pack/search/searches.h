@@ -8,8 +8,8 @@
 #include "pack/base/call.h"
 
 /*
- * The valley packer in one mode, or the best of all modes if @mode is NPUPLAN_VALLEY_MODES; it
- * takes no fixed offsets (valley.c).
+ * The valley packer in one mode, or the best of all modes if @mode is NPUPLAN_VALLEY_MODES
+ * (valley.c).
  */
 #define NPUPLAN_VALLEY_AREA  4
 #define NPUPLAN_VALLEY_MODES 5

@@ -4,10 +4,18 @@
  * and lies flush with one of its sides. Where none fits, it raises the segment to the lower one of
  * its walls. This takes O(n log n): no item is looked at twice, so that it is the packer for tens
  * of thousands of them. On layered networks it is near perfect.
+ *
+ * A skyline knows no gaps. Where offsets are fixed it is of the other items, and where conflicts
+ * are listed each of them is there from its start to its end; what lies in it from below upwards is
+ * then placed again, by first fit, about the fixed items and by the true conflicts. If nothing is
+ * fixed, and no pair is farther apart than whole items have to be, no item comes to lie higher by
+ * that: those that first fit has placed before lie no higher than in the skyline, so that the
+ * item's address there is free.
  */
 #include "base/align.h"
 #include "base/queue.h"
 #include "pack/base/granules.h"
+#include "pack/greedy/greedy.h"
 #include "searches.h"
 
 #define NONE	  UINT32_MAX
@@ -328,9 +336,26 @@ static int raise_segment(struct valley *valley, uint32_t start)
 	return push(valley, join(valley, start));
 }
 
+/* Leave the items of fixed offset out of the skyline. Returns how many others there are. */
+static uint32_t drop_fixed(struct valley *valley)
+{
+	const struct npuplan_granules *granules = valley->granules;
+	uint32_t left = granules->problem->item_count;
+
+	for (uint32_t i = 0; i < granules->problem->item_count; i++) {
+		if (granules->fixed[i] < 0)
+			continue;
+		valley->at[i] = granules->fixed[i];
+		drop(&valley->starts, i);
+		drop(&valley->ends, i);
+		left--;
+	}
+	return left;
+}
+
 static int fill(struct valley *valley, int mode)
 {
-	uint32_t left = valley->granules->problem->item_count;
+	uint32_t left = drop_fixed(valley);
 	int err;
 
 	valley->segments[0] = (struct skyline_segment){
@@ -365,7 +390,22 @@ static int fill(struct valley *valley, int mode)
 	return err;
 }
 
-static int pack(struct npuplan_pack *call, const struct npuplan_granules *granules, int mode)
+/* Place the items by first fit, from the lowest of the skyline to the highest. */
+static int place_again(const struct valley *valley, struct npuplan_keyed *keys, uint32_t *order)
+{
+	uint32_t n = valley->granules->problem->item_count;
+
+	for (uint32_t i = 0; i < n; i++)
+		keys[i] = (struct npuplan_keyed){ .key = (uint64_t)valley->at[i], .item = i };
+	npuplan_sort_keyed(keys, n);
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = keys[i].item;
+	return npuplan_pack_fit(valley->call, order, false, valley->granules->offsets);
+}
+
+/* @again: a packing of the skyline is none of the problem. */
+static int pack(struct npuplan_pack *call, const struct npuplan_granules *granules, int mode,
+		bool again)
 {
 	size_t n = call->problem->item_count;
 	AUTO_POOL struct npuplan_pool pool = { 0 };
@@ -383,9 +423,11 @@ static int pack(struct npuplan_pack *call, const struct npuplan_granules *granul
 		err = init_ranked(&valley.ends, granules, false, keys, &pool);
 	if (!err)
 		err = fill(&valley, mode);
-	if (!err)
-		npuplan_granules_offer(granules, call, valley.at);
 	call->work += valley.work - valley.asked + n;
+	if (!err && again)
+		err = place_again(&valley, keys, valley.starts.order);
+	else if (!err)
+		npuplan_granules_offer(granules, call, valley.at);
 	npuplan_free(valley.heap);
 	return err;
 }
@@ -395,14 +437,12 @@ int npuplan_pack_valley(struct npuplan_pack *call, int mode)
 	struct npuplan_granules granules;
 	int first = mode == NPUPLAN_VALLEY_MODES ? 0 : mode;
 	int last = mode == NPUPLAN_VALLEY_MODES ? mode - 1 : mode;
-	int err;
+	bool again = call->problem->conflicts ||
+		     npuplan_any_fixed(call->problem->items, call->problem->item_count);
+	int err = npuplan_granules_init(&granules, call);
 
-	if (call->problem->conflicts ||
-	    npuplan_any_fixed(call->problem->items, call->problem->item_count))
-		return -EOPNOTSUPP;
-	err = npuplan_granules_init(&granules, call);
 	for (int m = first; m <= last && !err && !npuplan_pack_over(call); m++)
-		err = pack(call, &granules, m);
+		err = pack(call, &granules, m, again);
 	npuplan_granules_fini(&granules);
 	return err == -EINTR ? 0 : err;
 }
