@@ -259,6 +259,38 @@ static void uniform(struct npuplan_item *items, uint32_t count)
 	}
 }
 
+/*
+ * The same, with one buffer in 300 where it has to be: one that lives always at the bottom, as state
+ * does, and others anywhere, for any time.
+ */
+static void layered_fixed(struct npuplan_item *items, uint32_t count)
+{
+	uint32_t fixed = count / 300, others = count - fixed, last;
+	uint64_t random = 20260306, steps;
+
+	layered(items, others);
+	steps = items[others - 1].start + 1ull;
+	add(items, &others, count, 0, steps, 200);
+	items[others - 1].fixed = true;
+	while (others < count) {
+		static const uint32_t lengths[] = { 3, 30, 300 };
+		uint64_t start = random_next(&random) % steps;
+		uint64_t size = 16 + random_next(&random) % 128;
+		struct npuplan_item *item = &items[others];
+
+		last = others;
+		add(items, &others, count, start, lengths[random_next(&random) % 3], size);
+		item->fixed = true;
+		item->fixed_offset = 1024 * (200 + random_next(&random) % 1200);
+		/* Not where another one is: another try. */
+		for (uint32_t i = count - fixed; i < last; i++)
+			if (items[i].start <= item->end && item->start <= items[i].end &&
+			    items[i].fixed_offset < item->fixed_offset + item->size &&
+			    item->fixed_offset < items[i].fixed_offset + items[i].size)
+				others = last;
+	}
+}
+
 static int grow_one(const char *name, void (*make)(struct npuplan_item *, uint32_t), uint32_t count)
 {
 	static const double limits[] = { 1, 10 };
@@ -307,6 +339,8 @@ static int grow(void)
 
 	for (uint32_t count = 1000; count <= 100000; count *= 10)
 		failed |= grow_one("layered", layered, count);
+	for (uint32_t count = 1000; count <= 100000; count *= 10)
+		failed |= grow_one("fixed", layered_fixed, count);
 	for (size_t i = 0; i < sizeof(randoms) / sizeof(randoms[0]); i++)
 		failed |= grow_one("random", scattered, randoms[i]);
 	for (size_t i = 0; i < sizeof(uniforms) / sizeof(uniforms[0]); i++)

@@ -35,8 +35,6 @@ static int begin(struct npuplan_pack *call, int valleys)
 {
 	if (call->problem->conflicts)
 		return npuplan_pack_clique_bound(call);
-	if (npuplan_any_fixed(call->problem->items, call->problem->item_count))
-		return 0;
 	return npuplan_pack_valley(call, valleys);
 }
 

@@ -107,12 +107,10 @@ static int order_of(unsigned int round)
 int npuplan_large_run(struct npuplan_large *large)
 {
 	struct npuplan_pack *call = large->call;
-	bool any_fixed = npuplan_any_fixed(call->problem->items, call->problem->item_count);
 	int err = 0;
 
 	for (; !err && !npuplan_pack_over(call); large->round++) {
-		if (!any_fixed)
-			err = npuplan_tight_run(large->tight, TIGHT_SHARE * large->work, call);
+		err = npuplan_tight_run(large->tight, TIGHT_SHARE * large->work, call);
 		if (!err && large->round < NPUPLAN_ORDER_COUNT && !large->ordered &&
 		    !npuplan_pack_over(call))
 			err = npuplan_pack_first_fit(call, order_of(large->round));

@@ -96,7 +96,7 @@ static void begin_level(struct npuplan_tight *tight, const struct npuplan_pack *
 	uint64_t limit = call->lower_bound / 100 * level + call->lower_bound % 100 * level / 100;
 
 	for (uint32_t i = 0; i < call->problem->item_count; i++)
-		tight->is_tight[i] = tight->breadths[i] > limit;
+		tight->is_tight[i] = tight->breadths[i] > limit || call->problem->items[i].fixed;
 	tight->grown = 0;
 	tight->grows = true;
 }
@@ -147,6 +147,9 @@ static int pack_tight(struct npuplan_tight *tight, struct npuplan_pack *call)
 	tight->top = 0;
 	if (!tight->count)
 		return 1;
+	/* About fixed items the valley packer is no better than first fit of all, which is quick. */
+	if (tight->count > TIGHT_ITEMS && npuplan_any_fixed(tight->items, tight->count))
+		return 0;
 	if (tight->count <= TIGHT_ITEMS)
 		packer = (struct npuplan_packer){ .name = "exact", .pack = tight->exact };
 	if (call->effort.work_limit - call->work < options.work_limit)
