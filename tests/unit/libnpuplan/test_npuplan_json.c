@@ -477,7 +477,8 @@ static struct npuplan_graph *tiled_as(const struct npuplan_tiling *tiling,
 /* Written, read by a graph that is tiled as the text says, and written again. */
 TEST(tilings_round_trip)
 {
-	static struct npuplan_tile_choice told = { 0, 3, 4, NPUPLAN_CHANNELS_OUTER };
+	static struct npuplan_tile_choice told = { 0, 3, 4, NPUPLAN_CHANNELS_OUTER, 0 };
+	static struct npuplan_tile_choice columns = { .rows = 3, .columns = 2 };
 	static const struct {
 		struct npuplan_tiling tiling;
 		const char *text;
@@ -488,6 +489,9 @@ TEST(tilings_round_trip)
 		{ { .ops = &told, .op_count = 1, .with_parameters = true },
 		  "\"tiling\": {\"bands\":1,\"parameters\":true,\"ops\":[\n"
 		  "{\"op\":1000,\"rows\":3,\"channels\":4,\"outer\":\"channels\"}\n]},\n" },
+		{ { .ops = &columns, .op_count = 1 },
+		  "\"tiling\": {\"bands\":1,\"parameters\":false,\"ops\":[\n"
+		  "{\"op\":1000,\"rows\":3,\"columns\":2}\n]},\n" },
 		{ { .onchip = 64, .double_buffer = true, .layout = NPUPLAN_NCHW },
 		  "\"tiling\": {\"onchip\":64,\"layout\":\"nchw\",\"double_buffer\":true,"
 		  "\"parameters\":false,\"ops\":[\n{\"op\":1000,\"channels\":1}\n]},\n" },
