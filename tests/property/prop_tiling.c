@@ -13,6 +13,7 @@
 
 #include "int8_run.h"
 #include "property.h"
+#include "tiling/partition.h"
 
 /* ------------------------------------------------------------------ random operators */
 
@@ -547,9 +548,13 @@ static const struct {
 
 /* ------------------------------------------------------------------------- one case */
 
-/* struct count - of all cases of a kind: how many, steps, bytes that they read and need */
+/*
+ * struct count - of all cases of a kind: how many, how many that cut columns of an operator in a
+ * way of its own, steps, bytes that they read and need
+ */
 struct count {
 	uint32_t cases;
+	uint32_t columns;
 	uint64_t steps;
 	uint64_t read;
 	uint64_t loaded;
@@ -583,6 +588,7 @@ static struct npuplan_tile_choice random_choice(uint32_t op)
 {
 	struct npuplan_tile_choice choice = { .op = op, .order = draw(0, 1) };
 	uint32_t rows, channels, granule;
+	struct npuplan_partition p;
 
 	extents(&graph->ops[op], &rows, &channels, &granule);
 	choice.rows = draw(0, rows) / draw(1, 4);
@@ -590,6 +596,8 @@ static struct npuplan_tile_choice random_choice(uint32_t op)
 	/* One block of several, which is seldom drawn. */
 	if (granule > 1 && channels > granule && draw(0, 1))
 		choice.channels = granule;
+	if (npuplan_partition_init(&p, graph, op, 0) && npuplan_has_columns(&p) && draw(0, 1))
+		choice.columns = draw(1, (uint32_t)p.output.row);
 	return choice;
 }
 
@@ -609,7 +617,7 @@ static void tile_onchip(struct npuplan_tiling *tiling, struct npuplan_error *err
 		fail("%s", error->text);
 }
 
-/* Bands, rows and columns, and rows and channels of some operators; or as the tiler chooses. */
+/* Bands, rows and columns, and all three of some operators; or as the tiler chooses. */
 static void tile(struct npuplan_error *error)
 {
 	struct npuplan_tile_choice choices[LAYERS];
@@ -658,6 +666,15 @@ static void check_plan(struct int8_net *net, const char *planner, struct npuplan
 	npuplan_plan_free(plan);
 }
 
+/* Whether an operator is cut into columns, as it was told or as the tiler chose. */
+static bool columns_cut(void)
+{
+	for (uint32_t i = 0; i < graph->tiling.op_count; i++)
+		if (graph->tiling.ops[i].columns)
+			return true;
+	return false;
+}
+
 static void run_case(uint64_t seed, struct count *count)
 {
 	static const char *const planners[] = { "taa", "greedy", "shared-objects", "taa-paper" };
@@ -678,6 +695,7 @@ static void run_case(uint64_t seed, struct count *count)
 	/* The paper's engine gives up where tiles are many. */
 	check_plan(&net, planners[draw(0, graph->tile_count < 40 ? 3 : 2)], &error);
 	count->cases++;
+	count->columns += columns_cut();
 	count->steps += graph->step_count;
 	int8_net_fini(&net);
 	npuplan_graph_free(graph);
@@ -691,9 +709,9 @@ int main(int argc, char **argv)
 	for (unsigned long i = 0; i < property.cases; i++)
 		run_case(property_case(i), &counts[property.current % KINDS]);
 	for (size_t k = 0; k < KINDS; k++)
-		printf("%-14s %5u operators, %6" PRIu64 " steps, %9" PRIu64 " bytes read, %9" PRIu64
-		       " needed\n",
-		       kinds[k].name, counts[k].cases, counts[k].steps, counts[k].read,
-		       counts[k].loaded);
+		printf("%-14s %5u operators, %4u in columns, %6" PRIu64 " steps, %9" PRIu64
+		       " bytes read, %9" PRIu64 " needed\n",
+		       kinds[k].name, counts[k].cases, counts[k].columns, counts[k].steps,
+		       counts[k].read, counts[k].loaded);
 	return 0;
 }

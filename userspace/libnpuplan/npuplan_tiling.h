@@ -18,7 +18,11 @@ enum npuplan_layout {
 	NPUPLAN_NC32HW32 = 2, /* NC/32HWC32: blocks of 32 channels, the last one padded */
 };
 
-/** enum npuplan_tile_order - which tiles of an operator that is cut both ways come first */
+/**
+ * enum npuplan_tile_order - which tiles of an operator that is cut both ways come first
+ *
+ * Columns of some rows come one after the other, before those of the next rows.
+ */
 enum npuplan_tile_order {
 	NPUPLAN_ROWS_OUTER = 0,	    /* all channels of some rows, then the next rows */
 	NPUPLAN_CHANNELS_OUTER = 1, /* all rows of some channels, then the next channels */
@@ -30,12 +34,15 @@ enum npuplan_tile_order {
  * @rows: output rows a tile, the last one having what is left; 0 for all
  * @channels: output channels a tile, likewise; 0 for all
  * @order: enum npuplan_tile_order
+ * @columns: columns of each row of a tile, likewise; 0 for whole rows. Only of an operator on
+ *	images (rank 4) that needs columns of its inputs for columns of its outputs
  */
 struct npuplan_tile_choice {
 	uint32_t op;
 	uint32_t rows;
 	uint32_t channels;
 	uint32_t order;
+	uint32_t columns;
 };
 
 /** enum npuplan_inputs - where what is there before the first step starts */
@@ -305,7 +312,7 @@ NPUPLAN_EXPORT int npuplan_graph_tile_bands(struct npuplan_graph *graph, uint32_
 					    bool with_parameters, struct npuplan_error *error);
 
 /**
- * npuplan_graph_tile() - cut each operator into tiles of rows, channels or both
+ * npuplan_graph_tile() - cut each operator into tiles of rows, channels, columns or all of these
  * @graph: the graph
  * @tiling: how it is cut
  * @error: filled in if the call fails; may be NULL
@@ -332,6 +339,7 @@ NPUPLAN_EXPORT int npuplan_graph_tile(struct npuplan_graph *graph,
  * @op: index
  * @rows: output rows of a tile, of bands those of the largest; 0 if it cannot be cut
  * @channels: output channels of a tile, likewise
+ * @columns: columns of each row of a tile; 0 if it has whole rows
  * @order: enum npuplan_tile_order
  * @steps: tiles
  * @onchip: bytes of the step that has most on chip (docs/tiling.md)
@@ -345,6 +353,7 @@ struct npuplan_tile_report {
 	uint32_t order;
 	int64_t rows;
 	int64_t channels;
+	int64_t columns;
 	uint64_t steps;
 	uint64_t onchip;
 	uint64_t inputs;

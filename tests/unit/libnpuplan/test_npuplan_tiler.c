@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Tilings by rows and channels: what steps access, what is refused. */
+/* Tilings by rows, channels and columns: what steps access, what is refused. */
 #include "tiler_build.h"
 
 #include <errno.h>
@@ -368,6 +368,41 @@ TEST(columns)
 	READS(graph, 7, mid, 4, 4, 0, 2);
 }
 
+/*
+ * The same, told of one operator; with channels the columns of a row range come first, or all
+ * places of a channel range.
+ */
+TEST(columns_told)
+{
+	struct npuplan_tile_choice choice = { .rows = 4, .channels = 1, .columns = 4 };
+	struct npuplan_tiling tiling = { .ops = &choice, .op_count = 1 };
+	struct npuplan_tile_report *reports;
+
+	for (uint32_t order = 0; order < 2; order++) {
+		AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
+		uint32_t in = image(graph, "in", NPUMEM_TENSOR_INPUT, 2, 8, 10);
+		uint32_t out = image(graph, "out", NPUMEM_TENSOR_OUTPUT, 2, 8, 10);
+		struct npumem_region region;
+
+		choice.order = order;
+		build_op(graph, "relu", in, NPUMEM_NONE, NPUMEM_NONE, out);
+		assert_int_equal(npuplan_graph_tile(graph, &tiling, NULL), 0);
+		assert_int_equal(graph->step_count, 2 * 3 * 2);
+		/* Columns 4 to 7 of rows 0 to 3, and then the other channel or the next columns. */
+		region = step_region(graph, order ? 1 : 2, in);
+		assert_int_equal(region.offset, 4 * 2);
+		assert_int_equal(region.length, 1);
+		assert_int_equal(region.count[0] * region.count[1], 4 * 4);
+		assert_int_equal(step_region(graph, 3, out).offset, order ? 4 * 20 : 4 * 2 + 1);
+		assert_int_equal(npuplan_tiling_report(graph, &reports, NULL), 0);
+		assert_int_equal(reports[0].rows, 4);
+		assert_int_equal(reports[0].channels, 1);
+		assert_int_equal(reports[0].columns, 4);
+		assert_int_equal(reports[0].steps, 12);
+		free(reports);
+	}
+}
+
 /* Inputs that are joined along columns: a tile reads those whose columns it has. */
 TEST(columns_joined)
 {
@@ -389,6 +424,10 @@ TEST(columns_joined)
 }
 
 /* ------------------------------------------------------------------- refusals */
+
+#define NO_COLUMNS(name)                                                                          \
+	"operator " name ": its outputs are no images, or it needs whole rows of its inputs, so " \
+	"that no columns can be cut"
 
 TEST(refused_tilings)
 {
@@ -414,6 +453,8 @@ TEST(refused_tilings)
 	refused(graph, &one, -EINVAL, "operator conv2d: tiles of 9 rows, it has 8");
 	choices[0] = (struct npuplan_tile_choice){ .channels = 65 };
 	refused(graph, &one, -EINVAL, "operator conv2d: tiles of 65 channels, it has 64");
+	choices[0] = (struct npuplan_tile_choice){ .columns = 4 };
+	refused(graph, &one, -EINVAL, "operator conv2d: tiles of 4 columns, it has 3");
 	choices[0] = (struct npuplan_tile_choice){ .order = 2 };
 	refused(graph, &one, -EINVAL, "operator conv2d: there is no order 2 of tiles");
 	choices[0] = (struct npuplan_tile_choice){ .channels = 33 };
@@ -434,5 +475,50 @@ TEST(refused_tilings)
 	refused(graph, &one, -EINVAL,
 		"operator reshape: its outputs have no rows and channels in common that could be "
 		"cut");
+	choices[0] = (struct npuplan_tile_choice){ .columns = 1 };
+	refused(graph, &one, -EINVAL,
+		"operator reshape: its outputs have no rows and channels in common that could be "
+		"cut");
+	npuplan_graph_free(graph);
+}
+
+/* Columns of no image, of two images with rows of two lengths, and where whole rows are read. */
+TEST(refused_columns)
+{
+	struct npuplan_tile_choice choice = { .rows = 1, .columns = 1 };
+	struct npuplan_tiling one = { .ops = &choice, .op_count = 1 };
+	uint32_t in, outputs[2];
+	struct npuplan_op op = {
+		.name = (char *)(uintptr_t)"add",
+		.type = (char *)(uintptr_t)"add",
+		.inputs = &in,
+		.outputs = outputs,
+		.input_count = 1,
+		.output_count = 2,
+	};
+	struct npuplan_graph *graph = build_nchw();
+
+	in = MATRIX(graph, "in", INPUT, 4, 3);
+	build_op(graph, "relu", in, NPUMEM_NONE, NPUMEM_NONE, MATRIX(graph, "out", OUTPUT, 4, 3));
+	refused(graph, &one, -EINVAL, NO_COLUMNS("relu"));
+	npuplan_graph_free(graph);
+
+	graph = build_nchw();
+	in = image(graph, "in", NPUMEM_TENSOR_INPUT, 2, 4, 3);
+	outputs[0] = image(graph, "first", NPUMEM_TENSOR_OUTPUT, 2, 4, 3);
+	outputs[1] = image(graph, "second", NPUMEM_TENSOR_OUTPUT, 2, 4, 5);
+	assert_true(npuplan_graph_add_op(graph, &op) >= 0);
+	refused(graph, &one, -EINVAL, NO_COLUMNS("add"));
+	npuplan_graph_free(graph);
+
+	graph = build_nchw();
+	in = image(graph, "in", NPUMEM_TENSOR_INPUT, 2, 4, 3);
+	build_op(graph, "gather", in, NPUMEM_NONE, NPUMEM_NONE,
+		 image(graph, "out", NPUMEM_TENSOR_OUTPUT, 2, 4, 3));
+	refused(graph, &one, -EINVAL, NO_COLUMNS("gather"));
+	/* Whole rows of it can be told apart. */
+	choice.columns = 0;
+	assert_int_equal(npuplan_graph_tile(graph, &one, NULL), 0);
+	assert_int_equal(graph->step_count, 4);
 	npuplan_graph_free(graph);
 }

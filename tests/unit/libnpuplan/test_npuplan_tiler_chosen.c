@@ -10,12 +10,12 @@
 #define SEED 20261121u
 
 /*
- * One row x one channel: 3 rows x 64 x 3 bytes of input, 64 x 9 of weights, 3 of
- * output. Weights count though they are not planned.
+ * One row x one channel x one column, of which the middle one needs most: 3 rows x 64 x 3 bytes of
+ * input, 64 x 9 of weights, 1 of output. Weights count though they are not planned.
  */
 TEST(too_little_on_chip)
 {
-	const uint64_t least = 3 * 64 * 3 + 64 * 9 + 3;
+	const uint64_t least = 3 * 64 * 3 + 64 * 9 + 1;
 	struct npuplan_tile_choice choice = { .rows = 4, .channels = 1 };
 	struct npuplan_tiling tiling = { .onchip = least - 1 };
 	uint32_t in, weights, out;
@@ -23,8 +23,8 @@ TEST(too_little_on_chip)
 	struct npuplan_error error = { "" };
 
 	refused(graph, &tiling, -ENOSPC,
-		"operator conv2d in tiles of 1 rows x 1 channels: step 64 of 512 needs 1155 bytes on "
-		"chip, 576 of them for in; there are 1154");
+		"operator conv2d in tiles of 1 rows x 1 channels x 1 columns: step 256 of 1536 needs "
+		"1153 bytes on chip, 576 of them for in; there are 1152");
 	tiling.ops = &choice;
 	tiling.op_count = 1;
 	tiling.onchip = 1500;
@@ -34,8 +34,8 @@ TEST(too_little_on_chip)
 	/* In blocks of 32 channels: those of the weights alone are 32 x 64 x 9. */
 	tiling = (struct npuplan_tiling){ .onchip = 19000, .layout = NPUPLAN_NC32HW32 };
 	refused(graph, &tiling, -ENOSPC,
-		"operator conv2d in tiles of 1 rows x 32 channels: step 2 of 16 needs 19104 bytes "
-		"on chip, 18432 of them for w; there are 19000");
+		"operator conv2d in tiles of 1 rows x 32 channels x 1 columns: step 8 of 48 needs "
+		"19040 bytes on chip, 18432 of them for w; there are 19000");
 	tiling = (struct npuplan_tiling){ .onchip = least };
 	if (npuplan_graph_tile(graph, &tiling, &error))
 		fail_msg("%s", error.text);
@@ -153,6 +153,7 @@ TEST(chosen_order)
 	assert_int_equal(reports[0].steps, 2);
 	assert_int_equal(reports[0].rows, 8);
 	assert_int_equal(reports[0].channels, 32);
+	assert_int_equal(reports[0].columns, 0);
 	assert_int_equal(reports[0].inputs, 1536);
 	assert_int_equal(reports[0].weights, 36864);
 	assert_int_equal(reports[0].outputs, 1536);
@@ -166,6 +167,57 @@ TEST(chosen_order)
 	npuplan_graph_free(graph);
 }
 
+/*
+ * Rows of 100 places of 4 channels, and a window of 3: a row of output needs 1200 bytes of input.
+ * What fits are two rows of 25 columns, 4 x 27 x 4 bytes of input, 144 of weights and 2 x 25 x 4 of
+ * output; of 34, the next larger columns, they do not.
+ */
+TEST(chosen_columns)
+{
+	struct npuplan_tile_choice larger = { .rows = 2, .columns = 34 };
+	struct npuplan_tiling tiling = { .onchip = 800 };
+	struct npuplan_error error = { "" };
+	struct npuplan_tile_report *reports;
+	struct npuplan_tile_cost cost;
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
+	uint32_t in = image(graph, "in", NPUMEM_TENSOR_INPUT, 4, 8, 100);
+	uint32_t weights = build_spatial(graph, "w", NPUMEM_TENSOR_PARAMETER, 4, 4, 3, 3);
+	uint32_t out = image(graph, "out", NPUMEM_TENSOR_OUTPUT, 4, 8, 100);
+
+	build_window(build_op(graph, "conv2d", in, weights, NPUMEM_NONE, out), 3, 1, 1, 1);
+	graph->ops[0].attrs.groups = 1;
+	if (npuplan_graph_tile(graph, &tiling, &error))
+		fail_msg("%s", error.text);
+	assert_int_equal(graph->tiling.ops[0].rows, 2);
+	assert_int_equal(graph->tiling.ops[0].channels, 0);
+	assert_int_equal(graph->tiling.ops[0].columns, 25);
+	assert_int_equal(graph->step_count, 4 * 4);
+	assert_int_equal(npuplan_tiling_report(graph, &reports, &error), 0);
+	assert_int_equal(reports[0].rows, 2);
+	assert_int_equal(reports[0].channels, 4);
+	assert_int_equal(reports[0].columns, 25);
+	assert_int_equal(reports[0].onchip, 4 * 27 * 4 + 144 + 2 * 25 * 4);
+	free(reports);
+	assert_int_equal(npuplan_choice_cost(graph, &tiling, &larger, &cost), 0);
+	assert_true(cost.report.onchip > tiling.onchip);
+}
+
+/* Whole rows that fit are not cut. */
+TEST(chosen_whole_rows)
+{
+	struct npuplan_tiling tiling = { .onchip = 2 * 100 * 4 };
+	struct npuplan_error error = { "" };
+	AUTO_GRAPH struct npuplan_graph *graph = build_nchw();
+	uint32_t in = image(graph, "in", NPUMEM_TENSOR_INPUT, 4, 8, 100);
+
+	build_op(graph, "relu", in, NPUMEM_NONE, NPUMEM_NONE,
+		 image(graph, "out", NPUMEM_TENSOR_OUTPUT, 4, 8, 100));
+	assert_int_equal(npuplan_graph_tile(graph, &tiling, &error), 0);
+	assert_int_equal(graph->tiling.ops[0].rows, 1);
+	assert_int_equal(graph->tiling.ops[0].columns, 0);
+	assert_int_equal(graph->step_count, 8);
+}
+
 /* The cost of one tiling if it fits, or UINT64_MAX. */
 static uint64_t cost_of(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 			const struct npuplan_tile_choice *choice)
@@ -176,28 +228,45 @@ static uint64_t cost_of(const struct npuplan_graph *graph, const struct npuplan_
 	return cost.report.onchip <= tiling->onchip ? cost.transfers : UINT64_MAX;
 }
 
-/* The least cost of all numbers of tiles, as equal as can be, in both orders. */
+/* The size of the next more tiles that are as equal as can be; 0: there are as many as elements. */
+static int64_t smaller(int64_t extent, int64_t size)
+{
+	int64_t tiles = size > 1 ? (extent + size - 2) / (size - 1) : 0;
+
+	return tiles ? (extent + tiles - 1) / tiles : 0;
+}
+
+/*
+ * The least cost of all numbers of tiles along rows, channels and columns, as equal as can be, in
+ * both orders.
+ */
 static uint64_t least_cost(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling)
 {
 	uint64_t best = UINT64_MAX, cost;
-	int64_t granule, units;
+	int64_t granule, units, extents[3];
 	struct npuplan_partition op;
 
 	assert_true(npuplan_partition_init(&op, graph, 0, 0));
 	granule = npuplan_granule(&op.output);
 	units = (op.output.channels + granule - 1) / granule;
-	for (int64_t n = 1; n <= op.output.rows; n++)
-		for (int64_t m = 1; m <= units; m++)
-			for (uint32_t order = 0; order < 2; order++) {
-				struct npuplan_tile_choice choice = {
-					.rows = (uint32_t)((op.output.rows + n - 1) / n),
-					.channels = (uint32_t)((units + m - 1) / m * granule),
-					.order = order,
-				};
+	extents[0] = op.output.rows;
+	extents[1] = units;
+	extents[2] = npuplan_has_columns(&op) ? op.output.row : 1;
+	for (int64_t rows = extents[0]; rows; rows = smaller(extents[0], rows))
+		for (int64_t blocks = extents[1]; blocks; blocks = smaller(extents[1], blocks))
+			for (int64_t columns = extents[2]; columns;
+			     columns = smaller(extents[2], columns))
+				for (uint32_t order = 0; order < 2; order++) {
+					struct npuplan_tile_choice choice = {
+						.rows = (uint32_t)rows,
+						.channels = (uint32_t)(blocks * granule),
+						.columns = (uint32_t)columns,
+						.order = order,
+					};
 
-				cost = cost_of(graph, tiling, &choice);
-				best = cost < best ? cost : best;
-			}
+					cost = cost_of(graph, tiling, &choice);
+					best = cost < best ? cost : best;
+				}
 	return best;
 }
 
@@ -240,7 +309,7 @@ static struct npuplan_graph *random_op(uint64_t *random)
 TEST(chosen_against_all)
 {
 	uint64_t random = SEED;
-	uint32_t fitting = 0, cut = 0;
+	uint32_t fitting = 0, cut = 0, columns = 0;
 
 	print_message("# seed %u\n", SEED);
 	for (int round = 0; round < 150; round++) {
@@ -266,6 +335,7 @@ TEST(chosen_against_all)
 			fail_msg("round %d: %s", round, error.text);
 		fitting++;
 		cut += graph->step_count > 1;
+		columns += graph->tiling.ops[0].columns > 0;
 		cost = cost_of(graph, &tiling, &graph->tiling.ops[0]);
 		if (cost > best + best / 20)
 			fail_msg("round %d: %llu, there is %llu", round, (unsigned long long)cost,
@@ -274,6 +344,7 @@ TEST(chosen_against_all)
 	}
 	assert_in_range(fitting, 75, 149);
 	assert_in_range(cut, 25, 149);
+	assert_in_range(columns, 10, 149);
 }
 
 static bool same_steps(const struct npuplan_graph *a, const struct npuplan_graph *b)

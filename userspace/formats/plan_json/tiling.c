@@ -99,6 +99,7 @@ json_t *plan_json_choice(const struct npuplan_graph *graph,
 	npujson_set_int(&object, "op", graph->ops[choice->op].id);
 	npujson_set_if(&object, "rows", choice->rows);
 	npujson_set_if(&object, "channels", choice->channels);
+	npujson_set_if(&object, "columns", choice->columns);
 	if (choice->order)
 		npujson_set(&object, "outer", json_string(order_names[choice->order]));
 	return object;
@@ -120,13 +121,14 @@ static uint32_t find_op(const struct npuplan_graph *graph, int64_t id)
 static void read_choice(struct plan_json_reader *r, json_t *entry,
 			struct npuplan_tile_choice *choice)
 {
-	static const char *const known[] = { "op", "rows", "channels", "outer", NULL };
+	static const char *const known[] = { "op", "rows", "channels", "columns", "outer", NULL };
 	int64_t id;
 
 	npujson_object(r->json, entry, known);
 	id = npujson_int(r->json, entry, "op", 0, INT64_MAX);
 	choice->rows = npujson_int_or(r->json, entry, "rows", 0, UINT32_MAX, 0);
 	choice->channels = npujson_int_or(r->json, entry, "channels", 0, UINT32_MAX, 0);
+	choice->columns = npujson_int_or(r->json, entry, "columns", 0, UINT32_MAX, 0);
 	choice->order = npujson_choice(r->json, entry, "outer", false, order_names, 0);
 	if (!r->graph || !r->graph->op_count)
 		return;

@@ -3,11 +3,11 @@
  * The tiler finds, for each operator, the tiling that fits on chip and moves the fewest bytes
  * (docs/tiling.md).
  *
- * A tile is the product of a range of rows and a range of channels, and so is the part of an input
- * that it needs. Let r be the bytes of the part for those rows with all channels, c the bytes for
- * those channels with all rows, and w the bytes of the whole: then the part has r * c / w bytes. So
- * rows alone and channels alone are cut, once for each size of a tile, and the cost of cutting both
- * is computed from these.
+ * A tile is the product of a range of rows, a range of channels and a range of columns, and so is
+ * the part of an input that it needs. Let r be the bytes of the part for those rows with all
+ * channels, c the bytes for those channels with all rows, and w the bytes of the whole: then the
+ * part for both has r * c / w bytes; columns are a factor more. So each dimension is cut alone,
+ * once for each size of a tile, and the cost of cutting several is computed from these.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -37,9 +37,17 @@
  */
 #define FINALISTS 8
 
+/* enum dimension - what an operator is cut along */
+enum dimension {
+	ROWS,
+	CHANNELS,
+	COLUMNS,
+	DIMENSIONS,
+};
+
 /*
- * struct profile - an operator cut by rows alone, or by channels alone
- * @size: rows or channels of a tile
+ * struct profile - an operator cut along one dimension alone
+ * @size: rows, channels or columns of a tile
  * @tiles: number of tiles
  * @sum: per operand, cost of moving its parts of all tiles
  * @changed: per operand, cost of moving those parts that differ from the part of the tile before
@@ -59,7 +67,10 @@ struct profile {
 	bool merged;
 };
 
-/** struct profiles - profiles along rows or along channels, from large tiles to small ones */
+/*
+ * struct profiles - profiles along one dimension, the first of one tile; of rows and columns from
+ * large tiles to small ones
+ */
 struct profiles {
 	struct profile *at;
 	uint32_t count;
@@ -70,22 +81,24 @@ struct profiles {
  * @p: the partition of the operator into one tile
  * @o: operands of the tile at hand; its @counted is that of the one tile
  * @all: per operand, its bytes in the one tile
- * @pool: all arrays but the two lists of profiles
+ * @profiles: by enum dimension; those of columns are one alone if they cannot be cut
+ * @pool: all arrays but the lists of profiles
  */
 struct chooser {
 	struct npuplan_partition p;
 	struct npuplan_operands o;
 	bool double_buffer;
 	uint64_t *all;
-	struct profiles rows;
-	struct profiles channels;
+	struct profiles profiles[DIMENSIONS];
 	struct npuplan_pool pool;
 };
 
-/** struct tile_candidate - a tiling with its most bytes on chip and the cost of moving its tiles */
+/*
+ * struct tile_candidate - a tiling with its most bytes on chip and the cost of moving its tiles
+ * @cut: by enum dimension; all NULL: none
+ */
 struct tile_candidate {
-	const struct profile *rows;
-	const struct profile *channels;
+	const struct profile *cut[DIMENSIONS];
 	uint32_t order;
 	uint64_t onchip;
 	uint64_t cost;
@@ -144,10 +157,10 @@ static void add_footprint(const struct chooser *c, struct profile *profile)
 		profile->footprint_count++;
 }
 
-/* Add the profile of tiles of @size rows or channels, unless it is there. */
-static int add_profile(struct chooser *c, bool rows, int64_t size)
+/* Add the profile of tiles of @size rows, channels or columns, unless it is there. */
+static int add_profile(struct chooser *c, enum dimension along, int64_t size)
 {
-	struct profiles *list = rows ? &c->rows : &c->channels;
+	struct profiles *list = &c->profiles[along];
 	struct npuplan_partition p = c->p;
 	struct profile *profile;
 
@@ -157,8 +170,9 @@ static int add_profile(struct chooser *c, bool rows, int64_t size)
 	if (npuplan_grow(&list->at, list->count, sizeof(*list->at)))
 		return -ENOMEM;
 	npuplan_partition_set(&p, &(struct npuplan_tile_choice){
-					  .rows = rows ? (uint32_t)size : 0,
-					  .channels = rows ? 0 : (uint32_t)size,
+					  .rows = along == ROWS ? (uint32_t)size : 0,
+					  .channels = along == CHANNELS ? (uint32_t)size : 0,
+					  .columns = along == COLUMNS ? (uint32_t)size : 0,
 				  });
 	profile = &list->at[list->count++];
 	*profile = (struct profile){
@@ -192,10 +206,17 @@ static int add_profile(struct chooser *c, bool rows, int64_t size)
  * Add the profiles to try: for each number of tiles the least size that makes so many, and along
  * channels also this size rounded up to whole lanes.
  */
-static int add_profiles(struct chooser *c, bool rows)
+static int add_profiles(struct chooser *c, enum dimension along)
 {
-	int64_t granule = rows ? 1 : npuplan_granule(&c->p.output);
-	int64_t extent = rows ? c->p.output.rows : c->p.output.channels;
+	const struct npuplan_spatial *output = &c->p.output;
+	const int64_t extents[DIMENSIONS] = { output->rows, output->channels, output->row };
+	/* Of rows that cannot be cut whole ones are the only profile. */
+	const int64_t granules[DIMENSIONS] = {
+		1,
+		npuplan_granule(output),
+		npuplan_has_columns(&c->p) ? 1 : output->row,
+	};
+	int64_t extent = extents[along], granule = granules[along];
 	int64_t units = (extent + granule - 1) / granule, before = 0;
 	int err = 0;
 
@@ -211,10 +232,11 @@ static int add_profiles(struct chooser *c, bool rows)
 			continue;
 		}
 		before = size;
-		if (!rows && size % LANES && (size + LANES - 1) / LANES * LANES < extent)
-			err = add_profile(c, false, (size + LANES - 1) / LANES * LANES);
+		if (along == CHANNELS && size % LANES &&
+		    (size + LANES - 1) / LANES * LANES < extent)
+			err = add_profile(c, along, (size + LANES - 1) / LANES * LANES);
 		if (!err)
-			err = add_profile(c, rows, size < extent ? size : extent);
+			err = add_profile(c, along, size < extent ? size : extent);
 		if (n > MANY_TILES && n < units)
 			n = n + n / 4 < units ? n + n / 4 : units - 1;
 	}
@@ -227,49 +249,110 @@ static uint64_t share(uint64_t a, uint64_t b, uint64_t all)
 	return all ? (uint64_t)((unsigned __int128)a * b / all) : 0;
 }
 
-/* Bytes on chip of a candidate, at the step that has most. */
-static uint64_t onchip_of(const struct chooser *c, const struct profile *rows,
-			  const struct profile *channels)
+/* Bytes on chip of a step, given for each dimension the number of a footprint. */
+static uint64_t onchip_at(const struct chooser *c, const struct tile_candidate *candidate,
+			  const uint32_t *footprint)
 {
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < c->o.count; i++) {
+		uint64_t part = c->all[i];
+		bool streamed = false;
+
+		if (!c->o.counted[i])
+			continue;
+		for (int d = 0; d < DIMENSIONS; d++) {
+			const struct profile *profile = candidate->cut[d];
+
+			part = share(part,
+				     profile->footprints[(size_t)footprint[d] * c->o.count + i],
+				     c->all[i]);
+			streamed |= profile->varies[i];
+		}
+		bytes += part * (c->double_buffer && streamed ? 2 : 1);
+	}
+	return bytes;
+}
+
+/* Bytes on chip of a candidate, at the step that has most. */
+static uint64_t onchip_of(const struct chooser *c, const struct tile_candidate *candidate)
+{
+	uint32_t at[DIMENSIONS];
 	uint64_t most = 0;
 
-	for (uint32_t r = 0; r < rows->footprint_count; r++)
-		for (uint32_t k = 0; k < channels->footprint_count; k++) {
-			const uint64_t *a = rows->footprints + (size_t)r * c->o.count;
-			const uint64_t *b = channels->footprints + (size_t)k * c->o.count;
-			uint64_t bytes = 0;
+	for (at[ROWS] = 0; at[ROWS] < candidate->cut[ROWS]->footprint_count; at[ROWS]++)
+		for (at[CHANNELS] = 0; at[CHANNELS] < candidate->cut[CHANNELS]->footprint_count;
+		     at[CHANNELS]++)
+			for (at[COLUMNS] = 0;
+			     at[COLUMNS] < candidate->cut[COLUMNS]->footprint_count;
+			     at[COLUMNS]++) {
+				uint64_t bytes = onchip_at(c, candidate, at);
 
-			for (uint32_t i = 0; i < c->o.count; i++) {
-				bool streamed = rows->varies[i] || channels->varies[i];
-
-				if (c->o.counted[i])
-					bytes += share(a[i], b[i], c->all[i]) *
-						 (c->double_buffer && streamed ? 2 : 1);
+				most = bytes > most ? bytes : most;
 			}
-			most = bytes > most ? bytes : most;
-		}
 	return most;
 }
 
 /*
- * Cost of moving a candidate's tiles. While the inner dimension advances, an input whose part stays
- * the same stays on chip; one whose part changes is read again for each tile of the outer
- * dimension.
+ * struct operand_cost - what moving one operand costs along one of the two loops of a tiling
+ * @sum: of its parts of all tiles
+ * @changed: of those that differ from the part of the tile before
+ * @varies: some tiles have other bytes of it than others
+ */
+struct operand_cost {
+	uint64_t sum;
+	uint64_t changed;
+	bool varies;
+};
+
+static struct operand_cost cost_of_profile(const struct profile *profile, uint32_t operand)
+{
+	return (struct operand_cost){
+		.sum = profile->sum[operand],
+		.changed = profile->changed[operand],
+		.varies = profile->varies[operand],
+	};
+}
+
+/*
+ * Rows and columns are one loop, in which columns go by first: if they have other bytes, so has
+ * each place.
+ */
+static struct operand_cost cost_of_places(const struct chooser *c,
+					  const struct tile_candidate *candidate, uint32_t operand)
+{
+	struct operand_cost cost = cost_of_profile(candidate->cut[ROWS], operand);
+	const struct profile *columns = candidate->cut[COLUMNS];
+
+	cost.sum = share(cost.sum, columns->sum[operand], c->profiles[COLUMNS].at[0].sum[operand]);
+	if (columns->varies[operand]) {
+		cost.changed = cost.sum;
+		cost.varies = true;
+	}
+	return cost;
+}
+
+/*
+ * Cost of moving a candidate's tiles. While the inner loop advances, an input whose part stays the
+ * same stays on chip; one whose part changes is read again for each tile of the outer loop.
  */
 static uint64_t cost_of(const struct chooser *c, const struct tile_candidate *candidate)
 {
-	bool rows_outer = candidate->order == NPUPLAN_ROWS_OUTER;
-	const struct profile *outer = rows_outer ? candidate->rows : candidate->channels;
-	const struct profile *inner = rows_outer ? candidate->channels : candidate->rows;
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < c->o.count; i++) {
+		struct operand_cost places = cost_of_places(c, candidate, i);
+		struct operand_cost channels = cost_of_profile(candidate->cut[CHANNELS], i);
+		bool rows_outer = candidate->order == NPUPLAN_ROWS_OUTER;
+		const struct operand_cost *outer = rows_outer ? &places : &channels;
+		const struct operand_cost *inner = rows_outer ? &channels : &places;
+
 		if (i >= c->p.op->input_count)
-			bytes += share(outer->sum[i], inner->sum[i], c->all[i]);
-		else if (c->o.counted[i] && inner->varies[i])
-			bytes += share(outer->sum[i], inner->changed[i], c->all[i]);
+			bytes += share(outer->sum, inner->sum, c->all[i]);
+		else if (c->o.counted[i] && inner->varies)
+			bytes += share(outer->sum, inner->changed, c->all[i]);
 		else if (c->o.counted[i])
-			bytes += outer->changed[i];
+			bytes += outer->changed;
 	}
 	return bytes;
 }
@@ -278,14 +361,14 @@ static bool is_better(const struct tile_candidate *a, const struct tile_candidat
 {
 	bool lanes_a, lanes_b;
 
-	if (!b->rows)
+	if (!b->cut[ROWS])
 		return true;
 	if (a->cost != b->cost)
 		return a->cost < b->cost;
 	if (a->steps != b->steps)
 		return a->steps < b->steps;
-	lanes_a = a->channels->size % LANES == 0;
-	lanes_b = b->channels->size % LANES == 0;
+	lanes_a = a->cut[CHANNELS]->size % LANES == 0;
+	lanes_b = b->cut[CHANNELS]->size % LANES == 0;
 	return lanes_a > lanes_b;
 }
 
@@ -297,10 +380,47 @@ static void enter(struct tile_candidate *best, struct tile_candidate candidate)
 			struct tile_candidate other = best[i];
 
 			best[i] = candidate;
-			if (!other.rows)
+			if (!other.cut[ROWS])
 				return;
 			candidate = other;
 		}
+}
+
+/* Cut the candidate's rows as the profile of columns @at says. */
+static void set_columns(const struct chooser *c, uint32_t at, struct tile_candidate *candidate)
+{
+	candidate->cut[COLUMNS] = &c->profiles[COLUMNS].at[at];
+	candidate->onchip = onchip_of(c, candidate);
+	candidate->steps = candidate->cut[ROWS]->tiles * candidate->cut[CHANNELS]->tiles *
+			   candidate->cut[COLUMNS]->tiles;
+}
+
+/*
+ * Give the candidate whole rows if these fit into @onchip bytes, or else the largest columns that
+ * do; if there are none, the smallest of which there are not too many.
+ */
+static void fit_columns(const struct chooser *c, uint64_t onchip, struct tile_candidate *candidate)
+{
+	const struct profiles *columns = &c->profiles[COLUMNS];
+	uint64_t tiles = candidate->cut[ROWS]->tiles * candidate->cut[CHANNELS]->tiles;
+	uint32_t large = 0, small = columns->count - 1;
+
+	set_columns(c, 0, candidate);
+	if (candidate->onchip <= onchip)
+		return;
+	while (small && tiles * columns->at[small].tiles > npuv_default_limits.max_accesses)
+		small--;
+	set_columns(c, small, candidate);
+	if (candidate->onchip > onchip)
+		return;
+	/* Those at @large do not fit, those at @small do. */
+	while (large + 1 < small) {
+		uint32_t middle = large + (small - large) / 2;
+
+		set_columns(c, middle, candidate);
+		*(candidate->onchip <= onchip ? &small : &large) = middle;
+	}
+	set_columns(c, small, candidate);
 }
 
 /*
@@ -310,24 +430,25 @@ static void enter(struct tile_candidate *best, struct tile_candidate candidate)
 static void search(const struct chooser *c, uint64_t onchip, struct tile_candidate *best,
 		   struct tile_candidate *least)
 {
-	for (uint32_t k = 0; k < c->channels.count; k++)
-		for (uint32_t r = 0; r < c->rows.count; r++) {
+	const struct profiles *rows = &c->profiles[ROWS], *channels = &c->profiles[CHANNELS];
+
+	for (uint32_t k = 0; k < channels->count; k++)
+		for (uint32_t r = 0; r < rows->count; r++) {
 			struct tile_candidate candidate = {
-				.rows = &c->rows.at[r],
-				.channels = &c->channels.at[k],
-				.onchip = onchip_of(c, &c->rows.at[r], &c->channels.at[k]),
-				.steps = c->rows.at[r].tiles * c->channels.at[k].tiles,
+				.cut = { [ROWS] = &rows->at[r], [CHANNELS] = &channels->at[k] },
 			};
 
+			fit_columns(c, onchip, &candidate);
 			if (candidate.steps > npuv_default_limits.max_accesses)
 				continue;
-			if (!least->rows || candidate.onchip < least->onchip)
+			if (!least->cut[ROWS] || candidate.onchip < least->onchip)
 				*least = candidate;
 			if (candidate.onchip > onchip)
 				continue;
 			candidate.cost = cost_of(c, &candidate);
 			enter(best, candidate);
-			if (candidate.rows->tiles == 1 || candidate.channels->tiles == 1)
+			if (candidate.steps == candidate.cut[CHANNELS]->tiles ||
+			    candidate.cut[CHANNELS]->tiles == 1)
 				continue;
 			candidate.order = NPUPLAN_CHANNELS_OUTER;
 			candidate.cost = cost_of(c, &candidate);
@@ -335,10 +456,19 @@ static void search(const struct chooser *c, uint64_t onchip, struct tile_candida
 		}
 }
 
+/* The size of a candidate's tiles along one dimension as a choice says it: 0 for all. */
+static uint32_t size_of(const struct tile_candidate *candidate, enum dimension along)
+{
+	const struct profile *profile = candidate->cut[along];
+
+	return profile->tiles > 1 ? (uint32_t)profile->size : 0;
+}
+
 static void set_choice(const struct tile_candidate *candidate, struct npuplan_tile_choice *choice)
 {
-	choice->rows = candidate->rows->tiles > 1 ? (uint32_t)candidate->rows->size : 0;
-	choice->channels = candidate->channels->tiles > 1 ? (uint32_t)candidate->channels->size : 0;
+	choice->rows = size_of(candidate, ROWS);
+	choice->channels = size_of(candidate, CHANNELS);
+	choice->columns = size_of(candidate, COLUMNS);
 	choice->order = candidate->order;
 }
 
@@ -354,7 +484,7 @@ static const struct tile_candidate *pick(const struct chooser *c,
 	const struct tile_candidate *first = NULL;
 	struct npuplan_tile_cost cost;
 
-	for (int i = 0; i < FINALISTS && best[i].rows; i++) {
+	for (int i = 0; i < FINALISTS && best[i].cut[ROWS]; i++) {
 		set_choice(&best[i], choice);
 		if (npuplan_choice_cost(c->p.graph, tiling, choice, &cost))
 			return NULL;
@@ -380,16 +510,15 @@ static int choose(const struct npuplan_graph *graph, const struct npuplan_tiling
 	if (!npuplan_partition_init(&c.p, graph, choice->op, 0))
 		return 0;
 	err = chooser_init(&c);
-	if (!err)
-		err = add_profiles(&c, true);
-	if (!err)
-		err = add_profiles(&c, false);
+	for (int d = 0; d < DIMENSIONS && !err; d++)
+		err = add_profiles(&c, d);
 	if (!err) {
 		search(&c, tiling->onchip, best, &least);
 		chosen = pick(&c, tiling, choice, best);
 		set_choice(chosen ? chosen : &least, choice);
 	}
-	npuplan_free_all(c.rows.at, c.channels.at);
+	for (int d = 0; d < DIMENSIONS; d++)
+		npuplan_free(c.profiles[d].at);
 	npuplan_pool_free(&c.pool);
 	return err;
 }
@@ -401,7 +530,7 @@ static int check_fit(const struct npuplan_graph *graph, const struct npuplan_til
 	const struct npuplan_op *op = &graph->ops[choice->op];
 	struct npuplan_tile_cost cost;
 	const struct npuplan_tile_report *report = &cost.report;
-	char tiles[96] = "whole", label[96];
+	char tiles[96] = "whole", columns[32] = "", label[96];
 	int err = npuplan_choice_cost(graph, tiling, choice, &cost);
 
 	if (err == -E2BIG)
@@ -410,10 +539,12 @@ static int check_fit(const struct npuplan_graph *graph, const struct npuplan_til
 		return npuplan_fail(error, err, "operator %s: %s", op->name, strerror(-err));
 	if (report->onchip <= tiling->onchip)
 		return 0;
+	if (report->columns)
+		snprintf(columns, sizeof(columns), " x %" PRId64 " columns", report->columns);
 	if (report->steps > 1)
 		snprintf(tiles, sizeof(tiles),
-			 "in tiles of %" PRId64 " rows x %" PRId64 " channels", report->rows,
-			 report->channels);
+			 "in tiles of %" PRId64 " rows x %" PRId64 " channels%s", report->rows,
+			 report->channels, columns);
 	return npuplan_fail(error, -ENOSPC,
 			    "operator %s %s: step %" PRIu64 " of %" PRIu64 " needs %" PRIu64
 			    " bytes on chip, %" PRIu64 " of them for %s; there are %" PRIu64,

@@ -67,6 +67,22 @@ bool npuplan_partition_init(struct npuplan_partition *p, const struct npuplan_gr
 	return true;
 }
 
+bool npuplan_has_columns(const struct npuplan_partition *p)
+{
+	const struct npuplan_op *op = p->op;
+
+	if (!p->rows || !npuplan_pattern_columns(p))
+		return false;
+	for (uint32_t i = 0; i < op->output_count; i++) {
+		struct npuplan_spatial view;
+
+		if (p->graph->tensors[op->outputs[i]].dim_count != 4 ||
+		    !npuplan_partition_view(p, op->outputs[i], &view) || view.row != p->output.row)
+			return false;
+	}
+	return true;
+}
+
 void npuplan_partition_set(struct npuplan_partition *p, const struct npuplan_tile_choice *choice)
 {
 	const struct npuplan_spatial *output = &p->output;
@@ -79,27 +95,12 @@ void npuplan_partition_set(struct npuplan_partition *p, const struct npuplan_til
 										output->channels;
 	p->row_tiles = (output->rows + p->rows - 1) / p->rows;
 	p->channel_tiles = (output->channels + p->channels - 1) / p->channels;
-}
-
-/*
- * Cut rows into columns, too: of images, whose outputs have rows of one length, and whose operator
- * is one that needs columns of its inputs for columns of its outputs.
- */
-static void cut_columns(struct npuplan_partition *p, uint32_t columns)
-{
-	const struct npuplan_op *op = p->op;
-
-	if (!columns || !p->rows || columns >= p->output.row || !npuplan_pattern_columns(p))
+	p->columns = 0;
+	p->column_tiles = 1;
+	if (!choice->columns || choice->columns >= output->row || !npuplan_has_columns(p))
 		return;
-	for (uint32_t i = 0; i < op->output_count; i++) {
-		struct npuplan_spatial view;
-
-		if (p->graph->tensors[op->outputs[i]].dim_count != 4 ||
-		    !npuplan_partition_view(p, op->outputs[i], &view) || view.row != p->output.row)
-			return;
-	}
-	p->columns = columns;
-	p->column_tiles = (p->output.row + columns - 1) / columns;
+	p->columns = choice->columns;
+	p->column_tiles = (output->row + p->columns - 1) / p->columns;
 }
 
 const struct npuplan_tile_choice *npuplan_told(const struct npuplan_tiling *tiling, uint32_t op)
@@ -114,12 +115,10 @@ void npuplan_partition_of(struct npuplan_partition *p, const struct npuplan_grap
 			  const struct npuplan_tiling *tiling, uint32_t op)
 {
 	const struct npuplan_tile_choice *told = npuplan_told(tiling, op);
-	const struct npuplan_tile_choice all = { .rows = tiling->rows };
+	const struct npuplan_tile_choice all = { .rows = tiling->rows, .columns = tiling->columns };
 
 	npuplan_partition_init(p, graph, op, told ? 0 : tiling->bands);
 	npuplan_partition_set(p, told ? told : &all);
-	if (!told)
-		cut_columns(p, tiling->columns);
 }
 
 static struct npuplan_rows range(int64_t index, int64_t each, int64_t extent)

@@ -45,8 +45,17 @@ void npuplan_partition_whole(struct npuplan_partition *p, const struct npuplan_g
 bool npuplan_partition_init(struct npuplan_partition *p, const struct npuplan_graph *graph,
 			    uint32_t op, uint32_t bands);
 
-/* Cut as @choice says; if it says more rows or channels than there are, tiles have all of them. */
+/*
+ * Cut as @choice says; if it says more rows, channels or columns than there are, tiles have all of
+ * them, and so they have of columns that cannot be cut (npuplan_has_columns()).
+ */
 void npuplan_partition_set(struct npuplan_partition *p, const struct npuplan_tile_choice *choice);
+
+/*
+ * Whether rows can be cut into columns: those of images, whose outputs have rows of one length, and
+ * whose operator is one that needs columns of its inputs for columns of its outputs.
+ */
+bool npuplan_has_columns(const struct npuplan_partition *p);
 
 /* Partition an operator as @tiling says of it, or else of all operators. */
 void npuplan_partition_of(struct npuplan_partition *p, const struct npuplan_graph *graph,

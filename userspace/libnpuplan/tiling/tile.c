@@ -13,7 +13,7 @@ const char *npuplan_layout_name(unsigned int layout)
 	return layout < sizeof(names) / sizeof(names[0]) ? names[layout] : NULL;
 }
 
-/* Check the rows and channels that a tiling says of one operator. */
+/* Check the rows, channels and columns that a tiling says of one operator. */
 static int check_choice(const struct npuplan_graph *graph, const struct npuplan_tile_choice *choice,
 			struct npuplan_error *error)
 {
@@ -26,7 +26,7 @@ static int check_choice(const struct npuplan_graph *graph, const struct npuplan_
 	if (choice->order != NPUPLAN_ROWS_OUTER && choice->order != NPUPLAN_CHANNELS_OUTER)
 		return npuplan_fail(error, -EINVAL, "operator %s: there is no order %u of tiles",
 				    op->name, choice->order);
-	if (!choice->rows && !choice->channels)
+	if (!choice->rows && !choice->channels && !choice->columns)
 		return 0;
 	if (op->attrs.whole)
 		return npuplan_fail(error, -EINVAL,
@@ -50,6 +50,15 @@ static int check_choice(const struct npuplan_graph *graph, const struct npuplan_
 			error, -EINVAL,
 			"operator %s: tiles of %u channels, in %s they are multiples of %lld",
 			op->name, choice->channels, npuplan_layout_name(output->layout), granule);
+	if (choice->columns && !npuplan_has_columns(&p))
+		return npuplan_fail(
+			error, -EINVAL,
+			"operator %s: its outputs are no images, or it needs whole rows "
+			"of its inputs, so that no columns can be cut",
+			op->name);
+	if (choice->columns > output->row)
+		return npuplan_fail(error, -EINVAL, "operator %s: tiles of %u columns, it has %lld",
+				    op->name, choice->columns, (long long)output->row);
 	return 0;
 }
 
