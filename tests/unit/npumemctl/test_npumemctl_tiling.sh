@@ -31,6 +31,7 @@ for layout in nhwc nchw nc32hw; do
 done
 check 'rows, with parameters' round_trip --rows 16 --params
 check 'bands, other layout' round_trip --bands 4 --layout nchw
+check 'one operator told columns' round_trip --tile features.1.0=28x16x30,channels
 check 'one operator told' round_trip --tile features.1.0=28x16,channels
 check 'one told, the others chosen' round_trip --onchip 512KiB --tile fc=allx250 --tile 0=10
 told() {
@@ -61,8 +62,26 @@ check 'plan --tiles: a table' prints 'features.1.0                              
 	"$ctl" plan --tiles --onchip 512KiB "$net"
 check 'a summary line' prints 'tiling       nhwc, at most ' "$ctl" plan --onchip 512KiB "$net"
 
+# A row of its largest tensor, 512 pixels of 32 channels, has 16 KiB.
+wide() {
+	local net=$graphs/fsrcnn_s_x2_512.fused.json
+	"$ctl" plan --onchip "$1" -o plan.json "$net" >/dev/null &&
+		grep -q '^{"op":.*"columns":[0-9]' plan.json && "$ctl" verify "$net" plan.json
+}
+for onchip in 12KiB 6KiB; do
+	check "rows that do not fit into $onchip whole" wide $onchip
+done
+check 'plan --tiles: columns' prints 'features.1.0                      28x16x30,channels      32' \
+	"$ctl" plan --tiles --tile features.1.0=28x16x30,channels "$net"
+check 'plan -j --tiles: columns' python3 -c '
+import json, subprocess, sys
+r = json.loads(subprocess.check_output(
+    [sys.argv[1], "plan", "-j", "--tiles", "--tile", "features.1.0=28xallx30", sys.argv[2]]))
+assert [t["columns"] for t in r["tiles"]] == [30 if t["name"] == "features.1.0" else 0 for t in r["tiles"]], r
+' "$ctl" "$net"
+
 # --------------------------------------------------------------- refusals
-check 'too little on chip' says 1 "npumemctl: $net: operator features.0.0 in tiles of 1 rows x 1 channels: step 32 of 3584 needs 2156 bytes on chip, 2016 of them for input; there are 2048" \
+check 'too little on chip' says 1 "npumemctl: $net: operator features.26.0 in tiles of 1 rows x 1 channels x 1 columns: step 0 of 50176 needs 2050 bytes on chip, 1024 of them for features.25.0.conv2d; there are 2048" \
 	"$ctl" plan --onchip 2KiB "$net"
 check 'told, and too little on chip' says 1 "npumemctl: $net: operator fc whole: step 0 of 1 needs 1027024 bytes on chip, 1024000 of them for fc.weight; there are 524288" \
 	"$ctl" plan --onchip 512KiB --tile fc=all "$net"
@@ -72,11 +91,17 @@ check 'no such operator' says 1 \
 check 'more rows than there are' says 1 \
 	"npumemctl: $net: operator features.0.0: tiles of 113 rows, it has 112" \
 	"$ctl" plan --tile features.0.0=113 "$net"
+check 'more columns than there are' says 1 \
+	"npumemctl: $net: operator features.0.0: tiles of 113 columns, it has 112" \
+	"$ctl" plan --tile features.0.0=1xallx113 "$net"
+check 'columns of what has none' says 1 \
+	"npumemctl: $net: operator fc: its outputs are no images, or it needs whole rows of its inputs, so that no columns can be cut" \
+	"$ctl" plan --tile fc=allxallx1 "$net"
 check 'an operator told twice' says 1 \
 	"npumemctl: $net: operator features.0.0: its tiling is said twice, or not in order" \
 	"$ctl" plan --tile features.0.0=2 --tile 0=3 "$net"
-for value in conv1 =3 fc= fc=0 fc=3x fc=3x0 fc=3,rows,rows fc=-1 fc=4294967296; do
-	check "--tile $value" usage_says "npumemctl plan: --tile: '$value' is not OP=ROWS[xCHANNELS][,channels|,rows], each a number or all" \
+for value in conv1 =3 fc= fc=0 fc=3x fc=3x0 fc=3x3x fc=3x3x0 fc=3x3x3x3 fc=3,rows,rows fc=-1 fc=4294967296; do
+	check "--tile $value" usage_says "npumemctl plan: --tile: '$value' is not OP=ROWS[xCHANNELS[xCOLUMNS]][,channels|,rows], each a number or all" \
 		"$ctl" plan --tile "$value" "$net"
 done
 check 'bands and rows' usage_says \

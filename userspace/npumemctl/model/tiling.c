@@ -19,6 +19,7 @@ static const char *const inputs[] = { "host", "resident", NULL };
 /* As enum concats has them, from CONCAT_COPY on. */
 static const char *const concats[] = { "copy", "join", "fit", "best", NULL };
 
+#define TILE	    "OP=ROWS[xCHANNELS[xCOLUMNS]][,channels|,rows]"
 #define FIELD(name) offsetof(struct tiling, name)
 
 static const struct command_option options[] = {
@@ -38,10 +39,10 @@ static const struct command_option options[] = {
 	  FIELD(asked.double_buffer) },
 	{ "layout", 0, VALUE_CHOICE, "LAYOUT", "Order of the tensors' bytes: %s (default), %s, %s",
 	  FIELD(layout), 1, .list = npuplan_layout_name },
-	{ "tile", OPTION_TILE, VALUE_OTHER, "OP=ROWS[xCHANNELS][,channels|,rows]",
-	  "Cut this operator (name or id) into tiles of so many rows and channels (\"all\": of all), "
-	  "all channels of some rows first (\",rows\", default), or all rows of some channels. Again "
-	  "for more operators" },
+	{ "tile", OPTION_TILE, VALUE_OTHER, TILE,
+	  "Cut this operator (name or id) into tiles of so many rows, channels and columns of images "
+	  "(\"all\": of all), all channels of some rows first (\",rows\", default), or all rows of some "
+	  "channels. Again for more operators" },
 	{ "params", 0, VALUE_FLAG, NULL, "Place parameters (weights) in the arena, too",
 	  FIELD(asked.with_parameters) },
 	{ "inputs", 0, VALUE_CHOICE, "WHERE",
@@ -77,9 +78,10 @@ static bool parse_count(const char **text, uint32_t *out)
 	return true;
 }
 
-/* "OP=ROWS[xCHANNELS][,channels|,rows]": the choice without its operator. */
+/* The choice that TILE is, without its operator. */
 static bool parse_tile(const char *text, struct npuplan_tile_choice *choice)
 {
+	uint32_t *const more[] = { &choice->channels, &choice->columns };
 	const char *at = strrchr(text, '=');
 
 	*choice = (struct npuplan_tile_choice){ 0 };
@@ -88,9 +90,9 @@ static bool parse_tile(const char *text, struct npuplan_tile_choice *choice)
 	at++;
 	if (!parse_count(&at, &choice->rows))
 		return false;
-	if (*at == 'x') {
+	for (size_t i = 0; i < sizeof(more) / sizeof(*more) && *at == 'x'; i++) {
 		at++;
-		if (!parse_count(&at, &choice->channels))
+		if (!parse_count(&at, more[i]))
 			return false;
 	}
 	if (!strcmp(at, ",channels"))
@@ -131,11 +133,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPTION_TILE:
 		if (!parse_tile(arg, &choice))
-			usage_error(
-				state,
-				"--tile: '%s' is not OP=ROWS[xCHANNELS][,channels|,rows], each a "
-				"number or all",
-				arg);
+			usage_error(state, "--tile: '%s' is not " TILE ", each a number or all",
+				    arg);
 		option_texts_add(&tiling->tiles, arg);
 		return 0;
 	case ARGP_KEY_END:
