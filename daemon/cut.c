@@ -316,6 +316,7 @@ static int choose_tiles(const struct cut *cut, const struct asked *asked,
 			.rows = tile.rows,
 			.channels = tile.channels,
 			.order = tile.order,
+			.columns = tile.columns,
 		};
 	}
 	tiling->op_count = asked->tile_count;

@@ -87,7 +87,7 @@ struct npumem_option_tile asked_tile(const struct asked *asked, uint32_t i)
 	tile.rows = le32toh(tile.rows);
 	tile.channels = le32toh(tile.channels);
 	tile.order = le32toh(tile.order);
-	tile.pad = le32toh(tile.pad);
+	tile.columns = le32toh(tile.columns);
 	return tile;
 }
 
@@ -131,11 +131,10 @@ static int read_tiles(struct asked *asked, const unsigned char *value, uint32_t 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct npumem_option_tile tile = asked_tile(asked, i);
 
-		if (tile.pad || tile.order > NPUMEM_ORDER_CHANNELS)
+		if (tile.order > NPUMEM_ORDER_CHANNELS)
 			return options_fail(error, -EINVAL,
-					    "option %d (tiles): record %" PRIu32 ": order %" PRIu32
-					    ", pad %" PRIu32,
-					    NPUMEM_OPTION_TILES, i, tile.order, tile.pad);
+					    "option %d (tiles): record %" PRIu32 ": order %" PRIu32,
+					    NPUMEM_OPTION_TILES, i, tile.order);
 		if (tile.op > INT64_MAX || (i && tile.op <= before))
 			return options_fail(error, -EINVAL,
 					    "option %d (tiles): record %" PRIu32

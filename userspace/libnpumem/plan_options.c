@@ -75,7 +75,7 @@ static void put_tiles(struct options *options, const struct npumem_option_tile *
 			.rows = htole32(tiles[i].rows),
 			.channels = htole32(tiles[i].channels),
 			.order = htole32(tiles[i].order),
-			.pad = htole32(tiles[i].pad),
+			.columns = htole32(tiles[i].columns),
 		};
 
 		memcpy(value + i * sizeof(to), &to, sizeof(to));

@@ -117,14 +117,14 @@ enum npumem_option_order {
  * @rows: output rows of a tile; 0 for all
  * @channels: output channels of a tile; 0 for all
  * @order: enum npumem_option_order: which tiles come first
- * @pad: zero
+ * @columns: columns of each row of a tile; 0 for whole rows
  */
 struct npumem_option_tile {
 	__u64 op;
 	__u32 rows;
 	__u32 channels;
 	__u32 order;
-	__u32 pad;
+	__u32 columns;
 };
 
 #if defined(__cplusplus)

@@ -261,12 +261,12 @@ REQUEST_TEST(cut_to_fit)
 REQUEST_TEST(cut_one_by_one)
 {
 	static const struct npumem_option_tile tiles[] = {
-		{ .op = 25, .rows = 2 },
+		{ .op = 25, .rows = 2, .columns = 3 },
 		{ .op = 30, .rows = 4, .channels = 2, .order = NPUMEM_ORDER_CHANNELS },
 	};
 	static struct npuplan_tile_choice choices[] = {
 		{ .op = 0, .rows = 4, .channels = 2, .order = NPUPLAN_CHANNELS_OUTER },
-		{ .op = 3, .rows = 2 },
+		{ .op = 3, .rows = 2, .columns = 3 },
 	};
 
 	cut_and_plan("greedy", &(struct npumem_request){ .tiles = tiles, .tile_count = 2 },
@@ -455,7 +455,7 @@ static const struct npumem_request odd_tile = { .tiles = &(struct npumem_option_
 										       .rows = 1 },
 						.tile_count = 1 };
 static const struct npumem_request factor = { .traffic_factor = 2 };
-static const struct npumem_request too_small = { .on_chip = 10 };
+static const struct npumem_request too_small = { .on_chip = 4 };
 static const struct npumem_request other_bytes = { .rows = 1, .layout = NPUMEM_LAYOUT_NC32HW32 };
 
 static const struct npumem_request copied = { .carry_copies = NPUMEM_COPIES_NEEDED };
@@ -502,8 +502,8 @@ FAILURE(no_model, .asks = &by_rows, .status = ENODATA,
 FAILURE(no_such_operator, .build = build_chain_model, .asks = &odd_tile, .status = EINVAL,
 	.message = "cut: option 15 (tiles): the model has no operator 26")
 FAILURE(too_small_a_chip, .build = build_chain_model, .asks = &too_small, .status = ENOSPC,
-	.message = "cut: operator p in tiles of 1 rows x 1 channels: step 0 of 32 needs 14 bytes "
-		   "on chip, 8 of them for x; there are 10")
+	.message = "cut: operator p in tiles of 1 rows x 1 channels x 1 columns: step 0 of 128 "
+		   "needs 5 bytes on chip, 2 of them for x; there are 4")
 FAILURE(bytes_in_another_order, .build = build_chain_model, .asks = &other_bytes, .status = EINVAL,
 	.message = "model: the model is not the graph's: tensor 0 has size 512, in the graph 32")
 

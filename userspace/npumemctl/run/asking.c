@@ -212,6 +212,7 @@ static bool ask_tiles(struct asking *asking, const struct npuplan_graph *graph,
 			.rows = tiling->ops[i].rows,
 			.channels = tiling->ops[i].channels,
 			.order = tiling->ops[i].order,
+			.columns = tiling->ops[i].columns,
 		};
 	qsort(asking->tiles, tiling->op_count, sizeof(*asking->tiles), by_id);
 	request->tiles = asking->tiles;
