@@ -583,8 +583,10 @@ TEST(tilings_refused)
 		       "tiling.ops[0].op: graph tiles has no operator with id 7");
 	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":[{\"op\":1000,\"outer\":1}]}",
 		       -EINVAL, "tiling.ops[0].outer: must be rows or channels");
-	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":[{\"op\":1000,\"columns\":1}]}",
-		       -EINVAL, "tiling.ops[0].columns: unknown field");
+	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":[{\"op\":1000,\"columns\":-1}]}",
+		       -EINVAL, "tiling.ops[0].columns: must be an integer from 0 to 4294967295");
+	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":[{\"op\":1000,\"places\":1}]}",
+		       -EINVAL, "tiling.ops[0].places: unknown field");
 
 	/* A plan of a graph that was tiled otherwise. */
 	graph = tiled_as(&tiling, &plan);

@@ -269,10 +269,10 @@ TEST(too_little_on_chip)
 {
 	struct fake *fake = network_new();
 
-	left(fake, "onchip=20", 0,
-	     LEFT "node 0 (CONV_2D): operator first in tiles of 1 rows x 1 channels: step 0 of 8 "
-		  "needs 60 bytes on chip, 32 of them for in; there are 20; and 4 more (verbose=2 "
-		  "lists them)\n");
+	left(fake, "onchip=4", 0,
+	     LEFT "node 0 (CONV_2D): operator first in tiles of 1 rows x 1 channels x 1 columns: "
+		  "step 0 of 32 needs 24 bytes on chip, 8 of them for in; there are 4; and 4 more "
+		  "(verbose=2 lists them)\n");
 }
 
 /* ----------------------------------------------------------------------- refusals */
