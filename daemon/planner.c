@@ -66,6 +66,7 @@ static enum npuplan_schedule schedule_of(uint64_t schedule)
 {
 	return schedule == NPUMEM_SCHEDULE_GIVEN      ? NPUPLAN_SCHEDULE_GIVEN :
 	       schedule == NPUMEM_SCHEDULE_LEAST_PEAK ? NPUPLAN_SCHEDULE_LEAST_PEAK :
+	       schedule == NPUMEM_SCHEDULE_TILED      ? NPUPLAN_SCHEDULE_TILED :
 							NPUPLAN_SCHEDULE_FREE;
 }
 

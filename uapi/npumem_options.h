@@ -74,6 +74,7 @@ enum npumem_option_type {
 enum npumem_option_schedule {
 	NPUMEM_SCHEDULE_GIVEN = 1,	/* the graph's */
 	NPUMEM_SCHEDULE_LEAST_PEAK = 2, /* of least peak footprint, whatever it moves */
+	NPUMEM_SCHEDULE_TILED = 3,	/* that of tile scheduling, with the lowest peak */
 };
 
 /* Budgets that the daemon finds first, of planners that move tensors; arena_budget is zero then. */

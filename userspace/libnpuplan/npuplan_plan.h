@@ -252,6 +252,7 @@ enum npuplan_schedule {
 	NPUPLAN_SCHEDULE_FREE = 0,	 /* the planner's choice, if it chooses one */
 	NPUPLAN_SCHEDULE_GIVEN = 1,	 /* the graph's */
 	NPUPLAN_SCHEDULE_LEAST_PEAK = 2, /* of least peak footprint, whatever it moves */
+	NPUPLAN_SCHEDULE_TILED = 3,	 /* that of tile scheduling, with the lowest peak */
 };
 
 /**
@@ -310,7 +311,8 @@ NPUPLAN_EXPORT int npuplan_plan_sized(const struct npuplan_graph *graph,
  * Planners "cosma..." choose the order of the steps, and move tensors to host memory
  * and back where the budget is too small for all; inputs and parameters that start
  * there (NPUMEM_TENSOR_FLAG_HOST) only they load. Without a budget they plan for the
- * least peak. In a graph with loops and branches "cosma" chooses the order of the steps of
+ * least peak. In a schedule of tile scheduling (NPUPLAN_SCHEDULE_TILED), which graphs without loops
+ * and branches have, tensors in host memory and outputs are outside the arena for the order. In a graph with loops and branches "cosma" chooses the order of the steps of
  * each block, and transfers that begin and end in it; of bytes moved the plan counts each of its
  * blocks once.
  *

@@ -16,7 +16,7 @@ static int check_supported(const struct npuplan_graph *graph, const struct npupl
 	int err;
 
 	if (options->objective > NPUPLAN_OBJECTIVE_TIME ||
-	    options->schedule > NPUPLAN_SCHEDULE_LEAST_PEAK)
+	    options->schedule > NPUPLAN_SCHEDULE_TILED)
 		return npuplan_fail(error, -EINVAL, "objective %u, schedule %u: there is none such",
 				    options->objective, options->schedule);
 	err = npuplan_check_taken(planner->name, planner->traits, options, error);

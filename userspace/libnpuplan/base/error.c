@@ -102,7 +102,7 @@ int npuplan_check_taken(const char *planner, uint32_t traits, const struct npupl
 		  "the options of planner tile-scheduled" },
 		{ options->objective != NPUPLAN_OBJECTIVE_OWN, NPUPLAN_PLANNER_MOVES, 0,
 		  "the objectives of planner cosma" },
-		{ options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK, NPUPLAN_PLANNER_MOVES, 0,
+		{ options->schedule >= NPUPLAN_SCHEDULE_LEAST_PEAK, NPUPLAN_PLANNER_MOVES, 0,
 		  "the schedules of planner cosma" },
 		/* Planners that only place tensors keep to the graph's order. */
 		{ options->schedule == NPUPLAN_SCHEDULE_GIVEN, 0, NPUPLAN_PLANNER_TILESCHED,

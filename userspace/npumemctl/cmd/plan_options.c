@@ -20,7 +20,7 @@ enum {
 #define MAX_LATENCY 1000000000
 
 static const char *const objectives[] = { "traffic", "peak", "time", NULL };
-static const char *const schedules[] = { "default", "mpmf", NULL };
+static const char *const schedules[] = { "default", "mpmf", "tiled", NULL };
 static const char *const copyings[] = { "needed", "smaller", "never", NULL };
 
 /* "taa" has "paper"; "cosma" has "search" (its own), "ilp" ... */
@@ -72,8 +72,8 @@ static const struct command_option options[] = {
 	  .choices = budget_names },
 	{ "budget", OPTION_SHORT_BUDGET, .flags = OPTION_ALIAS },
 	{ "schedule", 0, VALUE_CHOICE, "ORDER",
-	  "Order of the steps, instead of the planner's choice: \"%s\", the graph's, or "
-	  "\"%s\", of least peak footprint",
+	  "Order of the steps, instead of the planner's choice: \"%s\", the graph's, \"%s\", of "
+	  "least peak footprint, or \"%s\", in which the tiles of operators take turns",
 	  FIELD(plan.schedule), NPUPLAN_SCHEDULE_GIVEN, 0, schedules },
 	{ "fixed-schedule", OPTION_FIXED_SCHEDULE, VALUE_OTHER, NULL,
 	  "Take the graph's order of the steps: --schedule default" },
@@ -239,8 +239,9 @@ static void check_together(const struct argp_state *state, const struct plan_arg
 		{ cores && (timed || plan->objective == NPUPLAN_OBJECTIVE_PEAK),
 		  { "--cores are planned for the least traffic, not for --objective ",
 		    timed ? "time" : "peak" } },
-		{ cores && plan->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK,
-		  { "--cores are planned in a free order, or the graph's: not with --schedule mpmf" } },
+		{ cores && plan->schedule > NPUPLAN_SCHEDULE_GIVEN,
+		  { "--cores are planned in a free order, or the graph's: not with --schedule ",
+		    plan->schedule ? schedules[plan->schedule - 1] : NULL } },
 		{ cores && !args->assign.count,
 		  { "--cores: which one runs which operator? --assign is needed" } },
 		{ args->assign.count && !cores, { "--assign needs --cores" } },

@@ -13,7 +13,7 @@ enum {
 };
 
 static const char *const objectives[] = { "arena", "traffic", "peak", NULL };
-static const char *const schedules[] = { "default", "mpmf", NULL };
+static const char *const schedules[] = { "default", "mpmf", "tiled", NULL };
 
 /* By the place of their names in budget_names[]. */
 static const char *const copyings[] = { "needed", "smaller", NULL };
@@ -36,8 +36,8 @@ static const struct command_option options[] = {
 	  "with host memory, or the \"%s\" of any order of steps",
 	  FIELD(objective), 1, 0, objectives },
 	{ "schedule", 0, VALUE_CHOICE, "ORDER",
-	  "Order of the steps, instead of the planner's choice: \"%s\", the graph's, or \"%s\", "
-	  "of least peak footprint",
+	  "Order of the steps, instead of the planner's choice: \"%s\", the graph's, \"%s\", of "
+	  "least peak footprint, or \"%s\", in which the tiles of operators take turns",
 	  FIELD(request.schedule), NPUMEM_SCHEDULE_GIVEN, 0, schedules },
 	{ "fixed-schedule", OPTION_FIXED_SCHEDULE, VALUE_OTHER, NULL,
 	  "Take the graph's order of the steps: --schedule default" },

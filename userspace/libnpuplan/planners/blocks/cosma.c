@@ -39,6 +39,9 @@ static int check_asked(const struct blocks_call *call, int argument)
 		return npuplan_fail(call->error, -EOPNOTSUPP,
 				    "the least time is planned of graphs without loops and "
 				    "branches");
+	if (options->schedule == NPUPLAN_SCHEDULE_TILED)
+		return npuplan_fail(call->error, -EOPNOTSUPP,
+				    "operators take turns in graphs without loops and branches");
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
 		if (graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_HOST)
 			return npuplan_fail(call->error, -EOPNOTSUPP,

@@ -16,6 +16,7 @@
 #include "planners/cosma/recompute/recompute.h"
 #include "planners/cosma/place/transfers.h"
 #include "planners/cosma/time/prefetch.h"
+#include "tiled.h"
 
 /* A budget that is more than any graph needs, and the largest that npuplan_cosma() takes. */
 #define ANY_BUDGET (INT64_MAX / 4)
@@ -29,6 +30,7 @@
  * @asked: settings of the search
  * @found: plan of the units
  * @order: of all steps, if a schedule is asked for that is not the graph's own
+ * @order_work: work units of tile scheduling, which the plan's come on top of
  * @banked: plan in two banks, which @found has taken over
  * @effort: of the call
  * @own_effort: what @effort points to if the call did not begin with npuplan_plan()
@@ -54,6 +56,7 @@ struct planner_call {
 	struct npuplan_cosma_plan found;
 	struct npuplan_banked banked;
 	uint32_t *order;
+	uint64_t order_work;
 	struct npuplan_effort *effort;
 	struct npuplan_effort own_effort;
 	struct cosma_cores cores;
@@ -221,6 +224,16 @@ static int find_order(struct planner_call *call)
 	return 0;
 }
 
+/* Finds tile scheduling's order, which the plan then keeps to. */
+static int find_tiled(struct planner_call *call)
+{
+	call->order = npuplan_malloc((call->graph->step_count + (size_t)1) * sizeof(uint32_t));
+	if (!call->order)
+		return npuplan_fail(call->error, -ENOMEM, "out of memory");
+	return cosma_ask_tiled(call->graph, call->options, call->effort, call->order, &call->asked,
+			       &call->order_work, call->error);
+}
+
 /* Finds out what is left of the banks beside states. */
 static int read_banks(struct planner_call *call)
 {
@@ -311,7 +324,7 @@ static int ask_for_cores(struct planner_call *call)
 		why = "several cores are planned without banks and break nodes";
 	else if (options->objective == NPUPLAN_OBJECTIVE_PEAK || asks_for_time(call))
 		why = "several cores are planned for the least traffic";
-	else if (options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK)
+	else if (options->schedule > NPUPLAN_SCHEDULE_GIVEN)
 		why = "several cores are planned in a free order, or the graph's";
 	else if (call->loose)
 		why = "several cores: an operator works in place on bytes that cosma does not know "
@@ -364,6 +377,8 @@ static int ask(struct planner_call *call)
 	if (peak || (!options->arena_budget && !call->banks && !call->cores.count))
 		call->asked.common.objective = NPUPLAN_OBJECTIVE_PEAK;
 	call->asked.common.schedule = options->schedule;
+	if (options->schedule == NPUPLAN_SCHEDULE_TILED)
+		return find_tiled(call);
 	return options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK ? find_order(call) : 0;
 }
 
@@ -622,6 +637,7 @@ static int make_plan(struct planner_call *call, const struct npuv_graph *cells,
 		return npuplan_fail(call->error, -ENOMEM, "out of memory");
 	}
 	plan->info.alignment = alignment ? alignment : 1;
+	plan->info.work += call->order_work;
 	plan->memory_ended = call->found.memory_ended;
 	if (call->asked.common.objective == NPUPLAN_OBJECTIVE_PEAK)
 		err = judge_peak(call, plan);

@@ -63,7 +63,7 @@ int npuplan_recompute_find_sized(const struct npuplan_graph *graph,
 	if (options->cosma && (options->cosma->break_count || options->cosma->core_count))
 		return npuplan_fail(error, -EOPNOTSUPP,
 				    "operators run again without break nodes and several cores");
-	if (options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK)
+	if (options->schedule > NPUPLAN_SCHEDULE_GIVEN)
 		return npuplan_fail(error, -EOPNOTSUPP,
 				    "operators run again in a free order, or the graph's");
 	err = npuplan_cosma_recompute(graph, &asked, limit, &found, error);
