@@ -299,10 +299,11 @@ struct results {
 /*
  * @cosma, @moving, @states: plans of planner cosma, those that spill or fill, and those of such
  *	that have state
+ * @tiled: plans of planner cosma in an order of tile scheduling
  * @infeasible: graphs that it proved to need what it says
  */
 struct tally {
-	uint32_t plans, optimal, refused, caught, cosma, moving, states, infeasible;
+	uint32_t plans, optimal, refused, caught, cosma, moving, states, tiled, infeasible;
 };
 
 static void check_rules(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
@@ -438,14 +439,15 @@ static bool has_state(const struct npuplan_graph *graph)
 	return false;
 }
 
-static uint64_t cosma_traffic(const struct npuplan_graph *graph, uint64_t budget,
-			      uint32_t alignment, struct tally *tally)
+static void cosma_traffic(const struct npuplan_graph *graph, uint64_t budget, uint32_t alignment,
+			  uint32_t schedule, struct tally *tally)
 {
 	const struct npuplan_options options = {
 		.planner = "cosma",
 		.arena_budget = budget,
 		.work_limit = WORK_LIMIT,
 		.alignment = alignment,
+		.schedule = schedule,
 	};
 	struct npuplan_plan *plan = NULL, *again = NULL;
 	struct npuplan_error error;
@@ -456,9 +458,9 @@ static uint64_t cosma_traffic(const struct npuplan_graph *graph, uint64_t budget
 
 	/* Alignments may leave no way, or none that is found in this time. */
 	if ((err == -ENOSPC && error.status == NPUMEM_PLAN_STATUS_INFEASIBLE) || err == -ETIMEDOUT)
-		return UINT64_MAX;
+		return;
 	if (err || npuplan_plan(graph, &options, &again, &error))
-		fail("cosma: %s", error.text);
+		fail("cosma, schedule %u: %s", schedule, error.text);
 	if (plan->info.arena_size > budget)
 		fail("cosma: arena %" PRIu64 ", budget %" PRIu64, (uint64_t)plan->info.arena_size,
 		     budget);
@@ -473,11 +475,11 @@ static uint64_t cosma_traffic(const struct npuplan_graph *graph, uint64_t budget
 	tally->moving += traffic > 0;
 	tally->states += traffic > 0 && has_state(graph);
 	tally->cosma++;
+	tally->tiled += schedule == NPUPLAN_SCHEDULE_TILED;
 	free(blobs[0]);
 	free(blobs[1]);
 	npuplan_plan_free(plan);
 	npuplan_plan_free(again);
-	return traffic;
 }
 
 /*
@@ -486,6 +488,7 @@ static uint64_t cosma_traffic(const struct npuplan_graph *graph, uint64_t budget
  */
 static void check_cosma(struct npuplan_graph *graph, uint32_t alignment, struct tally *tally)
 {
+	static const uint32_t schedules[] = { NPUPLAN_SCHEDULE_FREE, NPUPLAN_SCHEDULE_TILED };
 	struct npuplan_options options = { .planner = "cosma", .alignment = alignment };
 	struct npuplan_budgets budgets;
 	struct npuplan_error error;
@@ -498,9 +501,11 @@ static void check_cosma(struct npuplan_graph *graph, uint32_t alignment, struct 
 			graph->tensors[t].flags |= NPUMEM_TENSOR_FLAG_HOST;
 	if (npuplan_budgets_find(graph, &options, &budgets, &error))
 		fail("cosma: %s", error.text);
-	cosma_traffic(graph, budgets.needed, alignment, tally);
-	cosma_traffic(graph, budgets.middle, alignment, tally);
-	cosma_traffic(graph, budgets.peak, alignment, tally);
+	for (size_t i = 0; i < sizeof(schedules) / sizeof(schedules[0]); i++) {
+		cosma_traffic(graph, budgets.needed, alignment, schedules[i], tally);
+		cosma_traffic(graph, budgets.middle, alignment, schedules[i], tally);
+		cosma_traffic(graph, budgets.peak, alignment, schedules[i], tally);
+	}
 	options.arena_budget = budgets.needed - 1;
 	if (options.arena_budget) {
 		err = npuplan_plan(graph, &options, &plan, &error);
@@ -541,14 +546,15 @@ int main(int argc, char **argv)
 			if (strncmp(name, "cosma", 5)) /* above, and in prop_cosma */
 				check_planner(graph, name, alignment, &results, &tally);
 	}
-	printf("%u plans verified, %u at the lower bound, %u with fixed offsets that collide, %u mutants refused; %u plans of cosma, %u spill or fill, %u of them beside state, %u budgets proved infeasible\n",
-	       tally.plans, tally.optimal, tally.refused, tally.caught, tally.cosma, tally.moving,
-	       tally.states, tally.infeasible);
+	printf("%u plans verified, %u at the lower bound, %u with fixed offsets that collide, %u mutants refused; %u plans of cosma, %u of them in an order of tile scheduling, %u spill or fill, %u of them beside state, %u budgets proved infeasible\n",
+	       tally.plans, tally.optimal, tally.refused, tally.caught, tally.cosma, tally.tiled,
+	       tally.moving, tally.states, tally.infeasible);
 	/* A draw that reaches nothing proves nothing. */
 	if (tally.plans < property.cases ||
-	    (property.cases >= 100 && (!tally.optimal || !tally.refused || !tally.caught ||
-				       tally.cosma < property.cases / 4 || !tally.moving ||
-				       !tally.states || !tally.infeasible)))
+	    (property.cases >= 100 &&
+	     (!tally.optimal || !tally.refused || !tally.caught ||
+	      tally.cosma < property.cases / 4 || tally.tiled < property.cases / 4 ||
+	      !tally.moving || !tally.states || !tally.infeasible)))
 		fail("too few of some kind");
 	return 0;
 }

@@ -433,6 +433,8 @@ TEST(cores_refused)
 		now.options.arena_budget = 11);
 	REFUSED(EOPNOTSUPP, "several cores are planned in a free order, or the graph's",
 		now.options.schedule = NPUPLAN_SCHEDULE_LEAST_PEAK);
+	REFUSED(EOPNOTSUPP, "several cores are planned in a free order, or the graph's",
+		now.options.schedule = NPUPLAN_SCHEDULE_TILED);
 	REFUSED(EINVAL, "several cores have budgets of their own: the arena has none",
 		now.options.arena_budget = 11);
 	REFUSED(EINVAL, "9 cores are more than 8", now.own.core_count = 9);

@@ -402,6 +402,10 @@ TEST(refused)
 	refuse_planning(w.graph, &options, -EOPNOTSUPP,
 			"two banks are planned for graphs without loops and branches");
 	options.cosma = NULL;
+	options.schedule = NPUPLAN_SCHEDULE_TILED;
+	refuse_planning(w.graph, &options, -EOPNOTSUPP,
+			"operators take turns in graphs without loops and branches");
+	options.schedule = NPUPLAN_SCHEDULE_FREE;
 	for (size_t i = 0; i < 2; i++) {
 		options.planner = engines[i];
 		refuse_planning(w.graph, &options, -EOPNOTSUPP,

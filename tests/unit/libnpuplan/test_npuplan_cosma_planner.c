@@ -372,7 +372,7 @@ TEST(schedules_and_baselines)
 	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond();
 
 	for (size_t i = 0; i < sizeof(planners) / sizeof(planners[0]); i++)
-		for (uint32_t s = NPUPLAN_SCHEDULE_GIVEN; s <= NPUPLAN_SCHEDULE_LEAST_PEAK; s++) {
+		for (uint32_t s = NPUPLAN_SCHEDULE_GIVEN; s <= NPUPLAN_SCHEDULE_TILED; s++) {
 			struct npuplan_options options = {
 				.planner = planners[i],
 				.arena_budget = 12,
@@ -621,8 +621,8 @@ TEST(bad_options)
 	options.objective = 4;
 	refuse_planning(graph, &options, -EINVAL, "objective 4, schedule 0: there is none such");
 	options.objective = 0;
-	options.schedule = 3;
-	refuse_planning(graph, &options, -EINVAL, "objective 0, schedule 3: there is none such");
+	options.schedule = 4;
+	refuse_planning(graph, &options, -EINVAL, "objective 0, schedule 4: there is none such");
 	options.schedule = 0;
 	options.arena_budget = UINT64_MAX;
 	refuse_planning(graph, &options, -EINVAL,

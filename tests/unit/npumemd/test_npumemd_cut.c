@@ -389,6 +389,14 @@ REQUEST_TEST(schedule_of_least_peak)
 	plan_as_given("cosma", NPUMEM_OBJECTIVE_ARENA, 640, &asked, &options);
 }
 
+REQUEST_TEST(schedule_of_tiles)
+{
+	const struct npumem_request asked = { .schedule = NPUMEM_SCHEDULE_TILED };
+	struct npuplan_options options = options_of("cosma", 640, &asked);
+
+	plan_as_given("cosma", NPUMEM_OBJECTIVE_ARENA, 640, &asked, &options);
+}
+
 /* The planner is the one of those that move tensors, and the peak is below the budget. */
 REQUEST_TEST(least_peak_beside_a_budget)
 {

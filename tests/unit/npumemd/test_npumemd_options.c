@@ -243,9 +243,10 @@ BAD_OPTIONS(alignment_large, EINVAL, "option 1 (alignment): 131072 is not from 1
 	    WORDS(1, 8, 131072, 0))
 BAD_OPTIONS(alignment_odd, EINVAL, "option 1 (alignment): 48 is no power of two",
 	    WORDS(1, 8, 48, 0))
-BAD_OPTIONS(schedule_none, EINVAL, "option 2 (schedule): 0 is not from 1 to 2", WORDS(2, 8, 0, 0))
-BAD_OPTIONS(schedule_other, EINVAL, "option 2 (schedule): 4294967297 is not from 1 to 2",
+BAD_OPTIONS(schedule_none, EINVAL, "option 2 (schedule): 0 is not from 1 to 3", WORDS(2, 8, 0, 0))
+BAD_OPTIONS(schedule_other, EINVAL, "option 2 (schedule): 4294967297 is not from 1 to 3",
 	    WORDS(2, 8, 1, 1))
+BAD_OPTIONS(schedule_later, EINVAL, "option 2 (schedule): 4 is not from 1 to 3", WORDS(2, 8, 4, 0))
 BAD_OPTIONS(budget_other, EINVAL, "option 3 (budget): 4 is not from 1 to 3", WORDS(3, 8, 4, 0))
 BAD_OPTIONS(no_work, EINVAL, "option 4 (work limit): 0 is not from 1 to 18446744073709551614",
 	    WORDS(4, 8, 0, 0))

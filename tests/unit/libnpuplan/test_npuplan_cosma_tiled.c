@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Planner cosma in an order of tile scheduling (NPUPLAN_SCHEDULE_TILED): which order it is, what
+ * moves less in it, and what limits leave.
+ */
+#include <errno.h>
+
+#include "npuplan_build.h"
+#include "random.h"
+
+#include "graph/checked.h"
+#include "planners/tilesched/tilesched.h"
+
+#define ROWS 24
+
+/* Adds windows of three rows, one behind the other, each of @width bytes a row; the last is @out. */
+static void add_windows(struct npuplan_graph *graph, uint32_t from, uint32_t count, int64_t width,
+			uint32_t out)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t to = i + 1 < count ?
+				      build_spatial(graph, "mid", NPUMEM_TENSOR_INTERMEDIATE, 1,
+						    ROWS, width, 1) :
+				      out;
+
+		build_window(build_op(graph, "conv2d", from, NPUMEM_NONE, NPUMEM_NONE, to), 3, 1, 1,
+			     1);
+		from = to;
+	}
+}
+
+static void tile(struct npuplan_graph *graph, uint32_t inputs)
+{
+	const struct npuplan_tiling tiling = { .rows = 1, .inputs = inputs };
+	struct npuplan_error error;
+
+	if (npuplan_graph_tile(graph, &tiling, &error))
+		fail_msg("%s", error.text);
+}
+
+/*
+ * Four windows, and the input of the first is added to what they make: a tensor in layers has 192
+ * bytes, and rows that take turns have four of 8 bytes each, but for the input's.
+ */
+static struct npuplan_graph *residual(uint32_t inputs)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("residual");
+	uint32_t in = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, ROWS, 8, 1);
+	uint32_t last = build_spatial(graph, "last", NPUMEM_TENSOR_INTERMEDIATE, 1, ROWS, 8, 1);
+	uint32_t out = build_spatial(graph, "out", NPUMEM_TENSOR_OUTPUT, 1, ROWS, 8, 1);
+
+	add_windows(graph, in, 4, 8, last);
+	build_op(graph, "add", in, last, NPUMEM_NONE, out);
+	tile(graph, inputs);
+	return graph;
+}
+
+static struct npuplan_plan *planned(const struct npuplan_graph *graph,
+				    const struct npuplan_options *options)
+{
+	struct npuplan_plan *plan = build_plan_of(graph, options);
+	struct npuplan_error error;
+
+	if (npuplan_verify_plan(graph, plan, NULL, &error))
+		fail_msg("%s", error.text);
+	if (options->arena_budget)
+		assert_in_range(plan->info.arena_size, 1, options->arena_budget);
+	return plan;
+}
+
+static uint64_t traffic(const struct npuplan_plan *plan)
+{
+	return plan->info.spill_bytes + plan->info.fill_bytes;
+}
+
+static uint64_t traffic_within(const struct npuplan_graph *graph, uint64_t budget,
+			       uint32_t schedule)
+{
+	const struct npuplan_options options = {
+		.planner = "cosma",
+		.arena_budget = budget,
+		.schedule = schedule,
+		.work_limit = 5000000,
+	};
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph, &options);
+
+	return traffic(plan);
+}
+
+/* ------------------------------------------------------------------------- which order */
+
+/* The plan runs the steps as tile scheduling of the graph has them. */
+static void assert_order(const struct npuplan_plan *plan, const struct npuplan_graph *graph)
+{
+	const struct npuplan_options options = { 0 };
+	const struct npuplan_problem problem = { .graph = graph, .options = &options };
+	uint32_t *order = calloc(graph->step_count, sizeof(*order)), count = 0;
+	struct npuplan_checked checked;
+	uint64_t work;
+
+	assert_int_equal(npuplan_checked_init(&checked, graph, NULL), 0);
+	assert_int_equal(tilesched_order(&problem, checked.cells, order, &work), 0);
+	for (uint32_t p = 0; p < plan->position_count; p++)
+		if (plan->positions[p].kind == NPUMEM_POSITION_STEP)
+			assert_int_equal(plan->positions[p].index, order[count++]);
+	assert_int_equal(count, graph->step_count);
+	/* What that took is part of the plan's work. */
+	assert_true(plan->info.work >= work);
+	npuplan_checked_fini(&checked);
+	free(order);
+}
+
+/* What is loaded and stored is outside the arena for the order; what starts there is not. */
+TEST(order)
+{
+	static const struct {
+		uint32_t inputs;
+		uint32_t in;
+		uint32_t out;
+	} all[] = {
+		{ NPUPLAN_INPUTS_HOST, NPUMEM_TENSOR_FLAG_EXTERNAL, NPUMEM_TENSOR_FLAG_EXTERNAL },
+		{ NPUPLAN_INPUTS_RESIDENT, 0, NPUMEM_TENSOR_FLAG_EXTERNAL },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		const struct npuplan_options options = {
+			.planner = "cosma",
+			.arena_budget = 400,
+			.schedule = NPUPLAN_SCHEDULE_TILED,
+			.work_limit = 5000000,
+		};
+		AUTO_GRAPH struct npuplan_graph *graph = residual(all[i].inputs);
+		AUTO_PLAN struct npuplan_plan *plan = planned(graph, &options);
+
+		graph->tensors[0].flags = all[i].in;
+		graph->tensors[2].flags = all[i].out;
+		assert_order(plan, graph);
+	}
+}
+
+/* A tensor with a fixed offset cannot be external, and an output that is a part of one neither. */
+TEST(order_of_fixed_tensors)
+{
+	const struct npuplan_options options = {
+		.planner = "cosma",
+		.arena_budget = 600,
+		.schedule = NPUPLAN_SCHEDULE_TILED,
+		.work_limit = 5000000,
+	};
+	AUTO_GRAPH struct npuplan_graph *graph = residual(NPUPLAN_INPUTS_HOST);
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
+
+	graph->tensors[0].flags |= NPUMEM_TENSOR_FLAG_FIXED;
+	graph->tensors[2].flags |= NPUMEM_TENSOR_FLAG_FIXED;
+	graph->tensors[2].fixed_offset = 192;
+	plan = planned(graph, &options);
+	assert_order(plan, graph);
+}
+
+TEST(order_of_aliases)
+{
+	const struct npuplan_options options = {
+		.planner = "cosma",
+		.arena_budget = 8,
+		.schedule = NPUPLAN_SCHEDULE_TILED,
+	};
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("alias");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
+	uint32_t whole = build_tensor(graph, "whole", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	uint32_t part = build_tensor(graph, "part", NPUMEM_TENSOR_OUTPUT, 2);
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
+
+	graph->tensors[in].flags = NPUMEM_TENSOR_FLAG_HOST;
+	graph->tensors[part].flags = NPUMEM_TENSOR_FLAG_ALIAS;
+	graph->tensors[part].alias_of = whole;
+	graph->tensors[part].alias_offset = 2;
+	build_step(graph, 0, in, NPUMEM_NONE, whole);
+	plan = planned(graph, &options);
+	assert_int_equal(traffic(plan), 0);
+	graph->tensors[in].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
+	assert_order(plan, graph);
+}
+
+/* -------------------------------------------------------------------------- what moves */
+
+TEST(moves_less)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = residual(NPUPLAN_INPUTS_HOST);
+
+	/* There is room for three rows of a tensor, and for the input's until they are added. */
+	assert_int_equal(traffic_within(graph, 96, NPUPLAN_SCHEDULE_TILED), 0);
+	/* In layers a whole tensor is in the way of the next: each is spilled, and filled. */
+	assert_true(traffic_within(graph, 96, NPUPLAN_SCHEDULE_GIVEN) > 3 * 192);
+	/* What is too much for that order, too, is moved. */
+	assert_in_range(traffic_within(graph, 64, NPUPLAN_SCHEDULE_TILED), 1,
+			traffic_within(graph, 64, NPUPLAN_SCHEDULE_GIVEN) - 1);
+}
+
+/* Without a budget, the plan is one of the least arena in that order. */
+TEST(least_arena)
+{
+	const struct npuplan_options options = { .planner = "cosma",
+						 .schedule = NPUPLAN_SCHEDULE_TILED,
+						 .work_limit = 5000000 };
+	AUTO_GRAPH struct npuplan_graph *graph = residual(NPUPLAN_INPUTS_HOST);
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph, &options);
+
+	assert_int_equal(traffic(plan), 0);
+	/* Of three tensors three rows, and as many of the input as wait for them. */
+	assert_int_equal(plan->info.arena_size, 96);
+}
+
+TEST(time)
+{
+	const struct npuplan_machine machine = { .size = sizeof(machine),
+						 .access = 10,
+						 .copy = 10 };
+	const struct npuplan_cosma_options cosma = { .size = sizeof(cosma), .machine = &machine };
+	const struct npuplan_options options = {
+		.planner = "cosma",
+		.arena_budget = 64,
+		.schedule = NPUPLAN_SCHEDULE_TILED,
+		.objective = NPUPLAN_OBJECTIVE_TIME,
+		.cosma = &cosma,
+		.work_limit = 5000000,
+	};
+	AUTO_GRAPH struct npuplan_graph *graph = residual(NPUPLAN_INPUTS_HOST);
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph, &options);
+
+	graph->tensors[0].flags = graph->tensors[2].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
+	assert_order(plan, graph);
+}
+
+TEST(banks)
+{
+	static const struct npuplan_bank banks[] = { { 200, 2 }, { 200, 1 } };
+	const struct npuplan_cosma_options cosma = { .size = sizeof(cosma), .banks = banks };
+	const struct npuplan_options options = {
+		.planner = "cosma",
+		.schedule = NPUPLAN_SCHEDULE_TILED,
+		.cosma = &cosma,
+		.work_limit = 5000000,
+	};
+	AUTO_GRAPH struct npuplan_graph *graph = residual(NPUPLAN_INPUTS_HOST);
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph, &options);
+
+	graph->tensors[0].flags = graph->tensors[2].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
+	assert_order(plan, graph);
+}
+
+TEST(baselines)
+{
+	static const char *const planners[] = { "cosma-belady", "cosma-greedy" };
+
+	for (size_t i = 0; i < sizeof(planners) / sizeof(planners[0]); i++) {
+		const struct npuplan_options options = {
+			.planner = planners[i],
+			.arena_budget = 64,
+			.schedule = NPUPLAN_SCHEDULE_TILED,
+		};
+		AUTO_GRAPH struct npuplan_graph *graph = residual(NPUPLAN_INPUTS_HOST);
+		AUTO_PLAN struct npuplan_plan *plan = planned(graph, &options);
+
+		graph->tensors[0].flags = graph->tensors[2].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
+		assert_order(plan, graph);
+	}
+}
+
+/* ------------------------------------------------------------------------------ limits */
+
+/* The same limit of work gives the same bytes; so does none where the plan is proved. */
+TEST(deterministic)
+{
+	static const uint64_t limits[] = { 1, 1000, 100000, 3000000 };
+	AUTO_GRAPH struct npuplan_graph *graph = residual(NPUPLAN_INPUTS_HOST);
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		const struct npuplan_options options = {
+			.planner = "cosma",
+			.arena_budget = 64,
+			.schedule = NPUPLAN_SCHEDULE_TILED,
+			.work_limit = limits[i],
+		};
+		size_t sizes[2];
+		void *blobs[2];
+
+		for (int k = 0; k < 2; k++) {
+			AUTO_PLAN struct npuplan_plan *plan = planned(graph, &options);
+
+			assert_int_equal(npuplan_plan_write(plan, &blobs[k], &sizes[k], NULL), 0);
+		}
+		assert_int_equal(sizes[0], sizes[1]);
+		assert_memory_equal(blobs[0], blobs[1], sizes[0]);
+		free(blobs[0]);
+		free(blobs[1]);
+	}
+}
+
+static int count_calls(void *context, const struct npuplan_pack_progress *progress)
+{
+	unsigned int *calls = context;
+
+	assert_true(progress->traffic);
+	++*calls;
+	return 1;
+}
+
+/* Windows with so many rows that tile scheduling asks whether to go on. */
+static struct npuplan_graph *many_steps(void)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("many");
+	uint32_t in = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, ROWS, 8, 1);
+	uint32_t out = build_spatial(graph, "out", NPUMEM_TENSOR_OUTPUT, 1, ROWS, 8, 1);
+
+	add_windows(graph, in, 60, 8, out);
+	tile(graph, NPUPLAN_INPUTS_HOST);
+	return graph;
+}
+
+/* Who has ended the call is not asked again, and has a plan. */
+TEST(ended_by_the_caller)
+{
+	unsigned int calls = 0;
+	const struct npuplan_options options = {
+		.planner = "cosma",
+		.arena_budget = 400,
+		.schedule = NPUPLAN_SCHEDULE_TILED,
+		.progress = count_calls,
+		.context = &calls,
+	};
+	AUTO_GRAPH struct npuplan_graph *graph = many_steps();
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph, &options);
+
+	assert_int_equal(calls, 1);
+	assert_true(plan->info.work > 0);
+}
+
+TEST(ended_by_the_clock)
+{
+	const struct npuplan_options options = {
+		.planner = "cosma",
+		.arena_budget = 400,
+		.schedule = NPUPLAN_SCHEDULE_TILED,
+		.deadline_seconds = 1e-6,
+	};
+	AUTO_GRAPH struct npuplan_graph *graph = many_steps();
+
+	npuplan_plan_free(planned(graph, &options));
+}
+
+/* --------------------------------------------------------------------------- and others */
+
+/* The program of that order is not the one of the graph's, and no larger than of any. */
+TEST(integer_program)
+{
+	struct npuplan_options options = { .arena_budget = 400 };
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("small");
+	uint32_t in = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, 3, 2, 1);
+	uint32_t mid = build_spatial(graph, "mid", NPUMEM_TENSOR_INTERMEDIATE, 1, 3, 2, 1);
+	uint32_t out = build_spatial(graph, "out", NPUMEM_TENSOR_OUTPUT, 1, 3, 2, 1);
+	struct npuplan_error error;
+	char *text[2];
+	size_t size[2];
+
+	build_window(build_op(graph, "conv2d", in, NPUMEM_NONE, NPUMEM_NONE, mid), 3, 1, 1, 1);
+	build_op(graph, "relu", mid, NPUMEM_NONE, NPUMEM_NONE, out);
+	tile(graph, NPUPLAN_INPUTS_HOST);
+	for (int i = 0; i < 2; i++) {
+		options.schedule = i ? NPUPLAN_SCHEDULE_TILED : NPUPLAN_SCHEDULE_GIVEN;
+		if (npuplan_lp_write(graph, &options, &text[i], &size[i], &error))
+			fail_msg("%s", error.text);
+	}
+	assert_string_not_equal(text[0], text[1]);
+	free(text[0]);
+	free(text[1]);
+}
+
+TEST(no_operator_again)
+{
+	const struct npuplan_options options = { .arena_budget = 400,
+						 .schedule = NPUPLAN_SCHEDULE_TILED };
+	const struct npuplan_tiling tiling = { 0 };
+	AUTO_GRAPH struct npuplan_graph *graph = build_diamond();
+	struct npuplan_recompute found;
+	struct npuplan_error error;
+
+	assert_int_equal(npuplan_recompute_find(graph, &tiling, &options, 0, &found, &error),
+			 -EOPNOTSUPP);
+	assert_string_equal(error.text, "operators run again in a free order, or the graph's");
+}
+
+TEST(no_break_nodes)
+{
+	static const uint32_t node = 1;
+	const struct npuplan_cosma_options cosma = { .size = sizeof(cosma),
+						     .breaks = &node,
+						     .break_count = 1 };
+	const struct npuplan_options options = {
+		.planner = "cosma",
+		.arena_budget = 400,
+		.schedule = NPUPLAN_SCHEDULE_TILED,
+		.cosma = &cosma,
+	};
+	AUTO_GRAPH struct npuplan_graph *graph = residual(NPUPLAN_INPUTS_HOST);
+
+	refuse_planning(graph, &options, -EOPNOTSUPP,
+			"break nodes divide an order that the planner chooses, not one that is "
+			"given");
+}
