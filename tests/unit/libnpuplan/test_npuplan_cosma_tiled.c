@@ -6,7 +6,6 @@
 #include <errno.h>
 
 #include "npuplan_build.h"
-#include "random.h"
 
 #include "graph/checked.h"
 #include "planners/tilesched/tilesched.h"
@@ -110,32 +109,59 @@ static void assert_order(const struct npuplan_plan *plan, const struct npuplan_g
 	free(order);
 }
 
+/*
+ * Rows of 40 bytes, of which rows of 8 are made, and windows of these. Where all of the input is
+ * there from the start, the best is to be done with it soon.
+ */
+static struct npuplan_graph *wide_input(uint32_t inputs)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("wide");
+	uint32_t in = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, ROWS, 40, 1);
+	uint32_t narrow = build_spatial(graph, "narrow", NPUMEM_TENSOR_INTERMEDIATE, 1, ROWS, 8, 1);
+	uint32_t out = build_spatial(graph, "out", NPUMEM_TENSOR_OUTPUT, 1, ROWS, 8, 1);
+
+	build_window(build_op(graph, "conv2d", in, NPUMEM_NONE, NPUMEM_NONE, narrow), 1, 1, 1, 0);
+	add_windows(graph, narrow, 3, 20, out);
+	tile(graph, inputs);
+	return graph;
+}
+
+static struct npuplan_plan *plan_of_wide_input(uint32_t inputs, uint32_t flags)
+{
+	const struct npuplan_options options = {
+		.planner = "cosma",
+		.arena_budget = 2000,
+		.schedule = NPUPLAN_SCHEDULE_TILED,
+		.work_limit = 5000000,
+	};
+	AUTO_GRAPH struct npuplan_graph *graph = wide_input(inputs);
+	struct npuplan_plan *plan = planned(graph, &options);
+
+	graph->tensors[0].flags = flags;
+	graph->tensors[2].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
+	assert_order(plan, graph);
+	return plan;
+}
+
+static uint32_t step_at(const struct npuplan_plan *plan, uint32_t number)
+{
+	uint32_t p = 0;
+
+	while (plan->positions[p].kind != NPUMEM_POSITION_STEP || number--)
+		p++;
+	return plan->positions[p].index;
+}
+
 /* What is loaded and stored is outside the arena for the order; what starts there is not. */
 TEST(order)
 {
-	static const struct {
-		uint32_t inputs;
-		uint32_t in;
-		uint32_t out;
-	} all[] = {
-		{ NPUPLAN_INPUTS_HOST, NPUMEM_TENSOR_FLAG_EXTERNAL, NPUMEM_TENSOR_FLAG_EXTERNAL },
-		{ NPUPLAN_INPUTS_RESIDENT, 0, NPUMEM_TENSOR_FLAG_EXTERNAL },
-	};
+	AUTO_PLAN struct npuplan_plan *loaded =
+		plan_of_wide_input(NPUPLAN_INPUTS_HOST, NPUMEM_TENSOR_FLAG_EXTERNAL);
+	AUTO_PLAN struct npuplan_plan *there = plan_of_wide_input(NPUPLAN_INPUTS_RESIDENT, 0);
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		const struct npuplan_options options = {
-			.planner = "cosma",
-			.arena_budget = 400,
-			.schedule = NPUPLAN_SCHEDULE_TILED,
-			.work_limit = 5000000,
-		};
-		AUTO_GRAPH struct npuplan_graph *graph = residual(all[i].inputs);
-		AUTO_PLAN struct npuplan_plan *plan = planned(graph, &options);
-
-		graph->tensors[0].flags = all[i].in;
-		graph->tensors[2].flags = all[i].out;
-		assert_order(plan, graph);
-	}
+	/* A window needs two rows at its edge, and three elsewhere. */
+	assert_true(step_at(loaded, 2) >= ROWS);
+	assert_int_equal(step_at(there, ROWS - 1), ROWS - 1);
 }
 
 /* A tensor with a fixed offset cannot be external, and an output that is a part of one neither. */
@@ -315,6 +341,28 @@ static struct npuplan_graph *many_steps(void)
 	add_windows(graph, in, 60, 8, out);
 	tile(graph, NPUPLAN_INPUTS_HOST);
 	return graph;
+}
+
+/*
+ * The search has what tile scheduling leaves of the limit. Beside it are what single operators
+ * take, and two million units for plans that are there in any case.
+ */
+TEST(work)
+{
+	static const uint64_t limits[] = { 1, 1000000, 4000000 };
+	AUTO_GRAPH struct npuplan_graph *graph = many_steps();
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		const struct npuplan_options options = {
+			.planner = "cosma",
+			.arena_budget = 40,
+			.schedule = NPUPLAN_SCHEDULE_TILED,
+			.work_limit = limits[i],
+		};
+		AUTO_PLAN struct npuplan_plan *plan = planned(graph, &options);
+
+		assert_in_range(plan->info.work, limits[i], limits[i] + 2000000 + 50000);
+	}
 }
 
 /* Who has ended the call is not asked again, and has a plan. */
