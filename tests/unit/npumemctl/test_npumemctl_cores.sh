@@ -101,9 +101,11 @@ check "cores and the least peak" refuses 2 \
 check "cores and the least time" refuses 2 \
 	" plan: --cores are planned for the least traffic, not for --objective time" \
 	"${cores[@]}" --objective time --compute 1 --copy-bandwidth 1 --assign '*=one' chains.json
-check "cores and the order of least peak" refuses 2 \
-	" plan: --cores are planned in a free order, or the graph's: not with --schedule mpmf" \
-	"${cores[@]}" --schedule mpmf --assign '*=one' chains.json
+for order in mpmf tiled; do
+	check "cores and --schedule $order" refuses 2 \
+		" plan: --cores are planned in a free order, or the graph's: not with --schedule $order" \
+		"${cores[@]}" --schedule $order --assign '*=one' chains.json
+done
 check "tiles" refuses 1 ": chains.json: --cores is of whole operators: leave out what says how to cut" \
 	"${cores[@]}" --bands 2 --assign '*=one' chains.json
 "$ctl" plan chains.json --graph-blob graph.blob >/dev/null

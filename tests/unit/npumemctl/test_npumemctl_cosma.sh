@@ -64,6 +64,21 @@ check 'a fixed schedule' is '[x["op"] for x in p["schedule"] if "op" in x] == [1
 	--fixed-schedule --budget MR diamond.json
 check 'the order of least peak' is 't["spill"] + t["fill"] >= 8' --schedule mpmf --budget MR \
 	diamond.json
+# tiled ORDER WITHIN TEST: single rows of a network in this order, verified; bytes moved are MOVED
+tiled() {
+	local model=$graphs/mobilenet_v1_025.fused.json
+	is "s['arena'] <= $2 and ($3)" --rows 1 --budget "$2" --work 20000000 --schedule "$1" "$model" &&
+		"$ctl" verify "$model" plan.json
+}
+# What is between two layers is spilled, or rows take turns; in less than these need less is.
+check 'rows in layers move' tiled default 65536 't["spill"] + t["fill"] > 850000'
+check 'rows that take turns do not' tiled tiled 40960 't["spill"] + t["fill"] == 0 and
+ s["optimal"] == "no plan in this order of the steps moves less within the budget"'
+check 'but where they need more' tiled tiled 24576 '0 < t["spill"] + t["fill"] < 400000'
+tiled_again() {
+	cp plan.json first.json && tiled tiled 24576 True && cmp plan.json first.json
+}
+check 'the same bytes again' tiled_again
 for engine in belady greedy; do
 	check "engine $engine" is "s['planner'] == 'cosma-$engine' and t['spill'] + t['fill'] >= 8" \
 		--engine $engine --budget MR diamond.json
@@ -266,6 +281,18 @@ check 'time of a loop' loops 'how long loops and branches take depends on the pa
 	--compute 1 --copy-bandwidth 2
 check 'least time of a loop' loops 'the least time is planned of graphs without loops and branches' \
 	--planner cosma --budget 69632 --compute 1 --copy-bandwidth 2 --objective time
+check 'turns in a loop' loops 'operators take turns in graphs without loops and branches' \
+	--planner cosma --budget 61440 --schedule tiled
+for planner in greedy taa; do
+	check "turns by planner $planner" says_first 1 \
+		"npumemctl: diamond.json: planner $planner does not take the schedules of planner cosma" \
+		"$ctl" plan --planner $planner --schedule tiled diamond.json
+done
+for order in mpmf tiled; do
+	check "operators again in order $order" says_first 1 \
+		"npumemctl: diamond.json: operators run again in a free order, or the graph's" \
+		"$ctl" plan --planner cosma --budget MR --recompute --schedule $order diamond.json
+done
 check 'least time of another engine' says_first 1 \
 	"npumemctl: diamond.json: the least time is planned by planner cosma's search" \
 	"$ctl" plan "${timed[@]}" --engine belady diamond.json
@@ -306,7 +333,7 @@ check 'a rate that is too high' usage "--copy-bandwidth: '1000000000001' is not 
 1000000000000" --compute 1 --copy-bandwidth 1000000000001
 check 'a latency that is too long' usage "--copy-latency: '1000000001' is not a number from 0 to \
 1000000000" --compute 1 --copy-bandwidth 1 --copy-latency 1000000001
-check 'unknown schedule' usage "--schedule: 'best' is not default or mpmf" --schedule best
+check 'unknown schedule' usage "--schedule: 'best' is not default, mpmf or tiled" --schedule best
 check 'unknown place of inputs' usage "--inputs: 'moon' is not host or resident" --inputs moon
 check 'deadline 0' usage "--deadline: '0' is not a number of seconds up to 1000000" \
 	--planner cosma --deadline 0

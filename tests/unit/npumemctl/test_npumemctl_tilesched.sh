@@ -62,7 +62,7 @@ too_small() {
 fails() { says 1 "npumemctl: $model: $1" "${@:2}"; }
 
 own='does not take the schedules of planner cosma'
-for order in '--fixed-schedule' '--schedule default' '--schedule mpmf'; do
+for order in '--fixed-schedule' '--schedule default' '--schedule mpmf' '--schedule tiled'; do
 	# shellcheck disable=SC2086 # two words are two words
 	check "$order" fails "planner tile-scheduled $own" plan $order
 done
