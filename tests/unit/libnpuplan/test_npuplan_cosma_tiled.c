@@ -6,8 +6,10 @@
 #include <errno.h>
 
 #include "npuplan_build.h"
+#include "random.h"
 
 #include "graph/checked.h"
+#include "planners/cosma/model/units.h"
 #include "planners/tilesched/tilesched.h"
 
 #define ROWS 24
@@ -454,4 +456,221 @@ TEST(no_break_nodes)
 	refuse_planning(graph, &options, -EOPNOTSUPP,
 			"break nodes divide an order that the planner chooses, not one that is "
 			"given");
+}
+
+/* --------------------------------------------------------------------- in a free order */
+
+/* Windows of random heights and widths, some of which are added to what one of them is made of. */
+static struct npuplan_graph *random_rows(uint64_t *random)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("random");
+	uint32_t count = random_range(random, 2, 6), rows = random_range(random, 4, 16);
+	uint32_t width = random_range(random, 2, 9);
+	uint32_t from = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, rows, width, 1);
+	uint32_t before = from;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t to = build_spatial(graph, "mid",
+					    i + 1 < count ? NPUMEM_TENSOR_INTERMEDIATE :
+							    NPUMEM_TENSOR_OUTPUT,
+					    1, rows, width, 1);
+
+		if (i > 1 && random_range(random, 0, 1)) {
+			build_op(graph, "add", before, from, NPUMEM_NONE, to);
+			before = to;
+		} else {
+			int32_t reach = (int32_t)random_range(random, 0, 2);
+
+			build_window(build_op(graph, "conv2d", from, NPUMEM_NONE, NPUMEM_NONE, to),
+				     2 * reach + 1, 1, 1, reach);
+		}
+		from = to;
+	}
+	tile(graph, random_range(random, 0, 1) ? NPUPLAN_INPUTS_HOST : NPUPLAN_INPUTS_RESIDENT);
+	return graph;
+}
+
+/* The search in a free order alone, as the planner asks it. */
+static void search_alone(const struct npuplan_graph *graph, uint64_t budget, uint64_t work,
+			 struct npuplan_cosma_plan *plan)
+{
+	struct npuplan_checked checked;
+	struct cosma_units units;
+	struct cosma_settings asked = { .common.arena_budget = budget, .common.work_limit = work };
+
+	assert_int_equal(npuplan_checked_init(&checked, graph, NULL), 0);
+	assert_int_equal(cosma_units_init(&units, graph, checked.cells, 0, NULL), 0);
+	asked.inputs_flagged = units.resident;
+	asked.takeovers = units.takeovers;
+	asked.takeover_count = units.takeover_count;
+	asked.staged = units.staged;
+	assert_int_equal(npuplan_cosma(units.graph, &asked, plan, NULL), 0);
+	cosma_units_fini(&units);
+	npuplan_checked_fini(&checked);
+}
+
+/*
+ * struct gains - what tile scheduling's order has brought
+ * @proved: plans that the search alone has proved
+ * @same, @better: others, as good, and better
+ */
+struct gains {
+	uint32_t proved, same, better;
+};
+
+/*
+ * Beside the search with three quarters of the limit the plan is never worse. What is proved of
+ * any order is what that has proved, and if it has proved its plan that is the plan.
+ */
+static void compare(const struct npuplan_graph *graph, uint64_t budget, uint64_t limit,
+		    struct gains *gains)
+{
+	const struct npuplan_options options = { .planner = "cosma",
+						 .arena_budget = budget,
+						 .work_limit = limit };
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph, &options);
+	struct npuplan_cosma_plan alone;
+
+	search_alone(graph, budget, limit - limit / 4, &alone);
+	assert_non_null(alone.positions);
+	assert_true(traffic(plan) <= alone.spill + alone.fill);
+	assert_true(plan->cosma->traffic_bound <= alone.lower_bound);
+	if (traffic(plan))
+		assert_true(plan->info.status != NPUMEM_PLAN_STATUS_OPTIMAL ||
+			    traffic(plan) == alone.lower_bound);
+	if (alone.status == NPUMEM_PLAN_STATUS_OPTIMAL) {
+		assert_int_equal(plan->info.work, alone.work);
+		assert_int_equal(traffic(plan), alone.spill + alone.fill);
+		gains->proved++;
+	} else {
+		assert_in_range(plan->info.work, alone.work + 1, limit + 4000000 + 100000);
+		gains->same += traffic(plan) == alone.spill + alone.fill;
+		gains->better += traffic(plan) < alone.spill + alone.fill;
+	}
+	npuplan_cosma_plan_free(&alone);
+}
+
+TEST(never_worse_than_alone)
+{
+	static const uint64_t limits[] = { 1000, 100000, 1000000 };
+	uint64_t seed = 20261130, random = seed;
+	struct gains gains = { 0 };
+
+	for (uint32_t i = 0; i < 40; i++) {
+		AUTO_GRAPH struct npuplan_graph *graph = random_rows(&random);
+		uint64_t needed;
+		uint32_t step;
+
+		assert_int_equal(npuplan_needed_find(graph, NULL, &needed, &step, NULL), 0);
+		for (size_t k = 0; k < sizeof(limits) / sizeof(limits[0]); k++)
+			compare(graph, needed * (100 + random_range(&random, 0, 150)) / 100,
+				limits[k], &gains);
+	}
+	print_message("seed %llu: %u proved alone, %u as good, %u better\n",
+		      (unsigned long long)seed, gains.proved, gains.same, gains.better);
+	assert_true(gains.proved && gains.same && gains.better);
+}
+
+/*
+ * Blocks as MobileNetV2 has them: rows of 8 bytes are made six times as wide, a window goes over
+ * these, and they are made narrow again. In layers 2304 bytes lie on either side of the window.
+ */
+static struct npuplan_graph *blocks(uint32_t count)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("blocks");
+	uint32_t from = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, ROWS, 8, 1);
+
+	for (uint32_t i = 0; i < 3 * count; i++) {
+		bool window = i % 3 == 1, last = i + 1 == 3 * count;
+		uint32_t to =
+			build_spatial(graph, last ? "out" : "mid",
+				      last ? NPUMEM_TENSOR_OUTPUT : NPUMEM_TENSOR_INTERMEDIATE, 1,
+				      ROWS, i % 3 < 2 ? 48 : 8, 1);
+
+		build_window(build_op(graph, "conv2d", from, NPUMEM_NONE, NPUMEM_NONE, to),
+			     window ? 3 : 1, 1, 1, window);
+		from = to;
+	}
+	tile(graph, NPUPLAN_INPUTS_HOST);
+	return graph;
+}
+
+/* Where that is better, a plan in a free order is one in tile scheduling's. */
+TEST(free_order)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = blocks(8);
+
+	/* The search alone has not come far from the graph's order. */
+	assert_in_range(traffic_within(graph, 240, NPUPLAN_SCHEDULE_GIVEN), 30000, 40000);
+	assert_in_range(traffic_within(graph, 240, NPUPLAN_SCHEDULE_FREE), 1, 2000);
+}
+
+/* Whole operators are searched as they were. */
+TEST(whole_operators_alone)
+{
+	const struct npuplan_options options = { .planner = "cosma",
+						 .arena_budget = 12,
+						 .work_limit = 1 };
+	const struct npuplan_tiling tiling = { .bands = 1, .inputs = NPUPLAN_INPUTS_HOST };
+	AUTO_GRAPH struct npuplan_graph *graph = build_diamond();
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
+	struct npuplan_cosma_plan alone;
+
+	assert_int_equal(npuplan_graph_tile(graph, &tiling, NULL), 0);
+	plan = planned(graph, &options);
+	search_alone(graph, 12, 1, &alone);
+	assert_int_equal(plan->info.work, alone.work);
+	npuplan_cosma_plan_free(&alone);
+}
+
+/*
+ * struct told - what progress has told
+ * @end_at: the call that ends it; 0: none
+ * @least: the least traffic so far
+ */
+struct told {
+	unsigned int calls;
+	unsigned int end_at;
+	uint64_t least;
+	uint64_t work;
+};
+
+/* Of both searches as of one: traffic falls, bounds are of both, work goes on. */
+static int check_progress(void *context, const struct npuplan_pack_progress *progress)
+{
+	struct told *told = context;
+
+	assert_true(progress->traffic);
+	assert_true(progress->top <= told->least);
+	assert_true(progress->work >= told->work);
+	assert_true(progress->top == UINT64_MAX || progress->lower_bound <= progress->top);
+	assert_true(progress->gap >= 0 && progress->gap <= 1);
+	told->least = progress->top;
+	told->work = progress->work;
+	assert_true(!told->end_at || told->calls < told->end_at);
+	return ++told->calls == told->end_at;
+}
+
+TEST(progress_of_both)
+{
+	struct told told = { .least = UINT64_MAX };
+	struct npuplan_options options = {
+		.planner = "cosma",
+		.arena_budget = 240,
+		.work_limit = 2000000,
+		.progress = check_progress,
+		.context = &told,
+	};
+	AUTO_GRAPH struct npuplan_graph *graph = blocks(4);
+	unsigned int all;
+
+	npuplan_plan_free(planned(graph, &options));
+	all = told.calls;
+	assert_true(told.work > options.work_limit / 4 * 3);
+	/* Whenever the caller ends it, nobody is asked again, and there is a plan. */
+	for (unsigned int end = 1; end <= all; end += 1 + all / 20) {
+		told = (struct told){ .end_at = end, .least = UINT64_MAX };
+		npuplan_plan_free(planned(graph, &options));
+		assert_int_equal(told.calls, end);
+	}
 }

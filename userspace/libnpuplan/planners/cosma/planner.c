@@ -426,10 +426,22 @@ static int run_cores(struct planner_call *call)
 	return err ? npuplan_fail(call->error, err, "cosma: %s", strerror(-err)) : 0;
 }
 
+/* Whether tile scheduling's order is tried beside any other: for the traffic, in a free order. */
+static bool tries_turns(const struct planner_call *call)
+{
+	return call->options->schedule == NPUPLAN_SCHEDULE_FREE && !call->breaks.order &&
+	       call->asked.common.objective != NPUPLAN_OBJECTIVE_PEAK;
+}
+
 static int run_search(struct planner_call *call)
 {
-	int err = npuplan_cosma(call->units.graph, &call->asked, &call->found, call->error);
+	const struct npuplan_graph *graph = call->units.graph;
+	int err;
 
+	if (tries_turns(call))
+		return cosma_search_turns(call->graph, graph, call->options, call->effort,
+					  &call->asked, &call->found, call->error);
+	err = npuplan_cosma(graph, &call->asked, &call->found, call->error);
 	/* Tensors with fixed offsets that are in each other's way can take turns. */
 	if (err || call->found.status != NPUMEM_PLAN_STATUS_UNKNOWN ||
 	    call->asked.common.objective != NPUPLAN_OBJECTIVE_PEAK ||
@@ -438,7 +450,7 @@ static int run_search(struct planner_call *call)
 	npuplan_cosma_plan_free(&call->found);
 	call->asked.common.objective = NPUPLAN_OBJECTIVE_OWN;
 	call->asked.common.deadline_seconds = npuplan_effort_left(call->effort);
-	return npuplan_cosma(call->units.graph, &call->asked, &call->found, call->error);
+	return npuplan_cosma(graph, &call->asked, &call->found, call->error);
 }
 
 /* @used: units of work before this plan's own */

@@ -97,3 +97,145 @@ int cosma_ask_tiled(const struct npuplan_graph *graph, const struct npuplan_opti
 	}
 	return 0;
 }
+
+/* ------------------------------------------------------------- beside any order */
+
+/*
+ * struct turns - two searches, one after the other
+ * @progress, @context: the caller's
+ * @traffic: of the best plan before this search; UINT64_MAX: there is none
+ * @bound: of the traffic of any order, where it is not this search that says so
+ * @work: units before this search
+ * @second: it is the second one that runs; the first tells of its own bound
+ * @stopped: the caller has ended the call
+ */
+struct turns {
+	int (*progress)(void *context, const struct npuplan_pack_progress *progress);
+	void *context;
+	uint64_t traffic;
+	uint64_t bound;
+	uint64_t work;
+	bool second;
+	bool stopped;
+};
+
+static int tell(void *context, const struct npuplan_pack_progress *now)
+{
+	struct turns *turns = context;
+	struct npuplan_pack_progress all = *now;
+	int end;
+
+	if (turns->second) {
+		all.top = now->top < turns->traffic ? now->top : turns->traffic;
+		all.lower_bound = turns->bound;
+		all.work += turns->work;
+		all.gap = all.top == UINT64_MAX ?
+				  1 :
+			  all.top == all.lower_bound ?
+				  0 :
+				  (double)(all.top - all.lower_bound) / (double)all.top;
+	}
+	end = turns->progress(turns->context, &all);
+	turns->stopped |= end != 0;
+	return end;
+}
+
+/* Whether several steps write one tensor. */
+static bool is_tiled(const struct npuplan_graph *graph)
+{
+	bool *written = npuplan_calloc((size_t)graph->tensor_count + 1, sizeof(*written));
+	bool tiled = false;
+
+	for (uint32_t a = 0; a < graph->access_count && written && !tiled; a++) {
+		uint32_t tensor = graph->tiles[graph->accesses[a].tile].tensor;
+
+		if (graph->accesses[a].mode != NPUMEM_ACCESS_WRITE)
+			continue;
+		tiled = written[tensor];
+		written[tensor] = true;
+	}
+	npuplan_free(written);
+	return tiled;
+}
+
+static uint64_t traffic_of(const struct npuplan_cosma_plan *plan)
+{
+	return plan->positions ? plan->spill + plan->fill : UINT64_MAX;
+}
+
+/* Keeps the better plan, of equal ones the first, with what was proved of any order. */
+static void keep_better(struct npuplan_cosma_plan *plan, struct npuplan_cosma_plan *second)
+{
+	struct npuplan_cosma_plan first = *plan;
+	bool better = traffic_of(second) < traffic_of(&first);
+
+	if (better) {
+		*plan = *second;
+		*second = first;
+		plan->lower_bound = first.lower_bound;
+		plan->relaxed_bound = first.relaxed_bound;
+		plan->status = traffic_of(plan) <= plan->lower_bound ? NPUMEM_PLAN_STATUS_OPTIMAL :
+								       NPUMEM_PLAN_STATUS_FEASIBLE;
+	}
+	plan->work = first.work + (better ? plan->work : second->work);
+	plan->memory_ended = first.memory_ended || plan->memory_ended;
+	if (plan->memory < second->memory)
+		plan->memory = second->memory;
+	npuplan_cosma_plan_free(second);
+}
+
+/* Searches in tile scheduling's order. Whatever ends this does not spoil @plan. */
+static void search_tiled(const struct npuplan_graph *graph, const struct npuplan_graph *units,
+			 const struct npuplan_options *options, const struct npuplan_effort *effort,
+			 struct cosma_settings *asked, struct turns *turns,
+			 struct npuplan_cosma_plan *plan)
+{
+	uint32_t *order = npuplan_malloc((graph->step_count + (size_t)1) * sizeof(*order));
+	struct npuplan_cosma_plan second;
+	uint64_t work = 0;
+
+	if (order && !cosma_ask_tiled(graph, options, effort, order, asked, &work, NULL) &&
+	    !turns->stopped) {
+		turns->work += work;
+		if (!npuplan_cosma(units, asked, &second, NULL))
+			keep_better(plan, &second);
+	}
+	plan->work += work;
+	npuplan_free(order);
+}
+
+int cosma_search_turns(const struct npuplan_graph *graph, const struct npuplan_graph *units,
+		       const struct npuplan_options *options, const struct npuplan_effort *effort,
+		       const struct cosma_settings *asked, struct npuplan_cosma_plan *plan,
+		       struct npuplan_error *error)
+{
+	uint64_t limit = options->work_limit ? options->work_limit : NPUPLAN_COSMA_WORK;
+	struct turns turns = { .progress = asked->common.progress,
+			       .context = asked->common.context };
+	struct npuplan_options left = *options;
+	struct cosma_settings part = *asked;
+	int err;
+
+	if (!is_tiled(graph))
+		return npuplan_cosma(units, asked, plan, error);
+	if (turns.progress) {
+		part.common.progress = tell;
+		part.common.context = &turns;
+	}
+	part.common.work_limit = limit - limit / 4;
+	part.common.deadline_seconds = npuplan_effort_left(effort) * 3 / 4;
+	err = npuplan_cosma(units, &part, plan, error);
+	if (err || turns.stopped || plan->status == NPUMEM_PLAN_STATUS_OPTIMAL ||
+	    plan->status == NPUMEM_PLAN_STATUS_INFEASIBLE || npuplan_effort_ended(effort))
+		return err;
+	turns.second = true;
+	turns.traffic = traffic_of(plan);
+	turns.bound = plan->lower_bound;
+	turns.work = plan->work;
+	left.work_limit = npuplan_effort_work_left(limit, plan->work, 0);
+	/* The first search may have taken more than its part, for plans that are there in any case. */
+	if (left.work_limit < limit / 4)
+		left.work_limit = limit / 4;
+	search_tiled(graph, units, &left, effort, &part, &turns, plan);
+	return 0;
+}

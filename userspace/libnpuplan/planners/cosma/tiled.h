@@ -21,3 +21,19 @@
 int cosma_ask_tiled(const struct npuplan_graph *graph, const struct npuplan_options *options,
 		    const struct npuplan_effort *effort, uint32_t *order,
 		    struct cosma_settings *asked, uint64_t *work, struct npuplan_error *error);
+
+/* cosma_search_turns() - search in any order, and then in tile scheduling's
+ * @graph, @options, @effort: as cosma_ask_tiled() has them
+ * @units: the graph as COSMA sees it
+ * @asked: for npuplan_cosma(): the least traffic, in a free order
+ * @plan: out: the better plan; all that is proved holds for any order
+ *
+ * A quarter of the work, and of the time, is kept for tile scheduling's order. It is not looked for
+ * if the first search proves its plan, or that there is none, or if the caller ends it. So the plan
+ * is never worse than that of the first search, and where @graph is not cut into tiles it is the
+ * plan of npuplan_cosma(). Fails as npuplan_cosma() does.
+ */
+int cosma_search_turns(const struct npuplan_graph *graph, const struct npuplan_graph *units,
+		       const struct npuplan_options *options, const struct npuplan_effort *effort,
+		       const struct cosma_settings *asked, struct npuplan_cosma_plan *plan,
+		       struct npuplan_error *error);
