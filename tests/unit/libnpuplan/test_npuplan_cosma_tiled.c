@@ -626,12 +626,13 @@ TEST(whole_operators_alone)
 /*
  * struct told - what progress has told
  * @end_at: the call that ends it; 0: none
- * @least: the least traffic so far
+ * @least, @bound: the least traffic so far, and its bound
  */
 struct told {
 	unsigned int calls;
 	unsigned int end_at;
 	uint64_t least;
+	uint64_t bound;
 	uint64_t work;
 };
 
@@ -646,31 +647,47 @@ static int check_progress(void *context, const struct npuplan_pack_progress *pro
 	assert_true(progress->top == UINT64_MAX || progress->lower_bound <= progress->top);
 	assert_true(progress->gap >= 0 && progress->gap <= 1);
 	told->least = progress->top;
+	told->bound = progress->lower_bound;
 	told->work = progress->work;
 	assert_true(!told->end_at || told->calls < told->end_at);
 	return ++told->calls == told->end_at;
 }
 
-TEST(progress_of_both)
+static void follow(const struct npuplan_graph *graph, uint64_t budget, uint64_t limit)
 {
 	struct told told = { .least = UINT64_MAX };
-	struct npuplan_options options = {
+	const struct npuplan_options options = {
 		.planner = "cosma",
-		.arena_budget = 240,
-		.work_limit = 2000000,
+		.arena_budget = budget,
+		.work_limit = limit,
 		.progress = check_progress,
 		.context = &told,
 	};
-	AUTO_GRAPH struct npuplan_graph *graph = blocks(4);
+	struct npuplan_cosma_plan alone;
 	unsigned int all;
 
 	npuplan_plan_free(planned(graph, &options));
 	all = told.calls;
-	assert_true(told.work > options.work_limit / 4 * 3);
+	/* The bound is that of any order, also while the search is in one. */
+	search_alone(graph, budget, limit - limit / 4, &alone);
+	assert_true(told.work > alone.work);
+	assert_int_equal(told.bound, alone.lower_bound);
+	npuplan_cosma_plan_free(&alone);
 	/* Whenever the caller ends it, nobody is asked again, and there is a plan. */
 	for (unsigned int end = 1; end <= all; end += 1 + all / 20) {
 		told = (struct told){ .end_at = end, .least = UINT64_MAX };
 		npuplan_plan_free(planned(graph, &options));
 		assert_int_equal(told.calls, end);
 	}
+}
+
+TEST(progress_of_both)
+{
+	AUTO_GRAPH struct npuplan_graph *better = blocks(4), *same = many_steps();
+	AUTO_GRAPH struct npuplan_graph *worse = residual(NPUPLAN_INPUTS_HOST);
+
+	follow(better, 240, 2000000);
+	/* Tile scheduling, too, asks whether to go on. */
+	follow(same, 40, 4000000);
+	follow(worse, 40, 1000000);
 }

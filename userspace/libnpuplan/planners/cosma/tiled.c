@@ -194,8 +194,7 @@ static void search_tiled(const struct npuplan_graph *graph, const struct npuplan
 	struct npuplan_cosma_plan second;
 	uint64_t work = 0;
 
-	if (order && !cosma_ask_tiled(graph, options, effort, order, asked, &work, NULL) &&
-	    !turns->stopped) {
+	if (order && !cosma_ask_tiled(graph, options, effort, order, asked, &work, NULL)) {
 		turns->work += work;
 		if (!npuplan_cosma(units, asked, &second, NULL))
 			keep_better(plan, &second);
