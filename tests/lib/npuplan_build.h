@@ -108,19 +108,37 @@ static inline void build_step(struct npuplan_graph *graph, uint32_t flags, uint3
 	assert_true(npuplan_graph_add_step(graph, &step, accesses, count) >= 0);
 }
 
+/*
+ * Adds a step that reads all of @in (or NPUMEM_NONE) and updates @length bytes of a tensor from
+ * @first on.
+ */
+static inline void build_update_part(struct npuplan_graph *graph, uint32_t flags, uint32_t in,
+				     uint32_t tensor, uint64_t first, uint64_t length)
+{
+	const struct npuplan_step step = { .flags = flags, .op = NPUMEM_NONE };
+	const struct npumem_region part = { .offset = first,
+					    .length = length,
+					    .count = { 1, 1, 1 } };
+	struct npumem_access accesses[2] = {
+		{ .tile = npuplan_graph_add_tile(graph, tensor, &part),
+		  .mode = NPUMEM_ACCESS_UPDATE,
+		  .inplace = NPUMEM_NONE },
+		{ .mode = NPUMEM_ACCESS_READ, .inplace = NPUMEM_NONE },
+	};
+
+	if (in != NPUMEM_NONE) {
+		const struct npumem_region all = { .length = graph->tensors[in].size,
+						   .count = { 1, 1, 1 } };
+
+		accesses[1].tile = npuplan_graph_add_tile(graph, in, &all);
+	}
+	assert_true(npuplan_graph_add_step(graph, &step, accesses, in != NPUMEM_NONE ? 2 : 1) >= 0);
+}
+
 /* Adds a step that updates all of a tensor. */
 static inline void build_update(struct npuplan_graph *graph, uint32_t tensor)
 {
-	const struct npuplan_step step = { .op = NPUMEM_NONE };
-	const struct npumem_region all = { .length = graph->tensors[tensor].size,
-					   .count = { 1, 1, 1 } };
-	const struct npumem_access update = {
-		.tile = npuplan_graph_add_tile(graph, tensor, &all),
-		.mode = NPUMEM_ACCESS_UPDATE,
-		.inplace = NPUMEM_NONE,
-	};
-
-	assert_true(npuplan_graph_add_step(graph, &step, &update, 1) >= 0);
+	build_update_part(graph, 0, NPUMEM_NONE, tensor, 0, graph->tensors[tensor].size);
 }
 
 /* input (4) -> a (10) -> b (6) -> output (2): a chain of three steps. */

@@ -10,21 +10,6 @@
 
 #define NONE NPUMEM_NONE
 
-/* Adds a step that updates all of a tensor. */
-static void add_update(struct npuplan_graph *graph, uint32_t tensor)
-{
-	const struct npumem_region region = { .length = graph->tensors[tensor].size,
-					      .count = { 1, 1, 1 } };
-	struct npuplan_step step = { .op = NONE };
-	struct npumem_access access = {
-		.tile = npuplan_graph_add_tile(graph, tensor, &region),
-		.mode = NPUMEM_ACCESS_UPDATE,
-		.inplace = NONE,
-	};
-
-	assert_true(npuplan_graph_add_step(graph, &step, &access, 1) >= 0);
-}
-
 /* ---------------------------------------------------------------------- orders */
 
 TEST(order_of_the_body)
@@ -118,7 +103,7 @@ TEST(state_keeps_its_readers)
 
 	build_block(graph);
 	build_step(graph, 0, kept, NONE, r);
-	add_update(graph, kept);
+	build_update(graph, kept);
 	/* It wants the state as it is after the update. */
 	build_step(graph, 0, kept, x, wide);
 	build_step(graph, 0, wide, NONE, w);
@@ -131,6 +116,27 @@ TEST(state_keeps_its_readers)
 	build_edge(graph, 2, NONE, NONE, NONE);
 	/* The state, x, which the next iteration needs, r, wide and w. */
 	expect_optimal(graph, &free_order, 10 + 1 + 30 + 50 + 1);
+	npuplan_graph_free(graph);
+}
+
+/* Nothing leaves the first block but what stays in it anyway: its order is searched, too. */
+TEST(only_state_leaves)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("kept");
+	uint32_t kept = build_tensor(graph, "state", NPUMEM_TENSOR_STATE, 10);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 30);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 5);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
+	const struct npuplan_options none = { 0 };
+
+	build_step(graph, 0, NONE, NONE, a);
+	build_step(graph, 0, a, NONE, b);
+	build_update_part(graph, 0, b, kept, 0, 10);
+	build_block(graph);
+	build_step(graph, 0, kept, NONE, out);
+	build_edge(graph, 0, 1, NONE, NONE);
+	build_edge(graph, 1, NONE, NONE, NONE);
+	expect_optimal(graph, &none, 45);
 	npuplan_graph_free(graph);
 }
 
@@ -333,7 +339,7 @@ TEST(not_proved)
 
 	build_block(graph);
 	build_step(graph, 0, x, NONE, y);
-	add_update(graph, y);
+	build_update(graph, y);
 	build_step(graph, 0, y, NONE, out);
 	build_edge(graph, 0, 1, NONE, NONE);
 	build_edge(graph, 1, NONE, NONE, NONE);

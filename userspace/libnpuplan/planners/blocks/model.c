@@ -252,27 +252,35 @@ static struct npumem_region whole_region(const struct npuplan_tensor *tensor)
 	return (struct npumem_region){ .length = tensor->size, .count = { 1, 1, 1 } };
 }
 
+/* Have the step that stands for the exit read all of a name. */
+static int read_at_exit(struct npuplan_block_model *m, uint32_t i, struct npumem_access **accesses,
+			uint32_t *count)
+{
+	const struct npumem_region whole = whole_region(&m->straight->tensors[i]);
+	struct npumem_access access = { .mode = NPUMEM_ACCESS_READ, .inplace = NPUMEM_NONE };
+	int64_t added = npuplan_graph_add_tile(m->straight, i, &whole);
+
+	access.tile = (uint32_t)added;
+	return added < 0 ? (int)added : npuplan_append(accesses, count, &access, 1);
+}
+
 /* Add the step that stands for the exit: it reads what leaves and does not stay anyway. */
 static int add_exit(struct npuplan_block_model *m)
 {
 	const struct npuplan_step step = { .op = NPUMEM_NONE };
 	uint32_t first = m->flow->first_name[m->block], count = 0;
+	uint32_t names = npuplan_name_count(m->flow, m->block);
 	struct npumem_access *accesses = NULL;
 	int64_t err = 0;
 
-	for (uint32_t i = 0; i < npuplan_name_count(m->flow, m->block) && err >= 0; i++) {
-		const struct npumem_region whole = whole_region(&m->straight->tensors[i]);
-		struct npumem_access access = { .mode = NPUMEM_ACCESS_READ,
-						.inplace = NPUMEM_NONE };
-
-		if (m->roles[i] > NPUPLAN_ROLE_WHOLE || !m->flow->names[first + i].live_out)
-			continue;
-		err = npuplan_graph_add_tile(m->straight, i, &whole);
-		access.tile = (uint32_t)err;
-		if (err >= 0)
-			err = npuplan_append(&accesses, &count, &access, 1);
-	}
-	if (err >= 0)
+	for (uint32_t i = 0; i < names && !err; i++)
+		if (m->roles[i] <= NPUPLAN_ROLE_WHOLE && m->flow->names[first + i].live_out)
+			err = read_at_exit(m, i, &accesses, &count);
+	/* A step has an access: where all that leaves stays, it reads some of that. */
+	for (uint32_t i = 0; i < names && !count && !err; i++)
+		if (m->roles[i] == NPUPLAN_ROLE_STAYS)
+			err = read_at_exit(m, i, &accesses, &count);
+	if (!err)
 		err = npuplan_graph_add_step(m->straight, &step, accesses, count);
 	npuplan_free(accesses);
 	return err < 0 ? (int)err : 0;
