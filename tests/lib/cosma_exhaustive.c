@@ -37,6 +37,7 @@ struct bag {
  * struct exhaustive
  * @reads, @writes: per operator, bits of tensors
  * @takes: per operator and tensor that it writes, the tensors whose place it may take
+ * @updates: per operator and tensor that it writes, the tensors whose place it must take
  * @alone: per operator, parameters that only it reads
  */
 struct exhaustive {
@@ -47,6 +48,7 @@ struct exhaustive {
 	uint32_t writes[EXHAUSTIVE_OPS];
 	uint32_t alone[EXHAUSTIVE_OPS];
 	uint32_t takes[EXHAUSTIVE_OPS][EXHAUSTIVE_TENSORS];
+	uint32_t updates[EXHAUSTIVE_OPS][EXHAUSTIVE_TENSORS];
 	uint32_t outputs;
 	struct bag *bag;
 	struct position *seen;
@@ -219,6 +221,17 @@ static bool in_the_way(const struct exhaustive *all, const struct position *posi
 	return !(t_new && all->takes[v][t] >> u & 1) && !(u_new && all->takes[v][u] >> t & 1);
 }
 
+/* Whether tensor @t, which operator @v writes, is an update of one that is not at byte @at. */
+static bool is_elsewhere(const struct exhaustive *all, const struct position *position, uint32_t v,
+			 uint32_t t, uint64_t at)
+{
+	bool elsewhere = false;
+
+	for (uint32_t u = 0; u < all->graph->tensor_count; u++)
+		elsewhere |= all->updates[v][t] >> u & 1 && position->at[u] != at;
+	return elsewhere && all->addresses;
+}
+
 /* There are more positions than can be tried. */
 static bool is_full(const struct exhaustive *all)
 {
@@ -257,7 +270,7 @@ static void place(struct exhaustive *all, struct position *position, uint32_t v,
 	if (all->options->common.alignment > align)
 		align = all->options->common.alignment;
 	for (uint64_t at = 0; at + size_of(all, t) <= arena_of(all) && !is_full(all); at += align) {
-		bool clash = !may_lie(all, t, at);
+		bool clash = !may_lie(all, t, at) || is_elsewhere(all, position, v, t, at);
 
 		for (uint32_t u = 0; u < all->graph->tensor_count && all->addresses; u++)
 			clash |= in_the_way(all, position, v, leaving, t, at, u);
@@ -339,13 +352,23 @@ static bool may_run(const struct exhaustive *all, const struct position *positio
 			if (all->options->common.schedule != NPUPLAN_SCHEDULE_FREE && u < v)
 				return false;
 		}
+	for (uint32_t i = 0; i < all->options->pair_count; i++)
+		if (all->options->pairs[i].after == v &&
+		    !(position->ran >> all->options->pairs[i].before & 1))
+			return false;
 	return true;
 }
 
 static void describe(struct exhaustive *all)
 {
 	const struct npuplan_graph *graph = all->graph;
+	const struct cosma_settings *options = all->options;
 	uint32_t uses[EXHAUSTIVE_TENSORS] = { 0 };
+
+	for (uint32_t i = 0; i < options->takeover_count; i++)
+		if (options->takeovers[i].bound)
+			all->updates[options->takeovers[i].op][options->takeovers[i].output] |=
+				1u << options->takeovers[i].input;
 
 	for (uint32_t v = 0; v < graph->op_count; v++) {
 		const struct npuplan_op *op = &graph->ops[v];

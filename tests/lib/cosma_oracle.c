@@ -146,6 +146,28 @@ static void end(struct world *world, uint32_t p)
 	world->active_count = kept;
 }
 
+/* Whether what an operator updates lies where it lay, and all that were to run before it have. */
+static bool are_updated(struct world *world, uint32_t p, uint32_t v)
+{
+	const struct cosma_settings *options = world->options;
+
+	for (uint32_t i = 0; i < options->takeover_count; i++) {
+		const struct npuplan_cosma_takeover *takeover = &options->takeovers[i];
+		const struct npumem_placement *placements = world->plan->placements;
+
+		if (takeover->bound && takeover->op == v &&
+		    placements[world->at[takeover->input]].offset !=
+			    placements[world->at[takeover->output]].offset)
+			return fail(world, "position %u: tensor %u is not where tensor %u was", p,
+				    takeover->output, takeover->input);
+	}
+	for (uint32_t i = 0; i < options->pair_count; i++)
+		if (options->pairs[i].after == v && !world->ran[options->pairs[i].before])
+			return fail(world, "position %u: operator %u runs before %u", p, v,
+				    options->pairs[i].before);
+	return true;
+}
+
 static bool run_op(struct world *world, uint32_t p, uint32_t v)
 {
 	const struct npuplan_graph *graph = world->graph;
@@ -179,6 +201,8 @@ static bool run_op(struct world *world, uint32_t p, uint32_t v)
 		world->valid[t] = true;
 		world->loaded[t] = true;
 	}
+	if (!are_updated(world, p, v))
+		return false;
 	world->ran[v] = true;
 	world->done++;
 	return true;
@@ -424,4 +448,11 @@ void cosma_print_case(const struct npuplan_graph *graph, const struct cosma_sett
 			printf(" %u", graph->ops[v].outputs[k]);
 		printf("\n");
 	}
+	for (uint32_t i = 0; i < options->takeover_count; i++)
+		printf("# operator %u: tensor %u %s lie where tensor %u does\n",
+		       options->takeovers[i].op, options->takeovers[i].output,
+		       options->takeovers[i].bound ? "must" : "may", options->takeovers[i].input);
+	for (uint32_t i = 0; i < options->pair_count; i++)
+		printf("# operator %u runs before operator %u\n", options->pairs[i].before,
+		       options->pairs[i].after);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * npuplan_cosma() on random small graphs, against an exhaustive search: same least
- * traffic, with and without addresses, any order or a fixed one, with fixed offsets and
- * bytes that are kept or without; same least peak;
+ * traffic, with and without addresses, any order or a fixed one, with fixed offsets, updates
+ * in place and bytes that are kept or without; same least peak;
  * every plan can be executed; the baselines are never better; a fixed order is
  * never better than a free one; same input, same output. So do the planners of these
  * names through npuplan_plan(), and these plans pass the kernel's verifier.
@@ -19,13 +19,14 @@
 #include "cosma_case.h"
 #include "cosma_exhaustive.h"
 #include "cosma_plan.h"
+#include "cosma_updates.h"
 #include "planners/cosma/bound/chain.h"
 
 /* What the cases were like. */
 static struct {
 	unsigned long compared, spilled, apart, infeasible, resident, flagged, parameters, aligned,
 		too_large, planned, inplace, staged, yielded, fixed, fixed_moved, fixed_apart, kept,
-		collided, chained, chained_all;
+		collided, chained, chained_all, updated, updated_moved, updated_planned;
 } seen;
 
 static struct npuplan_graph *random_graph(void)
@@ -130,6 +131,23 @@ static bool moves_fixed(const struct npuplan_graph *graph, const struct npuplan_
 	return moves;
 }
 
+/* Whether a tensor that is updated, or was, comes back. */
+static bool moves_updated(const struct cosma_settings *options,
+			  const struct npuplan_cosma_plan *plan)
+{
+	bool moves = false;
+
+	for (uint32_t i = 0; i < options->takeover_count; i++) {
+		const struct npuplan_cosma_takeover *takeover = &options->takeovers[i];
+
+		for (uint32_t p = 0; p < plan->position_count && takeover->bound; p++)
+			moves |= plan->positions[p].kind == NPUMEM_POSITION_FILL &&
+				 (plan->positions[p].index == takeover->input ||
+				  plan->positions[p].index == takeover->output);
+	}
+	return moves;
+}
+
 static void check_plan(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		       const struct npuplan_cosma_plan *plan, const char *what)
 {
@@ -195,6 +213,7 @@ static uint64_t check_traffic(const struct npuplan_graph *graph,
 	}
 	cost = plan.spill + plan.fill;
 	seen.fixed_moved += moves_fixed(graph, &plan);
+	seen.updated_moved += moves_updated(options, &plan);
 	for (uint32_t p = 0; p + 1 < plan.position_count; p++)
 		seen.yielded += plan.positions[p].kind == NPUMEM_POSITION_STORE &&
 				graph->tensors[plan.positions[p].index].kind !=
@@ -259,8 +278,8 @@ static uint64_t check_planner(const struct npuplan_graph *graph, const struct co
 			      const char *planner)
 {
 	struct npuplan_options options = asked->common;
-	/* The oracle knows no state. */
-	bool stateless = !asked->kept_count;
+	/* The oracle knows no state, and no tensor of several versions. */
+	bool known = !asked->kept_count && !asked->takeovers;
 	struct npuplan_plan *plan = NULL;
 	struct npuplan_error error;
 	struct cosma_oracle oracle;
@@ -278,7 +297,7 @@ static uint64_t check_planner(const struct npuplan_graph *graph, const struct co
 		return EXHAUSTIVE_NONE;
 	if (err)
 		FAIL(graph, asked, "planner %s: %s", planner, error.text);
-	if (stateless && !cosma_plan_run(&oracle, graph, asked, plan))
+	if (known && !cosma_plan_run(&oracle, graph, asked, plan))
 		FAIL(graph, asked, "planner %s: %s", planner, oracle.why);
 	if (npuplan_verify_plan(graph, plan, NULL, &error))
 		FAIL(graph, asked, "planner %s: %s", planner, error.text);
@@ -368,6 +387,9 @@ static void check_case(void)
 	struct npuplan_error error;
 	uint64_t free_order, fixed, peak;
 	bool staged[EXHAUSTIVE_OPS] = { false };
+	AUTO_GRAPH struct npuplan_graph *merged = NULL;
+	struct npuplan_graph *planned = graph;
+	struct cosma_updates updates = { 0 };
 	struct cosma_state kept[2];
 	int err;
 
@@ -376,6 +398,14 @@ static void check_case(void)
 	options.inputs_resident = !draw(0, 3);
 	options.inputs_flagged = !draw(0, 2);
 	options.common.alignment = draw(0, 9) ? 0 : 2;
+	cosma_updates_draw(&updates, graph, draw(0, 3));
+	if (updates.count) {
+		options.takeovers = updates.takeovers;
+		options.takeover_count = updates.takeover_count;
+		options.pairs = updates.pairs;
+		options.pair_count = updates.pair_count;
+		seen.updated++;
+	}
 	for (uint32_t v = 0; v < graph->op_count; v++)
 		seen.inplace += graph->ops[v].attrs.inplace;
 	if (!draw(0, 3)) {
@@ -390,6 +420,7 @@ static void check_case(void)
 			graph->tensors[t].flags |= NPUMEM_TENSOR_FLAG_HOST;
 	if (!draw(0, 3))
 		draw_fixed(graph, draw(0, 8));
+	cosma_updates_fix(&updates, graph);
 	if (!draw(0, 7)) {
 		options.kept = kept;
 		options.kept_count = draw_kept(kept);
@@ -433,7 +464,11 @@ static void check_case(void)
 	check_peak(graph, options);
 	options.common.schedule = NPUPLAN_SCHEDULE_FREE;
 	check_peak(graph, options);
-	check_planners(graph, options, free_order, fixed);
+	if (updates.count)
+		planned = merged = cosma_updates_merge(&updates, graph);
+	seen.updated_planned += merged != NULL;
+	if (planned)
+		check_planners(planned, options, free_order, fixed);
 }
 
 int main(int argc, char **argv)
@@ -450,17 +485,20 @@ int main(int argc, char **argv)
 	       "%lu verified, %lu operators in place, %lu staged, %lu tensors that left as their "
 	       "bytes were taken, %lu with fixed offsets (%lu where these collide, %lu where they cost, "
 	       "%lu plans that move such tensors), %lu with bytes that are kept, %lu with a bound by "
-	       "chains, %lu of these the least\n",
+	       "chains, %lu of these the least; %lu with updates in place, %lu plans that move what is "
+	       "updated, %lu of such graphs verified\n",
 	       property.cases, seen.compared, seen.spilled, seen.apart, seen.infeasible,
 	       seen.parameters, seen.resident, seen.flagged, seen.aligned, seen.too_large,
 	       seen.planned, seen.inplace, seen.staged, seen.yielded, seen.fixed, seen.collided,
-	       seen.fixed_apart, seen.fixed_moved, seen.kept, seen.chained, seen.chained_all);
+	       seen.fixed_apart, seen.fixed_moved, seen.kept, seen.chained, seen.chained_all,
+	       seen.updated, seen.updated_moved, seen.updated_planned);
 	if (property.cases < 1000)
 		return 0;
 	if (10 * seen.compared < 17 * property.cases || 20 * seen.too_large > property.cases ||
 	    !seen.apart || !seen.spilled || 2 * seen.planned < property.cases || !seen.inplace ||
 	    !seen.staged || !seen.yielded || !seen.collided || !seen.fixed_apart ||
-	    !seen.fixed_moved || !seen.kept || 10 * seen.chained < seen.spilled) {
+	    !seen.fixed_moved || !seen.kept || 10 * seen.chained < seen.spilled || !seen.updated ||
+	    !seen.updated_moved || !seen.updated_planned) {
 		puts("not ok - too few cases were compared");
 		return 1;
 	}

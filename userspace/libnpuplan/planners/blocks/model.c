@@ -362,7 +362,7 @@ int npuplan_block_model_init(struct npuplan_block_model *m, const struct npuplan
 	if (!err)
 		err = npuplan_checked_init(&m->checked, m->straight, NULL);
 	if (!err)
-		err = cosma_units_init(&m->units, m->straight, m->checked.cells,
+		err = cosma_units_init(&m->units, m->straight, m->checked.cells, NULL,
 				       alignment ? alignment : 1, NULL);
 	return err ? err : make_ops(m);
 }

@@ -27,11 +27,14 @@
  * @op: operator that reads @input and writes @output
  * @input, @output: tensors of one size. They may have one address if the input leaves with the
  *	operator, or nobody needs it any more
+ * @bound: they must have one, since the operator updates the bytes where they lie; no operator that
+ *	may run after it uses the input. Staged operators may have such takeovers, too
  */
 struct npuplan_cosma_takeover {
 	uint32_t op;
 	uint32_t input;
 	uint32_t output;
+	bool bound;
 };
 
 /*
@@ -67,9 +70,10 @@ struct cosma_pair {
  *	the start and have no copy in host memory; those with it are loaded
  * @out_of_place: in-place operators get a place for their output, as in the paper
  * @takeover_count: in @takeovers
- * @takeovers: outputs of in-place operators that may lie where an input lies, by rising operator,
- *	each input once; NULL: the first output of each operator whose attributes say that it works
- *	in place may lie where its first input does
+ * @takeovers: outputs of in-place operators that may, or must, lie where an input lies, by rising
+ *	operator, each input once; NULL: the first output of each operator whose attributes say that
+ *	it works in place may lie where its first input does. Where outputs get places of their own
+ *	(@out_of_place, the integer program, two banks) none may be bound
  * @staged: per operator: it is done with its inputs before it stores, so that its outputs may lie
  *	where inputs lie that leave with it; NULL: no operator is
  * @kept_count: in @kept

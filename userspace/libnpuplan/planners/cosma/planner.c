@@ -326,6 +326,8 @@ static int ask_for_cores(struct planner_call *call)
 		why = "several cores are planned for the least traffic";
 	else if (options->schedule > NPUPLAN_SCHEDULE_GIVEN)
 		why = "several cores are planned in a free order, or the graph's";
+	else if (call->units.updates)
+		why = "several cores are planned for graphs without updates in place but of state";
 	else if (call->loose)
 		why = "several cores: an operator works in place on bytes that cosma does not know "
 		      "as one tensor's";
@@ -359,6 +361,14 @@ static int ask(struct planner_call *call)
 	if (call->banks && call->units.fixed_end)
 		return npuplan_fail(call->error, -EOPNOTSUPP,
 				    "two banks are planned for graphs without fixed offsets");
+	if (call->units.updates && call->banks)
+		return npuplan_fail(call->error, -EOPNOTSUPP,
+				    "two banks are planned for graphs without updates in place "
+				    "but of state");
+	if (call->units.updates && call->planner == NPUPLAN_COSMA_BY_ILP)
+		return npuplan_fail(call->error, -EOPNOTSUPP,
+				    "integer programs are of graphs without updates in place "
+				    "but of state");
 	if (call->banks) {
 		err = read_banks(call);
 		if (err)
@@ -694,8 +704,8 @@ int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_
 		.error = error,
 		.effort = problem->effort,
 	};
-	int err = cosma_units_init(&call.units, problem->graph, cells, problem->options->alignment,
-				   error);
+	int err = cosma_units_init(&call.units, problem->graph, cells, NULL,
+				   problem->options->alignment, error);
 
 	if (err)
 		return err;
@@ -727,8 +737,8 @@ static int call_read(struct planner_call *call, const struct npuplan_options *gi
 		err = npuplan_checked_init(&checked, call->graph, call->error);
 	if (err)
 		return err;
-	err = cosma_units_init(&call->units, call->graph, checked.cells, call->options->alignment,
-			       call->error);
+	err = cosma_units_init(&call->units, call->graph, checked.cells, NULL,
+			       call->options->alignment, call->error);
 	npuplan_checked_fini(&checked);
 	if (!err)
 		ask_of_units(call);

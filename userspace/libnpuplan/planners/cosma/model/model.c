@@ -109,6 +109,7 @@ static int model_alloc(struct cosma_model *model, uint32_t ops, uint32_t tensors
 	model->born = npuplan_pool_take(pool, ops, sizeof(*model->born));
 	model->staged = npuplan_pool_take(pool, ops, sizeof(*model->staged));
 	model->taker = npuplan_pool_take(pool, inputs, sizeof(*model->taker));
+	model->bound = npuplan_pool_take(pool, inputs, sizeof(*model->bound));
 	list_take(&model->inputs, pool, ops, inputs);
 	list_take(&model->outputs, pool, ops, outputs);
 	model->before.first = npuplan_pool_take(pool, (size_t)ops + 1, sizeof(uint32_t));
@@ -431,9 +432,10 @@ static int check_sizes(struct graph_reading *reading)
 
 /*
  * Returns the tensor of the model that may take what operator @op reads of tensor @input, or
- * NPUMEM_NONE.
+ * NPUMEM_NONE. @bound: out: it must
  */
-static uint32_t find_taker(const struct graph_reading *reading, uint32_t op, uint32_t input)
+static uint32_t find_taker(const struct graph_reading *reading, uint32_t op, uint32_t input,
+			   bool *bound)
 {
 	const struct cosma_settings *options = reading->options;
 	const struct npuplan_cosma_takeover *takeovers = options->takeovers;
@@ -441,6 +443,7 @@ static uint32_t find_taker(const struct graph_reading *reading, uint32_t op, uin
 	const struct npuplan_op *o = &reading->graph->ops[op];
 	uint32_t output = NPUMEM_NONE, count = options->takeover_count;
 
+	*bound = false;
 	if (options->out_of_place)
 		return NPUMEM_NONE;
 	/* The first output may take the first input's bytes, as tilers have it. */
@@ -449,8 +452,10 @@ static uint32_t find_taker(const struct graph_reading *reading, uint32_t op, uin
 		output = o->outputs[0];
 	for (size_t i = npuplan_bisect(at, 0, count, takeovers[at].op < op);
 	     i < count && takeovers[i].op == op; i++)
-		if (takeovers[i].input == input)
+		if (takeovers[i].input == input) {
 			output = takeovers[i].output;
+			*bound = takeovers[i].bound;
+		}
 	if (output == NPUMEM_NONE || tensors[output].size != tensors[input].size)
 		return NPUMEM_NONE;
 	return reading->model_of[output];
@@ -467,7 +472,8 @@ static void fill_op(struct cosma_model *model, const struct graph_reading *readi
 		uint32_t t = reading->reads.item[k], x = reading->model_of[t];
 
 		if (x != NPUMEM_NONE) {
-			model->taker[in] = find_taker(reading, model->op_of[v], t);
+			model->taker[in] =
+				find_taker(reading, model->op_of[v], t, &model->bound[in]);
 			model->inputs.item[in++] = x;
 		} else if (reading->options->with_parameters && !is_external(reading, t)) {
 			model->workspace[v] += reading->graph->tensors[t].size;
@@ -649,9 +655,10 @@ static void part_op(struct cosma_model *part, const struct cosma_model *whole, u
 			continue;
 		}
 		part->inputs.item[in] = part_tensor(part, whole, x);
-		part->taker[in++] = y != NPUMEM_NONE && (!keep || keep[y]) ?
-					    part_tensor(part, whole, y) :
-					    NPUMEM_NONE;
+		if (keep && y != NPUMEM_NONE && !keep[y])
+			y = NPUMEM_NONE;
+		part->taker[in] = y != NPUMEM_NONE ? part_tensor(part, whole, y) : NPUMEM_NONE;
+		part->bound[in++] = y != NPUMEM_NONE && whole->bound[k];
 	}
 	cosma_for_each(k, whole->outputs, v) {
 		uint32_t x = whole->outputs.item[k];

@@ -47,6 +47,8 @@ struct cosma_list {
  *	leaves then makes room for its outputs
  * @taker: per entry of @inputs, the output that may take this input's bytes if the input leaves
  *	with the operator (in place); else NPUMEM_NONE
+ * @bound: per entry of @inputs: its taker must have its address, and no operator that may run after
+ *	this one uses it (an update)
  * @inputs, @outputs: per operator, distinct tensors
  * @consumers: per tensor, the operators that use it
  * @before: per operator, those that must run before it: at least the producers of its inputs
@@ -76,6 +78,7 @@ struct cosma_model {
 	int64_t *born;
 	bool *staged;
 	uint32_t *taker;
+	bool *bound;
 	struct cosma_list inputs;
 	struct cosma_list outputs;
 	struct cosma_list consumers;

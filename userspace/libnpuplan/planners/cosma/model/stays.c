@@ -166,9 +166,14 @@ static void end_with(struct cosma_stay *stay, const struct cosma_model *model, u
 {
 	stay->early = model->staged[v];
 	stay->taker = NPUMEM_NONE;
-	cosma_for_each(k, model->inputs, v)
-		if (model->inputs.item[k] == stay->tensor && !stay->early)
+	stay->bound = false;
+	cosma_for_each(k, model->inputs, v) {
+		if (model->inputs.item[k] != stay->tensor)
+			continue;
+		stay->bound = model->bound[k];
+		if (!stay->early || stay->bound)
 			stay->taker = model->taker[k];
+	}
 }
 
 static int add_tensor(struct cosma_stays *stays, const struct cosma_schedule *schedule, uint32_t x)

@@ -90,6 +90,7 @@ void cosma_schedule_cost(const struct cosma_schedule *schedule, int64_t *spill, 
  *	runs
  * @taker: tensor of the model whose stay, which begins at @to, may begin at the address of this
  *	one; else NPUMEM_NONE
+ * @bound: it must
  * @parameter: only the operator that runs at @from uses it
  * @made: the operator at @from makes it, so that it takes room from when that stores
  * @early: the operator at @to is staged, so that it takes room until that stores
@@ -100,6 +101,7 @@ struct cosma_stay {
 	uint32_t from;
 	uint32_t to;
 	uint32_t taker;
+	bool bound;
 	bool parameter;
 	bool made;
 	bool early;

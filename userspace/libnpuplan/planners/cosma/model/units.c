@@ -26,6 +26,7 @@ struct unit_order {
 
 /*
  * struct unit_reading - units in the making
+ * @moving: per tensor: it is an input, though the graph calls it state; NULL: none is
  * @align: per tensor, its alignment, its aliases' included
  * @unit_of: per cell, its first unit; NPUMEM_NONE: it has none
  * @unit_end: per cell, the number behind its last unit
@@ -40,6 +41,7 @@ struct unit_reading {
 	const struct npuv_graph *cells;
 	struct cosma_units *units;
 	struct npuplan_error *error;
+	const bool *moving;
 	uint32_t *align;
 	uint32_t *unit_of;
 	uint32_t *unit_end;
@@ -56,11 +58,17 @@ static bool is_state(const struct npuplan_graph *graph, uint32_t tensor)
 	return graph->tensors[npuplan_base_of(graph, tensor)].kind == NPUMEM_TENSOR_STATE;
 }
 
-/* Returns whether a tensor's bytes are not COSMA's to place or to move. */
-static bool is_kept(const struct npuplan_graph *graph, uint32_t tensor)
+/* Returns whether a tensor is an input, though the graph calls it state. */
+static bool is_moving(const struct unit_reading *reading, uint32_t tensor)
 {
-	return is_state(graph, tensor) ||
-	       graph->tensors[tensor].flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
+	return reading->moving && reading->moving[npuplan_base_of(reading->graph, tensor)];
+}
+
+/* Returns whether a tensor's bytes are not COSMA's to place or to move. */
+static bool is_kept(const struct unit_reading *reading, uint32_t tensor)
+{
+	return (is_state(reading->graph, tensor) && !is_moving(reading, tensor)) ||
+	       reading->graph->tensors[tensor].flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
 }
 
 static bool is_fixed(const struct npuplan_tensor *tensor)
@@ -91,21 +99,6 @@ static int check_tensors(const struct unit_reading *reading)
 				"%s: cosma plans no state that is a part of another tensor",
 				npuplan_tensor_label(graph, t, label));
 	}
-	for (uint32_t s = 0; s < graph->step_count; s++) {
-		const struct npuplan_step *step = &graph->steps[s];
-
-		for (uint32_t a = 0; a < step->access_count; a++) {
-			const struct npumem_access *access =
-				&graph->accesses[step->first_access + a];
-
-			if (access->mode == NPUMEM_ACCESS_UPDATE &&
-			    !is_state(graph, graph->tiles[access->tile].tensor))
-				return npuplan_fail(
-					reading->error, -EOPNOTSUPP,
-					"%s: cosma plans no updates in place but of state",
-					npuplan_step_label(graph, s, label));
-		}
-	}
 	return 0;
 }
 
@@ -132,7 +125,7 @@ static uint64_t largest_alignment(const struct unit_reading *reading)
 	for (uint32_t c = 0; c < reading->cells->cell_count; c++) {
 		uint32_t tensor = reading->cells->cells[c].tensor;
 
-		if (!is_kept(reading->graph, tensor) && reading->align[tensor] > most)
+		if (!is_kept(reading, tensor) && reading->align[tensor] > most)
 			most = reading->align[tensor];
 	}
 	return most;
@@ -208,7 +201,7 @@ static int place_states(struct unit_reading *reading)
 		uint64_t align = reading->align[t];
 		struct cosma_state state = { .tensor = t, .size = tensor->size };
 
-		if (tensor->kind != NPUMEM_TENSOR_STATE ||
+		if (tensor->kind != NPUMEM_TENSOR_STATE || is_moving(reading, t) ||
 		    tensor->flags & (NPUMEM_TENSOR_FLAG_EXTERNAL | NPUMEM_TENSOR_FLAG_ALIAS))
 			continue;
 		if (is_fixed(tensor))
@@ -245,7 +238,7 @@ static int check_entry(const struct unit_reading *reading, const struct npuv_cel
 	const struct npuplan_tensor *tensor = &reading->graph->tensors[cell->tensor];
 	char label[96];
 
-	if (tensor->flags & NPUMEM_TENSOR_FLAG_HOST)
+	if (tensor->flags & NPUMEM_TENSOR_FLAG_HOST || is_moving(reading, cell->tensor))
 		return 0;
 	npuplan_tensor_label(reading->graph, cell->tensor, label);
 	if (tensor->kind == NPUMEM_TENSOR_PARAMETER)
@@ -268,7 +261,7 @@ static int check_entry(const struct unit_reading *reading, const struct npuv_cel
 static int add_fragments(struct unit_reading *reading, const struct npuv_cell *cell, uint32_t first,
 			 uint32_t count, uint64_t *size)
 {
-	bool kept = is_kept(reading->graph, cell->tensor);
+	bool kept = is_kept(reading, cell->tensor);
 	uint64_t align = reading->align[cell->tensor];
 	struct cosma_units *units = reading->units;
 	int err = 0;
@@ -321,7 +314,7 @@ static int add_unit(struct unit_reading *reading, uint32_t c, uint32_t first, ui
 {
 	const struct npuv_cell *cell = &reading->cells->cells[c];
 	const struct npuplan_tensor *tensor = &reading->graph->tensors[cell->tensor];
-	bool kept = is_kept(reading->graph, cell->tensor);
+	bool kept = is_kept(reading, cell->tensor);
 	struct cosma_units *units = reading->units;
 	struct npuplan_tensor unit = {
 		.name = tensor->name,
@@ -338,14 +331,14 @@ static int add_unit(struct unit_reading *reading, uint32_t c, uint32_t first, ui
 	int err = 0;
 
 	if (cell->writer == NPUMEM_NONE) {
-		unit.kind = tensor->kind;
+		unit.kind = is_moving(reading, cell->tensor) ? NPUMEM_TENSOR_INPUT : tensor->kind;
 		unit.flags = tensor->flags & NPUMEM_TENSOR_FLAG_HOST;
 		units->with_parameters |= unit.kind == NPUMEM_TENSOR_PARAMETER;
 		units->resident |= !unit.flags;
 		err = check_entry(reading, cell);
 	} else if (kept) {
 		unit.flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
-	} else if (cell->survives) {
+	} else if (cell->survives && !is_moving(reading, cell->tensor)) {
 		unit.kind = NPUMEM_TENSOR_OUTPUT;
 	}
 	if (err)
@@ -364,7 +357,7 @@ static int add_unit(struct unit_reading *reading, uint32_t c, uint32_t first, ui
 static int add_cell(struct unit_reading *reading, uint32_t c)
 {
 	const struct npuv_cell *cell = &reading->cells->cells[c];
-	bool kept = is_kept(reading->graph, cell->tensor);
+	bool kept = is_kept(reading, cell->tensor);
 	uint32_t step = cell->segment_count;
 	int err = 0;
 
@@ -491,15 +484,46 @@ static int add_takeover(struct unit_reading *reading, uint32_t s, uint32_t write
 	return npuplan_append(&units->takeovers, &units->takeover_count, &takeover, 1);
 }
 
+/*
+ * Adds the takeovers of an access that updates bytes in place: the new version of each cell lies
+ * where the old one does, unit by unit, since both have the same segments.
+ */
+static int add_updates(struct unit_reading *reading, uint32_t s, uint32_t access)
+{
+	struct cosma_units *units = reading->units;
+	struct npuv_cells it;
+	int err = 0;
+
+	npuv_for_each_write(it, reading->cells, access)
+	{
+		uint32_t old = reading->version_before[it.cell], to = reading->unit_of[it.cell];
+		struct npuplan_cosma_takeover takeover = { .op = s, .bound = true };
+
+		if (err || old == NPUMEM_NONE ||
+		    is_kept(reading, reading->cells->cells[old].tensor))
+			continue;
+		takeover.input = reading->unit_of[old];
+		for (takeover.output = to; takeover.output < reading->unit_end[it.cell] && !err;
+		     takeover.output++, takeover.input++)
+			err = npuplan_append(&units->takeovers, &units->takeover_count, &takeover,
+					     1);
+		units->updates = true;
+	}
+	return err;
+}
+
 static int add_takeovers(struct unit_reading *reading, uint32_t s)
 {
 	const struct npumem_step *step = npuv_step(reading->cells, s);
 	uint32_t end = step->first_access + step->access_count;
 	int err = 0;
 
+	for (uint32_t a = step->first_access; a < end && !err; a++)
+		if (npuv_access(reading->cells, a)->mode == NPUMEM_ACCESS_UPDATE)
+			err = add_updates(reading, s, a);
 	reading->units->staged[s] = step->flags & NPUMEM_STEP_STAGED;
 	if (reading->units->staged[s])
-		return 0;
+		return err;
 	for (uint32_t a = step->first_access; a < end && !err; a++)
 		if (npuv_access(reading->cells, a)->inplace != NPUMEM_NONE)
 			err = add_takeover(reading, s, a);
@@ -640,7 +664,7 @@ static int add_op(struct unit_reading *reading, uint32_t s)
 }
 
 int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *graph,
-		     const struct npuv_graph *cells, uint32_t alignment,
+		     const struct npuv_graph *cells, const bool *moving, uint32_t alignment,
 		     struct npuplan_error *error)
 {
 	struct npuplan_pool pool = { 0 };
@@ -649,6 +673,7 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 		.cells = cells,
 		.units = units,
 		.error = error,
+		.moving = moving,
 		.align = npuplan_pool_take(&pool, graph->tensor_count, sizeof(*reading.align)),
 		.unit_of = npuplan_pool_take(&pool, cells->cell_count, sizeof(*reading.unit_of)),
 		.unit_end = npuplan_pool_take(&pool, cells->cell_count, sizeof(*reading.unit_end)),

@@ -39,6 +39,7 @@ struct cosma_unit {
  * @fragment: @fragment_count of them
  * @takeovers: @takeover_count outputs of in-place operators that may lie where an input lies
  * @staged: per step
+ * @updates: a step updates bytes in place that are no state: some of @takeovers are bound
  * @mixed: outputs may take inputs' bytes in ways that @takeovers do not say, so that plans may need
  *	less than COSMA knows
  * @unaligned: a unit has a fragment that begins where its tensor is not aligned: here it is placed
@@ -64,6 +65,7 @@ struct cosma_units {
 	struct npuplan_cosma_takeover *takeovers;
 	bool *staged;
 	uint32_t takeover_count;
+	bool updates;
 	bool mixed;
 	bool unaligned;
 	bool resident;
@@ -78,17 +80,20 @@ struct cosma_units {
 
 /* cosma_units_init() - find the units of a tiled graph
  * @cells: checked form of the graph
+ * @moving: per tensor: it is on chip from the start and may leave, though the graph calls it state,
+ *	since steps update it, which the verifier lets none do with an input. Nothing of it is an
+ *	output; NULL: there is none such
  * @alignment: of every address
  *
  * EXTERNAL tensors take no room and are not moved, but keep the steps in order. So does state,
  * which the verifier lets nobody move, but it has its place in the arena. -EOPNOTSUPP, naming the
- * tensor or step: loops and branches, updates in place of other tensors, state that is a part of
- * such a one, parameters on chip without a copy in host memory, an input on chip that is an output,
- * too, parts of a tensor with a fixed offset that are not aligned as it is, operators in place that
- * share more than such a tensor as a whole. -E2BIG: more than 2^16 steps, 2^60 bytes of state, or a
- * fixed offset beyond 2^60. -EINVAL: a fixed offset that is not aligned.
+ * tensor or step: loops and branches, state that is a part of another tensor, parameters on chip
+ * without a copy in host memory, an input on chip that is an output, too, parts of a tensor with a
+ * fixed offset that are not aligned as it is, operators in place that share more than such a tensor
+ * as a whole. -E2BIG: more than 2^16 steps, 2^60 bytes of state, or a fixed offset beyond 2^60.
+ * -EINVAL: a fixed offset that is not aligned.
  */
 int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *graph,
-		     const struct npuv_graph *cells, uint32_t alignment,
+		     const struct npuv_graph *cells, const bool *moving, uint32_t alignment,
 		     struct npuplan_error *error);
 void cosma_units_fini(struct cosma_units *units);

@@ -411,17 +411,42 @@ static int place_output(struct linear *linear, uint32_t v, uint32_t y)
 	return try_output(linear, v, y);
 }
 
-/* Places inputs that are away: those that are fixed, or all others. */
+/*
+ * Places inputs that are away: those that are fixed, or all others. What is updated comes first: it
+ * is there while the operator loads and while it stores, and all else is beside it.
+ */
 static int place_inputs(struct linear *linear, uint32_t v, bool fixed)
 {
 	const struct cosma_model *model = linear->model;
 	int err = 0;
 
-	cosma_for_each(k, model->inputs, v) {
-		uint32_t x = model->inputs.item[k];
+	for (int bound = 1; bound >= 0; bound--)
+		cosma_for_each(k, model->inputs, v) {
+			uint32_t x = model->inputs.item[k];
 
-		if (!err && is_fixed(linear, x) == fixed && find(linear, x) == NPUMEM_NONE)
-			err = place_tensor(linear, x, linear->model->tensor_of[x]);
+			if (!err && model->bound[k] == bound && is_fixed(linear, x) == fixed &&
+			    find(linear, x) == NPUMEM_NONE)
+				err = place_tensor(linear, x, linear->model->tensor_of[x]);
+		}
+	return err;
+}
+
+/* Has outputs that are updated inputs lie where these do. */
+static int place_updated(struct linear *linear, uint32_t v)
+{
+	const struct cosma_model *model = linear->model;
+	int err = 0;
+
+	cosma_for_each(k, model->inputs, v) {
+		uint32_t y = model->taker[k], at = find(linear, model->inputs.item[k]);
+		struct allocation allocation;
+
+		if (err || !model->bound[k] || y == NPUMEM_NONE)
+			continue;
+		allocation = linear->allocation[at];
+		allocation.tensor = y;
+		yield(linear, at);
+		err = put_stay(linear, allocation, model->tensor_of[y]);
 	}
 	return err;
 }
@@ -478,6 +503,7 @@ static int place_all(struct linear *linear, uint32_t v)
 	err = err ? err : reserve_outputs(linear, v);
 	err = err ? err : place_inputs(linear, v, false);
 	err = err ? err : place_parameters(linear, v, false);
+	err = err ? err : place_updated(linear, v);
 	if (!err)
 		yield_all(linear, v);
 	cosma_for_each(k, model->outputs, v)

@@ -2,7 +2,7 @@
 /*
  * This file finds addresses of stays. Where an output may take its input's bytes, the two are tried
  * as one item that stays where it is, which is what the packing core is best at; then as two items,
- * of which the one may lie where the other does.
+ * of which the one may lie where the other does. Where it must they are one item in any case.
  */
 #include <stdlib.h>
 
@@ -18,7 +18,8 @@
 /*
  * struct stay_packing - stays on their way to addresses
  * @first, @last: instants (liveness.h) that are looked at
- * @items: @count items, one a stay, then one for each range that is kept
+ * @items: @count items, one for each stay that updates do not go on with and for each chain of
+ *	those that they do, then one for each range that is kept
  * @item_of: per stay, its item; NPUMEM_NONE: it is not looked at
  * @taker: per item, the one that may take its bytes; else NPUMEM_NONE
  * @takes: per item: it is some item's @taker
@@ -137,6 +138,12 @@ static void list_takers(struct stay_packing *packing, uint32_t op)
 		if (stay != NPUMEM_NONE)
 			x = stay_taker(packing, &packing->stays->stay[stay], op);
 		packing->taker[i] = x == NPUMEM_NONE ? x : first_item(packing, x);
+	}
+}
+
+static void count_takers(struct stay_packing *packing)
+{
+	for (uint32_t i = 0; i < packing->count; i++) {
 		if (packing->taker[i] == NPUMEM_NONE)
 			continue;
 		packing->takes[packing->taker[i]] = true;
@@ -208,6 +215,59 @@ static bool merge(struct npuplan_item *all, const struct npuplan_item *one)
 	all->align = align;
 	all->end = one->end;
 	return true;
+}
+
+/* Whether an item, which is a stay yet, is updated in place, and its taker is looked at, too. */
+static bool goes_on(const struct stay_packing *packing, uint32_t i)
+{
+	uint32_t stay = packing->items[i].tensor;
+
+	return stay != NPUMEM_NONE && packing->stays->stay[stay].bound &&
+	       packing->taker[i] != NPUMEM_NONE;
+}
+
+/* Makes one item of each chain of stays that updates go on with. */
+static int join_updated(struct stay_packing *packing)
+{
+	struct npuplan_pool *pool = &packing->pool;
+	uint32_t *into = npuplan_pool_take(pool, packing->count, sizeof(*into)), count = 0;
+	uint32_t *last = npuplan_pool_take(pool, packing->count, sizeof(*last));
+	bool *behind = npuplan_pool_take(pool, packing->count, sizeof(*behind)), any = false;
+	struct npuplan_item *joined = npuplan_pool_take(pool, packing->count, sizeof(*joined));
+
+	if (pool->failed)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < packing->count; i++) {
+		if (!goes_on(packing, i))
+			continue;
+		behind[packing->taker[i]] = true;
+		any = true;
+	}
+	if (!any)
+		return 0;
+	for (uint32_t i = 0; i < packing->count; i++) {
+		uint32_t k = i;
+
+		if (behind[i])
+			continue;
+		joined[count] = packing->items[i];
+		into[k] = count;
+		while (goes_on(packing, k)) {
+			k = packing->taker[k];
+			/* They are the same bytes, fixed to one offset or not at all. */
+			merge(&joined[count], &packing->items[k]);
+			into[k] = count;
+		}
+		last[count++] = packing->taker[k];
+	}
+	for (uint32_t i = 0; i < count; i++)
+		packing->taker[i] = last[i] == NPUMEM_NONE ? NPUMEM_NONE : into[last[i]];
+	for (uint32_t i = 0; i < packing->stays->count; i++)
+		if (packing->item_of[i] != NPUMEM_NONE)
+			packing->item_of[i] = into[packing->item_of[i]];
+	packing->items = joined;
+	packing->count = count;
+	return 0;
 }
 
 /*
@@ -338,15 +398,21 @@ int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model 
 		packing.item_of[stays->count] = NPUMEM_NONE;
 		list_items(&packing, last_op);
 		list_takers(&packing, last_op);
+		err = join_updated(&packing);
+	}
+	if (!err) {
+		count_takers(&packing);
 		err = place(&packing, &result);
 	}
 	if (!err) {
 		*status = result.status;
-		for (uint32_t i = 0; i < stays->count; i++)
+		for (uint32_t i = 0; i < stays->count; i++) {
+			uint32_t item = packing.item_of[i];
+
 			stays->stay[i].offset = 0;
-		for (uint32_t i = 0; i < packing.count && result.top != UINT64_MAX; i++)
-			if (packing.items[i].tensor != NPUMEM_NONE)
-				stays->stay[packing.items[i].tensor].offset = packing.places[i];
+			if (item != NPUMEM_NONE && result.top != UINT64_MAX)
+				stays->stay[i].offset = packing.places[item];
+		}
 	}
 	npuplan_pool_free(pool);
 	return err;

@@ -15,10 +15,16 @@
  * struct transfer_writing - the plan in the making
  * @first: positions that stand for position i of @found are [first[i], first[i + 1])
  * @placement: per placement of @found, the first placement of @plan that stands for its fragments
+ * @before: per placement of @found, the one that it goes on, since its unit is an updated one of
+ *	that one's; NPUMEM_NONE: it begins anew
+ * @input: per unit, the one of which it is an updated version; NPUMEM_NONE: it is none
+ * @origin: per unit, the first version of its bytes
  * @resident: per unit, its placement in @found now
  * @host: per unit, the byte in host memory where its copy begins, fragments one after another
- * @copies: per unit, its copy, from the position that needs it first to the last one; its tensor is
- *	the unit, or NPUMEM_NONE if there is none
+ *	The verifier has bytes copied to one address, whatever their version, so that it is set of
+ *	origins, and others have theirs
+ * @copies: per origin, its versions' copies, from the position that needs the first one to the last
+ *	one; its tensor is the unit, or NPUMEM_NONE if there is none
  */
 struct transfer_writing {
 	const struct cosma_units *units;
@@ -26,6 +32,9 @@ struct transfer_writing {
 	struct npuplan_plan *plan;
 	uint32_t *first;
 	uint32_t *placement;
+	uint32_t *before;
+	uint32_t *input;
+	uint32_t *origin;
 	uint32_t *resident;
 	uint64_t *host;
 	struct npuplan_item *copies;
@@ -52,6 +61,55 @@ static int number_positions(struct transfer_writing *writing)
 	return writing->plan->positions ? 0 : -ENOMEM;
 }
 
+/* Finds of which units others are updated versions. */
+static void find_origins(struct transfer_writing *writing)
+{
+	const struct cosma_units *units = writing->units;
+
+	for (uint32_t u = 0; u < units->count; u++) {
+		writing->input[u] = NPUMEM_NONE;
+		writing->origin[u] = u;
+	}
+	/* They come by steps in the graph's order, earlier versions before later ones. */
+	for (uint32_t i = 0; i < units->takeover_count; i++) {
+		const struct npuplan_cosma_takeover *takeover = &units->takeovers[i];
+
+		if (!takeover->bound)
+			continue;
+		writing->input[takeover->output] = takeover->input;
+		writing->origin[takeover->output] = writing->origin[takeover->input];
+	}
+}
+
+/* An updated unit begins on chip where its input ends. @last: per unit, scratch */
+static void find_updated(struct transfer_writing *writing, uint32_t *last)
+{
+	const struct npuplan_cosma_plan *found = writing->found;
+
+	/* Placements come by unit, in the order of time. */
+	for (uint32_t i = 0; i < found->placement_count; i++)
+		last[found->placements[i].tensor] = i;
+	for (uint32_t i = 0; i < found->placement_count; i++) {
+		uint32_t u = found->placements[i].tensor, input = writing->input[u];
+		bool first = !i || found->placements[i - 1].tensor != u;
+
+		writing->before[i] = first && input != NPUMEM_NONE ? last[input] : NPUMEM_NONE;
+	}
+}
+
+/* Has placements of a unit go on for an updated one, whose @i-th placement of @found it is. */
+static void extend(struct transfer_writing *writing, uint32_t i)
+{
+	const struct npumem_placement *placement = &writing->found->placements[i];
+	uint32_t first = writing->placement[writing->before[i]];
+	uint32_t count = writing->units->unit[placement->tensor].fragment_count;
+
+	writing->placement[i] = first;
+	for (uint32_t k = first; k < first + count; k++)
+		writing->plan->placements[k].to = writing->first[placement->to + 1] - 1;
+}
+
+/* A version of bytes has a higher number than those before it, whose placements come first. */
 static int write_placements(struct transfer_writing *writing)
 {
 	const struct npuplan_cosma_plan *found = writing->found;
@@ -62,6 +120,10 @@ static int write_placements(struct transfer_writing *writing)
 		const struct npumem_placement *placement = &found->placements[i];
 		const struct cosma_unit *unit = &writing->units->unit[placement->tensor];
 
+		if (writing->before[i] != NPUMEM_NONE) {
+			extend(writing, i);
+			continue;
+		}
 		writing->placement[i] = plan->placement_count;
 		for (uint32_t k = 0; k < unit->fragment_count && !err; k++) {
 			const struct cosma_fragment *fragment =
@@ -105,7 +167,7 @@ static int write_states(struct transfer_writing *writing)
 	return err;
 }
 
-/* Finds out when each unit's copy in host memory is needed. */
+/* Finds out when the copies in host memory of each unit's versions are needed. */
 static void find_copies(struct transfer_writing *writing)
 {
 	const struct npuplan_cosma_plan *found = writing->found;
@@ -129,10 +191,10 @@ static void find_copies(struct transfer_writing *writing)
 
 		if (position->kind == NPUMEM_POSITION_STEP)
 			continue;
-		copy = &writing->copies[position->index];
+		copy = &writing->copies[writing->origin[position->index]];
 		if (copy->tensor == NPUMEM_NONE) {
 			copy->start = writing->first[i];
-			copy->tensor = position->index;
+			copy->tensor = writing->origin[position->index];
 		}
 		if (position->kind == NPUMEM_POSITION_STORE)
 			copy->end = end;
@@ -243,6 +305,8 @@ static int write_plan(struct transfer_writing *writing, struct npuplan_error *er
 	uint64_t host_size = 0;
 	int err = number_positions(writing);
 
+	find_origins(writing);
+	find_updated(writing, writing->resident);
 	err = err ? err : write_placements(writing);
 	err = err ? err : write_states(writing);
 	if (!err)
@@ -256,6 +320,8 @@ static int write_plan(struct transfer_writing *writing, struct npuplan_error *er
 		err = -ENOMEM;
 	if (err)
 		return err;
+	for (uint32_t u = 0; u < writing->units->count; u++)
+		writing->host[u] = writing->host[writing->origin[u]];
 	write_positions(writing);
 	plan->blocks[0].position_count = plan->position_count;
 	plan->block_count = 1;
@@ -287,6 +353,9 @@ int cosma_transfers(const struct cosma_units *units, const struct npuplan_cosma_
 		.first = npuplan_pool_take(&pool, found->position_count + (size_t)1,
 					   sizeof(uint32_t)),
 		.placement = npuplan_pool_take(&pool, found->placement_count, sizeof(uint32_t)),
+		.before = npuplan_pool_take(&pool, found->placement_count, sizeof(uint32_t)),
+		.input = npuplan_pool_take(&pool, count, sizeof(uint32_t)),
+		.origin = npuplan_pool_take(&pool, count, sizeof(uint32_t)),
 		.resident = npuplan_pool_take(&pool, count, sizeof(uint32_t)),
 		.host = npuplan_pool_take(&pool, count, sizeof(uint64_t)),
 		.copies = npuplan_pool_take(&pool, count, sizeof(*writing.copies)),

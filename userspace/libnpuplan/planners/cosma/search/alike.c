@@ -38,6 +38,7 @@ static bool is_alike(const struct cosma_model *a, const struct cosma_model *b)
 	       same_lists(&a->outputs, &b->outputs, ops) &&
 	       same_lists(&a->before, &b->before, ops) &&
 	       same(a->taker, b->taker, a->inputs.first[ops], sizeof(*a->taker)) &&
+	       same(a->bound, b->bound, a->inputs.first[ops], sizeof(*a->bound)) &&
 	       same_ranks(a, b);
 }
 

@@ -221,7 +221,7 @@ static int refute(struct exact *exact, struct schedule_part *interval)
 		uint32_t from = cosma_stay_start(stay), to = cosma_stay_end(stay);
 
 		/* A stay that may take its bytes may lie anywhere then: that refutes less. */
-		if (stay->taker != NPUMEM_NONE)
+		if (stay->taker != NPUMEM_NONE && !stay->early)
 			to--;
 		if (to >= last && !stay->parameter &&
 		    cosma_gives_way(exact->model, last_op, stay->tensor))
