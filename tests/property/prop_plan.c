@@ -100,18 +100,26 @@ static void add_step(struct world *w, uint32_t target, uint64_t length)
 		fail("add_step");
 }
 
+/* A step that updates what was written of a tensor, or a part of that. */
 static void add_update(struct world *w, uint32_t tensor)
 {
 	struct npuplan_step step = { .op = NPUMEM_NONE };
-	struct npumem_region region = { 0, w->graph->tensors[tensor].size, { 1, 1, 1 }, 0, { 0 } };
-	struct npumem_access access = {
-		.tile = npuplan_graph_add_tile(w->graph, tensor, &region),
-		.mode = NPUMEM_ACCESS_UPDATE,
-		.inplace = NPUMEM_NONE,
-	};
+	uint64_t first = draw(0, 1) ? 0 : draw(0, w->written[tensor] - 1);
+	uint64_t rest = w->written[tensor] - first;
+	struct npumem_access access = { .mode = NPUMEM_ACCESS_UPDATE, .inplace = NPUMEM_NONE };
 
+	step.flags = draw(0, 1) ? NPUMEM_STEP_STAGED : 0;
+	access.tile = add_tile(w, tensor, first, draw(0, 1) ? rest : draw(1, rest));
 	if (npuplan_graph_add_step(w->graph, &step, &access, 1) < 0)
 		fail("add_update");
+}
+
+/* Whether steps may update a tensor: something of it is written, and that may change. */
+static bool may_update(const struct world *w, uint32_t tensor)
+{
+	uint32_t kind = w->graph->tensors[tensor].kind;
+
+	return w->written[tensor] && kind != NPUMEM_TENSOR_INPUT && kind != NPUMEM_TENSOR_PARAMETER;
 }
 
 static struct npuplan_graph *random_graph(void)
@@ -136,10 +144,10 @@ static struct npuplan_graph *random_graph(void)
 		uint32_t tensor = draw(0, count - 1);
 		uint64_t rest = w.graph->tensors[tensor].size - w.written[tensor];
 
-		if (rest)
-			add_step(&w, tensor, draw(0, 1) ? rest : draw(1, rest));
-		else if (w.graph->tensors[tensor].kind == NPUMEM_TENSOR_STATE && !draw(0, 3))
+		if (may_update(&w, tensor) && !draw(0, 19))
 			add_update(&w, tensor);
+		else if (rest)
+			add_step(&w, tensor, draw(0, 1) ? rest : draw(1, rest));
 		left = 0;
 		for (uint32_t i = 0; i < count; i++)
 			left += w.written[i] < w.graph->tensors[i].size;
@@ -297,13 +305,15 @@ struct results {
 };
 
 /*
- * @cosma, @moving, @states: plans of planner cosma, those that spill or fill, and those of such
- *	that have state
+ * @cosma, @moving, @states, @updates: plans of planner cosma, those that spill or fill, and those
+ *	of such that have state, and that have updates in place of what is none
  * @tiled: plans of planner cosma in an order of tile scheduling
+ * @timed: plans of its least time of graphs with such updates
  * @infeasible: graphs that it proved to need what it says
  */
 struct tally {
-	uint32_t plans, optimal, refused, caught, cosma, moving, states, tiled, infeasible;
+	uint32_t plans, optimal, refused, caught, cosma, moving, states, updates, tiled, timed;
+	uint32_t infeasible;
 };
 
 static void check_rules(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
@@ -439,6 +449,16 @@ static bool has_state(const struct npuplan_graph *graph)
 	return false;
 }
 
+static bool has_updates(const struct npuplan_graph *graph)
+{
+	for (uint32_t a = 0; a < graph->access_count; a++)
+		if (graph->accesses[a].mode == NPUMEM_ACCESS_UPDATE &&
+		    graph->tensors[graph->tiles[graph->accesses[a].tile].tensor].kind !=
+			    NPUMEM_TENSOR_STATE)
+			return true;
+	return false;
+}
+
 static void cosma_traffic(const struct npuplan_graph *graph, uint64_t budget, uint32_t alignment,
 			  uint32_t schedule, struct tally *tally)
 {
@@ -474,12 +494,42 @@ static void cosma_traffic(const struct npuplan_graph *graph, uint64_t budget, ui
 		     plan->cosma->traffic_bound);
 	tally->moving += traffic > 0;
 	tally->states += traffic > 0 && has_state(graph);
+	tally->updates += traffic > 0 && has_updates(graph);
 	tally->cosma++;
 	tally->tiled += schedule == NPUPLAN_SCHEDULE_TILED;
 	free(blobs[0]);
 	free(blobs[1]);
 	npuplan_plan_free(plan);
 	npuplan_plan_free(again);
+}
+
+/* A plan of least time keeps what is updated in its place, too; the planner has it verified. */
+static void check_time(const struct npuplan_graph *graph, uint64_t budget, uint32_t alignment,
+		       struct tally *tally)
+{
+	const struct npuplan_machine machine = {
+		.size = sizeof(machine),
+		.compute = 3,
+		.access = 2,
+		.copy = 1,
+	};
+	const struct npuplan_cosma_options own = { .size = sizeof(own), .machine = &machine };
+	const struct npuplan_options options = {
+		.planner = "cosma",
+		.arena_budget = budget,
+		.objective = NPUPLAN_OBJECTIVE_TIME,
+		.work_limit = WORK_LIMIT,
+		.alignment = alignment,
+		.cosma = &own,
+	};
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
+	struct npuplan_error error;
+	int err = npuplan_plan(graph, &options, &plan, &error);
+
+	if (err && err != -ETIMEDOUT &&
+	    (err != -ENOSPC || error.status != NPUMEM_PLAN_STATUS_INFEASIBLE))
+		fail("cosma, least time: %s", error.text);
+	tally->timed += !err && has_updates(graph);
 }
 
 /*
@@ -506,6 +556,8 @@ static void check_cosma(struct npuplan_graph *graph, uint32_t alignment, struct 
 		cosma_traffic(graph, budgets.middle, alignment, schedules[i], tally);
 		cosma_traffic(graph, budgets.peak, alignment, schedules[i], tally);
 	}
+	if (!(property.current % 8) && budgets.middle)
+		check_time(graph, budgets.middle, alignment, tally);
 	options.arena_budget = budgets.needed - 1;
 	if (options.arena_budget) {
 		err = npuplan_plan(graph, &options, &plan, &error);
@@ -546,15 +598,16 @@ int main(int argc, char **argv)
 			if (strncmp(name, "cosma", 5)) /* above, and in prop_cosma */
 				check_planner(graph, name, alignment, &results, &tally);
 	}
-	printf("%u plans verified, %u at the lower bound, %u with fixed offsets that collide, %u mutants refused; %u plans of cosma, %u of them in an order of tile scheduling, %u spill or fill, %u of them beside state, %u budgets proved infeasible\n",
+	printf("%u plans verified, %u at the lower bound, %u with fixed offsets that collide, %u mutants refused; %u plans of cosma, %u of them in an order of tile scheduling, %u spill or fill, %u of them beside state, %u with updates in place of what is none, %u of least time with such, %u budgets proved infeasible\n",
 	       tally.plans, tally.optimal, tally.refused, tally.caught, tally.cosma, tally.tiled,
-	       tally.moving, tally.states, tally.infeasible);
+	       tally.moving, tally.states, tally.updates, tally.timed, tally.infeasible);
 	/* A draw that reaches nothing proves nothing. */
 	if (tally.plans < property.cases ||
 	    (property.cases >= 100 &&
 	     (!tally.optimal || !tally.refused || !tally.caught ||
 	      tally.cosma < property.cases / 4 || tally.tiled < property.cases / 4 ||
-	      !tally.moving || !tally.states || !tally.infeasible)))
+	      !tally.moving || !tally.states || !tally.updates || !tally.timed ||
+	      !tally.infeasible)))
 		fail("too few of some kind");
 	return 0;
 }
