@@ -92,6 +92,39 @@ TEST(parameters_stay)
 	npuplan_plan_free(expect_moves(graph, &none, 2191, 400, 400, 32));
 }
 
+/*
+ * What each iteration updates, and the next one needs, goes away before that: while b is made of a
+ * there is no room for it. At the end of the iteration it is on chip, updated.
+ */
+TEST(updated_in_the_body)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("updated");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
+	uint32_t sum = build_tensor(graph, "sum", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
+	const struct npuplan_options none = { 0 };
+
+	build_step(graph, 0, in, NONE, sum);
+	build_block(graph);
+	build_step(graph, 0, NONE, NONE, a);
+	build_step(graph, 0, a, NONE, b);
+	build_update_part(graph, 0, b, sum, 0, 8);
+	build_block(graph);
+	build_step(graph, 0, sum, NONE, out);
+	build_edge(graph, 0, 1, NONE, NONE);
+	build_edge(graph, 1, 1, NONE, NONE);
+	build_edge(graph, 1, 2, NONE, NONE);
+	build_edge(graph, 2, NONE, NONE, NONE);
+	expect_optimal(graph, &none, 24);
+	expect_least(graph, &none, 23, 8);
+	expect_least(graph, &none, 16, 8);
+	expect_infeasible(graph, &none, 15, 16, 2,
+			  "infeasible: step 2 needs 16 bytes, the budget is 15");
+	npuplan_graph_free(graph);
+}
+
 /* One arm of a branch needs more than there is; nothing moves in the other one. */
 TEST(moved_in_an_arm)
 {

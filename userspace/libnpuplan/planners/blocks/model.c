@@ -227,7 +227,7 @@ static int make_ops(struct npuplan_block_model *m)
  * Make a tensor what the role of its name has it. What leaves the block is read at its end: COSMA's
  * outputs leave the chip as they are written.
  */
-static void cast(const struct npuplan_block_model *m, uint32_t i)
+static void cast(struct npuplan_block_model *m, uint32_t i)
 {
 	const struct npuplan_name *name = &m->flow->names[m->flow->first_name[m->block] + i];
 	struct npuplan_tensor *tensor = &m->straight->tensors[i];
@@ -236,6 +236,10 @@ static void cast(const struct npuplan_block_model *m, uint32_t i)
 	case NPUPLAN_ROLE_LIVES:
 	case NPUPLAN_ROLE_WHOLE:
 		tensor->kind = name->live_in ? NPUMEM_TENSOR_INPUT : NPUMEM_TENSOR_INTERMEDIATE;
+		m->moving[i] = name->live_in && name->update != UINT32_MAX;
+		/* The verifier lets no step update an input. */
+		if (m->moving[i])
+			tensor->kind = NPUMEM_TENSOR_STATE;
 		break;
 	case NPUPLAN_ROLE_LEFT_OUT:
 		tensor->flags |= NPUMEM_TENSOR_FLAG_EXTERNAL;
@@ -337,6 +341,9 @@ static int make_straight(struct npuplan_block_model *m, uint32_t alignment)
 
 	if (err)
 		return err;
+	m->moving = npuplan_calloc((size_t)m->straight->tensor_count + 1, sizeof(*m->moving));
+	if (!m->moving)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < m->straight->tensor_count; i++) {
 		if (!alignment)
 			m->straight->tensors[i].align = 1;
@@ -362,7 +369,7 @@ int npuplan_block_model_init(struct npuplan_block_model *m, const struct npuplan
 	if (!err)
 		err = npuplan_checked_init(&m->checked, m->straight, NULL);
 	if (!err)
-		err = cosma_units_init(&m->units, m->straight, m->checked.cells, NULL,
+		err = cosma_units_init(&m->units, m->straight, m->checked.cells, m->moving,
 				       alignment ? alignment : 1, NULL);
 	return err ? err : make_ops(m);
 }
@@ -373,7 +380,7 @@ void npuplan_block_model_fini(struct npuplan_block_model *m)
 	cosma_units_fini(&m->units);
 	npuplan_checked_fini(&m->checked);
 	npuplan_graph_free(m->straight);
-	npuplan_free_all(m->touches, m->last);
+	npuplan_free_all(m->moving, m->touches, m->last);
 }
 
 struct cosma_settings npuplan_block_settings(const struct npuplan_block_model *m,

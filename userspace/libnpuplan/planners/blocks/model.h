@@ -29,6 +29,8 @@ enum npuplan_role {
  * @roles: per name, enum npuplan_role; the caller's
  * @straight: graph of the block, whose steps are @checked's; its tensor i is the block's i-th name,
  *	and its last step stands for the exit
+ * @moving: per tensor of @straight: it is there on entry and may leave, though it is called state,
+ *	since the block updates it
  * @units: what moves in it
  * @graph: the operators of @units, one for each step. Tensor units.count + i is the token of step
  *	i, by which other steps wait for it
@@ -40,6 +42,7 @@ struct npuplan_block_model {
 	uint32_t step_count;
 	const uint8_t *roles;
 	struct npuplan_graph *straight;
+	bool *moving;
 	struct npuplan_checked checked;
 	struct cosma_units units;
 	struct npuplan_graph *graph;
@@ -55,7 +58,7 @@ struct npuplan_block_model {
  *	either
  *
  * Fixed offsets are not looked at. The caller calls npuplan_block_model_fini() in any case.
- * -EOPNOTSUPP: the block updates what does not stay. -ENOMEM, -E2BIG.
+ * -ENOMEM, -E2BIG.
  */
 int npuplan_block_model_init(struct npuplan_block_model *m, const struct npuplan_flow *flow,
 			     uint32_t block, const uint8_t *roles, uint32_t alignment);

@@ -48,7 +48,7 @@ static bool is_settled(const struct npuplan_flow *flow, const struct npuplan_nam
 	uint32_t kind = flow->graph->tensors[name->tensor].kind;
 
 	return kind == NPUMEM_TENSOR_STATE || kind == NPUMEM_TENSOR_PARAMETER ||
-	       name->update != UINT32_MAX || (moves->settled && moves->settled[name->tensor]);
+	       (moves->settled && moves->settled[name->tensor]);
 }
 
 /* Whether a unit is a name, all of it. */
@@ -171,8 +171,7 @@ static uint8_t bound_role(const struct npuplan_flow *flow, const struct npuplan_
 {
 	bool state = flow->graph->tensors[name->tensor].kind == NPUMEM_TENSOR_STATE;
 
-	/* What is updated may be moved before and after that, which is not searched. */
-	if (left_out || (!state && name->update != UINT32_MAX))
+	if (left_out)
 		return NPUPLAN_ROLE_LEFT_OUT;
 	return state ? NPUPLAN_ROLE_STAYS : NPUPLAN_ROLE_LIVES;
 }

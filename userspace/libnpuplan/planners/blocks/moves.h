@@ -58,8 +58,9 @@ struct npuplan_block_bound {
  * @block: an instance of it is reached
  * @moves: positions are the caller's to free, by npuplan_block_moves_fini()
  *
- * Moved are whole tensors that the block does not update, and no state, nor parameters. A tensor of
- * which steps use parts stays, if it is there on entry or exit, or for all the block.
+ * Moved are whole tensors, and no state, nor parameters; what the block updates may leave before
+ * that and behind it. A tensor of which steps use parts stays, if it is there on entry or exit, or
+ * for all the block.
  * -ENOMEM; other errors: the search does not take the block.
  */
 int npuplan_move_block(const struct npuplan_flow *flow, uint32_t block,

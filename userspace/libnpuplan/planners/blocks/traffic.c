@@ -168,7 +168,7 @@ static int move_nothing(struct traffic_call *call, uint32_t block)
 
 /*
  * Find the transfers of a block. One for which there are none may fit without: names of one value
- * share bytes, and updated ones may have others', which the search does not know.
+ * share bytes, which the search does not know.
  */
 static int find_block(struct traffic_call *call, uint32_t block, uint64_t budget)
 {
@@ -237,6 +237,7 @@ static int place(struct traffic_call *call, struct npuplan_plan **plan)
 	return err;
 }
 
+/* @plan: out: NULL if none was found */
 static int find_plan(struct traffic_call *call, struct npuplan_plan **plan)
 {
 	uint64_t most = call->r->problem->options->arena_budget, budget = most;
@@ -255,6 +256,46 @@ static int find_plan(struct traffic_call *call, struct npuplan_plan **plan)
 	if (err && *plan) {
 		npuplan_plan_free(*plan);
 		*plan = NULL;
+	}
+	return err;
+}
+
+/* Have blocks move nothing that they update. @any: out: there is such a name */
+static int settle_updates(struct traffic_call *call, bool *any)
+{
+	const struct npuplan_flow *flow = &call->flow;
+
+	*any = false;
+	for (uint32_t b = 0; b < flow->graph->block_count; b++)
+		for (uint32_t i = flow->first_name[b]; i < flow->first_name[b + 1]; i++) {
+			if (flow->names[i].update == UINT32_MAX)
+				continue;
+			if (!call->settled[b])
+				call->settled[b] = npuplan_pool_take(&call->pool,
+								     flow->graph->tensor_count,
+								     sizeof(**call->settled));
+			if (!call->settled[b])
+				return -ENOMEM;
+			call->settled[b][flow->names[i].tensor] = true;
+			*any = true;
+		}
+	return 0;
+}
+
+/*
+ * Find a plan. What blocks update has one place in all of a loop more often if it does not move, so
+ * that there may be one then.
+ */
+static int find_any_plan(struct traffic_call *call, struct npuplan_plan **plan)
+{
+	bool any = false;
+	int err = find_plan(call, plan);
+
+	if (!err && !*plan && !npuplan_effort_ended(call->r->problem->effort))
+		err = settle_updates(call, &any);
+	if (!err && any) {
+		call->least = 0;
+		err = find_plan(call, plan);
 	}
 	return err || *plan ? err : fail_unknown(call);
 }
@@ -320,7 +361,7 @@ int npuplan_plan_traffic(struct npuplan_reordering *r, struct npuplan_plan **pla
 	if (!err)
 		err = find_bounds(&call);
 	if (!err)
-		err = find_plan(&call, plan);
+		err = find_any_plan(&call, plan);
 	if (!err)
 		err = judge(&call, *plan);
 	for (uint32_t b = 0; call.moves && b < r->problem->graph->block_count; b++)
