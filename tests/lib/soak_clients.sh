@@ -62,7 +62,7 @@ reasons_of() {
 	daemon_replaced) echo "$DAEMON_MISSED|npumemd is shutting down" ;;
 	engine_killed) echo "$ENGINE_MISSED" ;;
 	out_of_memory)
-		echo "$DAEMON_MISSED|$ENGINE_MISSED|^killed\$|Cannot allocate memory|planning process was killed"
+		echo "$DAEMON_MISSED|$ENGINE_MISSED|^killed\$|Cannot allocate memory|planning process was killed|and nothing says why"
 		;;
 	device_gone) echo "$DAEMON_MISSED|$ENGINE_MISSED|No such device|there is no npumem device" ;;
 	*) echo '^$' ;;

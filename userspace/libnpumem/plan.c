@@ -237,7 +237,9 @@ int npumem_plan_wait(struct npumem_plan *plan, int64_t deadline, struct npumem_e
 						   message);
 		if (message[0])
 			return npumem_fail(error, err, "no plan was made: %s", message);
-		return npumem_fail_errno(error, err, "get a plan");
+		/* The driver keeps the errno where it has no memory for the message. */
+		return npumem_fail(error, err, "no plan was made, and nothing says why: %s",
+				   strerror(-err));
 	default:
 		return npumem_fail(error, -EPROTO,
 				   "the driver signalled a plan that it calls pending");
