@@ -312,8 +312,9 @@ NPUPLAN_EXPORT int npuplan_plan_sized(const struct npuplan_graph *graph,
  * and back where the budget is too small for all; inputs and parameters that start
  * there (NPUMEM_TENSOR_FLAG_HOST) only they load. Without a budget they plan for the
  * least peak. In a schedule of tile scheduling (NPUPLAN_SCHEDULE_TILED), which graphs without loops
- * and branches have, tensors in host memory and outputs are outside the arena for the order. In a graph with loops and branches "cosma" chooses the order of the steps of
- * each block, and transfers that begin and end in it; of bytes moved the plan counts each of its
+ * and branches have, tensors in host memory and outputs are outside the arena for the order.
+ * In a graph with loops and branches "cosma" chooses the order of the steps of each block, and
+ * transfers that begin and end in it; of bytes moved the plan counts each of its
  * blocks once.
  *
  * -ETIMEDOUT: a limit came before there was any plan: the deadline passed before the instances of

@@ -14,7 +14,7 @@
 
 #define ROWS 24
 
-/* Adds windows of three rows, one behind the other, each of @width bytes a row; the last is @out. */
+/* Adds windows of three rows, one behind the other, of @width bytes a row; the last makes @out. */
 static void add_windows(struct npuplan_graph *graph, uint32_t from, uint32_t count, int64_t width,
 			uint32_t out)
 {

@@ -232,7 +232,7 @@ int cosma_search_turns(const struct npuplan_graph *graph, const struct npuplan_g
 	turns.bound = plan->lower_bound;
 	turns.work = plan->work;
 	left.work_limit = npuplan_effort_work_left(limit, plan->work, 0);
-	/* The first search may have taken more than its part, for plans that are there in any case. */
+	/* The first search may have taken more, for plans that are there in any case. */
 	if (left.work_limit < limit / 4)
 		left.work_limit = limit / 4;
 	search_tiled(graph, units, &left, effort, &part, &turns, plan);
