@@ -499,7 +499,7 @@ static void search_alone(const struct npuplan_graph *graph, uint64_t budget, uin
 	struct cosma_settings asked = { .common.arena_budget = budget, .common.work_limit = work };
 
 	assert_int_equal(npuplan_checked_init(&checked, graph, NULL), 0);
-	assert_int_equal(cosma_units_init(&units, graph, checked.cells, 0, NULL), 0);
+	assert_int_equal(cosma_units_init(&units, graph, checked.cells, NULL, 0, NULL), 0);
 	asked.inputs_flagged = units.resident;
 	asked.takeovers = units.takeovers;
 	asked.takeover_count = units.takeover_count;
