@@ -260,8 +260,8 @@ static void uniform(struct npuplan_item *items, uint32_t count)
 }
 
 /*
- * The same, with one buffer in 300 where it has to be: one that lives always at the bottom, as state
- * does, and others anywhere, for any time.
+ * The same, with one buffer in 300 where it has to be: one that lives always at the bottom, as
+ * state does, and others anywhere, for any time.
  */
 static void layered_fixed(struct npuplan_item *items, uint32_t count)
 {

@@ -147,7 +147,7 @@ static int pack_tight(struct npuplan_tight *tight, struct npuplan_pack *call)
 	tight->top = 0;
 	if (!tight->count)
 		return 1;
-	/* About fixed items the valley packer is no better than first fit of all, which is quick. */
+	/* About fixed items the valley packer is no better than first fit of all, a quick one. */
 	if (tight->count > TIGHT_ITEMS && npuplan_any_fixed(tight->items, tight->count))
 		return 0;
 	if (tight->count <= TIGHT_ITEMS)
