@@ -20,12 +20,14 @@ enum npuplan_layout {
 
 /**
  * enum npuplan_tile_order - which tiles of an operator that is cut both ways come first
+ * @NPUPLAN_ROWS_OUTER: all channels of some rows, then the next rows
+ * @NPUPLAN_CHANNELS_OUTER: all rows of some channels, then the next channels
  *
  * Columns of some rows come one after the other, before those of the next rows.
  */
 enum npuplan_tile_order {
-	NPUPLAN_ROWS_OUTER = 0,	    /* all channels of some rows, then the next rows */
-	NPUPLAN_CHANNELS_OUTER = 1, /* all rows of some channels, then the next channels */
+	NPUPLAN_ROWS_OUTER = 0,
+	NPUPLAN_CHANNELS_OUTER = 1,
 };
 
 /**

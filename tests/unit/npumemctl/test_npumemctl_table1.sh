@@ -31,7 +31,7 @@ row 200704 taa "${thin[@]}"
 blocks=(--layout nc32hw)
 super=(fsrcnn_x2_512 "${blocks[@]}" --onchip 512KiB)
 row 25165824 shared-objects "${super[@]}"
-row 16779360 taa-paper "${super[@]}"
+row 16891904 taa-paper "${super[@]}"
 row 16777216 taa "${super[@]}"
 
 # What the paper gives as Shared Objects is first fit here.

@@ -37,6 +37,12 @@
  */
 #define FINALISTS 8
 
+/*
+ * Columns cost steps: whole rows, if they fit, have to move so many times the bytes that columns do
+ * to be left, in per cent.
+ */
+#define WORTH_COLUMNS 105
+
 /* enum dimension - what an operator is cut along */
 enum dimension {
 	ROWS,
@@ -424,11 +430,11 @@ static void fit_columns(const struct chooser *c, uint64_t onchip, struct tile_ca
 }
 
 /*
- * Look at all candidates: @best gets the best of those that fit into @onchip bytes, @least the one
- * that takes the fewest bytes on chip.
+ * Look at all candidates: @whole and @cut get the best of whole rows and of columns that fit into
+ * @onchip bytes, @least the one that takes the fewest bytes on chip.
  */
-static void search(const struct chooser *c, uint64_t onchip, struct tile_candidate *best,
-		   struct tile_candidate *least)
+static void search(const struct chooser *c, uint64_t onchip, struct tile_candidate *whole,
+		   struct tile_candidate *cut, struct tile_candidate *least)
 {
 	const struct profiles *rows = &c->profiles[ROWS], *channels = &c->profiles[CHANNELS];
 
@@ -437,8 +443,10 @@ static void search(const struct chooser *c, uint64_t onchip, struct tile_candida
 			struct tile_candidate candidate = {
 				.cut = { [ROWS] = &rows->at[r], [CHANNELS] = &channels->at[k] },
 			};
+			struct tile_candidate *best;
 
 			fit_columns(c, onchip, &candidate);
+			best = candidate.cut[COLUMNS]->tiles > 1 ? cut : whole;
 			if (candidate.steps > npuv_default_limits.max_accesses)
 				continue;
 			if (!least->cut[ROWS] || candidate.onchip < least->onchip)
@@ -502,8 +510,8 @@ static const struct tile_candidate *pick(const struct chooser *c,
 static int choose(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 		  struct npuplan_tile_choice *choice)
 {
-	struct tile_candidate best[FINALISTS] = { 0 }, least = { 0 };
-	const struct tile_candidate *chosen;
+	struct tile_candidate whole[FINALISTS] = { 0 }, cut[FINALISTS] = { 0 }, least = { 0 };
+	const struct tile_candidate *chosen, *other;
 	struct chooser c = { .double_buffer = tiling->double_buffer };
 	int err;
 
@@ -513,8 +521,11 @@ static int choose(const struct npuplan_graph *graph, const struct npuplan_tiling
 	for (int d = 0; d < DIMENSIONS && !err; d++)
 		err = add_profiles(&c, d);
 	if (!err) {
-		search(&c, tiling->onchip, best, &least);
-		chosen = pick(&c, tiling, choice, best);
+		search(&c, tiling->onchip, whole, cut, &least);
+		chosen = pick(&c, tiling, choice, whole);
+		other = pick(&c, tiling, choice, cut);
+		if (!chosen || (other && chosen->cost / WORTH_COLUMNS > other->cost / 100))
+			chosen = other;
 		set_choice(chosen ? chosen : &least, choice);
 	}
 	for (int d = 0; d < DIMENSIONS; d++)
