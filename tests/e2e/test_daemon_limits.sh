@@ -14,10 +14,11 @@ SERVICE=$CGROUP/npumemd.service
 # oom_kills: of the service, since it began.
 oom_kills() { awk '$1 == "oom_kill" { print $2 }' "$SERVICE"/memory.events; }
 
-# Twice what a daemon with a small request has, and a fraction of what the large one takes.
+# Three times what a daemon with a small request has (2 MiB), and less than what the large one has before its search
+# begins (9 MiB): the slowest guest gets there, whatever time its planning is given.
 starts_within() {
 	echo '+memory +cpu' >"$CGROUP"/cgroup.subtree_control && mkdir "$SERVICE" &&
-		echo 12M >"$SERVICE"/memory.max && echo 20 >"$SERVICE"/cpu.weight || return 1
+		echo 6M >"$SERVICE"/memory.max && echo 20 >"$SERVICE"/cpu.weight || return 1
 	# From its first page on.
 	sh -c "echo \$\$ >$SERVICE/cgroup.procs && exec npumemd --foreground" >daemon.log 2>&1 &
 	DAEMON=$!
@@ -46,7 +47,7 @@ has_enough() {
 	client=$!
 	until_true 120 takes_more && kill "$client" && ! wait "$client" && [ "$(oom_kills)" = "$killed" ] && small --align 2048
 }
-takes_more() { [ "$(cat "$SERVICE"/memory.current)" -gt 14000000 ]; }
+takes_more() { [ "$(cat "$SERVICE"/memory.current)" -gt 8000000 ]; }
 # The last worker may still be giving its memory back.
 ends() { stop_daemon && until_true 60 rmdir "$SERVICE" && echo '-memory -cpu' >"$CGROUP"/cgroup.subtree_control; }
 
