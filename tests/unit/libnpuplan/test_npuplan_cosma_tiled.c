@@ -8,8 +8,10 @@
 #include "npuplan_build.h"
 #include "random.h"
 
+#include "base/heap.h"
 #include "graph/checked.h"
 #include "planners/cosma/model/units.h"
+#include "planners/cosma/tiled.h"
 #include "planners/tilesched/tilesched.h"
 
 #define ROWS 24
@@ -490,23 +492,47 @@ static struct npuplan_graph *random_rows(uint64_t *random)
 	return graph;
 }
 
-/* The search in a free order alone, as the planner asks it. */
+/*
+ * struct searched - a graph as the planner has it for a search in a free order
+ */
+struct searched {
+	struct npuplan_checked checked;
+	struct cosma_units units;
+	struct cosma_settings asked;
+};
+
+static void searched_init(struct searched *searched, const struct npuplan_graph *graph,
+			  uint64_t budget, uint64_t work)
+{
+	struct cosma_units *units = &searched->units;
+
+	assert_int_equal(npuplan_checked_init(&searched->checked, graph, NULL), 0);
+	assert_int_equal(cosma_units_init(units, graph, searched->checked.cells, NULL, 0, NULL), 0);
+	searched->asked = (struct cosma_settings){
+		.common.arena_budget = budget,
+		.common.work_limit = work,
+		.inputs_flagged = units->resident,
+		.takeovers = units->takeovers,
+		.takeover_count = units->takeover_count,
+		.staged = units->staged,
+	};
+}
+
+static void searched_fini(struct searched *searched)
+{
+	cosma_units_fini(&searched->units);
+	npuplan_checked_fini(&searched->checked);
+}
+
+/* That search alone. */
 static void search_alone(const struct npuplan_graph *graph, uint64_t budget, uint64_t work,
 			 struct npuplan_cosma_plan *plan)
 {
-	struct npuplan_checked checked;
-	struct cosma_units units;
-	struct cosma_settings asked = { .common.arena_budget = budget, .common.work_limit = work };
+	struct searched searched;
 
-	assert_int_equal(npuplan_checked_init(&checked, graph, NULL), 0);
-	assert_int_equal(cosma_units_init(&units, graph, checked.cells, NULL, 0, NULL), 0);
-	asked.inputs_flagged = units.resident;
-	asked.takeovers = units.takeovers;
-	asked.takeover_count = units.takeover_count;
-	asked.staged = units.staged;
-	assert_int_equal(npuplan_cosma(units.graph, &asked, plan, NULL), 0);
-	cosma_units_fini(&units);
-	npuplan_checked_fini(&checked);
+	searched_init(&searched, graph, budget, work);
+	assert_int_equal(npuplan_cosma(searched.units.graph, &searched.asked, plan, NULL), 0);
+	searched_fini(&searched);
 }
 
 /*
@@ -603,6 +629,50 @@ TEST(free_order)
 	/* The search alone has not come far from the graph's order. */
 	assert_in_range(traffic_within(graph, 240, NPUPLAN_SCHEDULE_GIVEN), 30000, 40000);
 	assert_in_range(traffic_within(graph, 240, NPUPLAN_SCHEDULE_FREE), 1, 2000);
+}
+
+/* Both searches, within @limit bytes beside those that each search counts by itself. */
+static int search_within(const struct npuplan_graph *graph, const struct searched *searched,
+			 uint64_t limit, struct npuplan_cosma_plan *plan)
+{
+	const struct npuplan_options options = { .arena_budget = 240, .work_limit = 5000000 };
+	struct npuplan_effort effort = npuplan_effort_begin(UINT64_MAX, 0, NULL, NULL);
+	struct npuplan_heap heap = { .limit = limit };
+	struct npuplan_heap *outer = npuplan_heap_use(&heap);
+	struct npuplan_error error;
+	int err = cosma_search_turns(graph, searched->units.graph, &options, &effort,
+				     &searched->asked, plan, &error);
+
+	npuplan_heap_use(outer);
+	if (err)
+		assert_non_null(strstr(error.text, "memory"));
+	return err;
+}
+
+/* Wherever memory ends it is said: there is no plan, or there is the first search's. */
+TEST(memory_ends)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = blocks(8);
+	uint32_t none = 0, first = 0;
+	bool whole = false;
+	struct searched searched;
+
+	searched_init(&searched, graph, 240, 5000000);
+	for (uint64_t limit = 0; !whole; limit += 16 + limit / 4) {
+		struct npuplan_cosma_plan plan = { 0 };
+		int err = search_within(graph, &searched, limit, &plan);
+
+		assert_true(!err || err == -ENOMEM);
+		whole = !err && plan.spill + plan.fill <= 2000;
+		/* The plan of the first search alone does not pass for one of both. */
+		assert_true(err || plan.memory_ended != whole);
+		none += err == -ENOMEM;
+		first += !err && !whole;
+		npuplan_cosma_plan_free(&plan);
+	}
+	searched_fini(&searched);
+	print_message("%u without a plan, %u with the first search's\n", none, first);
+	assert_true(none && first);
 }
 
 /* Whole operators are searched as they were. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tiled.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "graph/checked.h"
@@ -140,22 +141,24 @@ static int tell(void *context, const struct npuplan_pack_progress *now)
 	return end;
 }
 
-/* Whether several steps write one tensor. */
-static bool is_tiled(const struct npuplan_graph *graph)
+/* @tiled: whether several steps write one tensor. */
+static int is_tiled(const struct npuplan_graph *graph, bool *tiled)
 {
 	bool *written = npuplan_calloc((size_t)graph->tensor_count + 1, sizeof(*written));
-	bool tiled = false;
 
-	for (uint32_t a = 0; a < graph->access_count && written && !tiled; a++) {
+	*tiled = false;
+	if (!written)
+		return -ENOMEM;
+	for (uint32_t a = 0; a < graph->access_count && !*tiled; a++) {
 		uint32_t tensor = graph->tiles[graph->accesses[a].tile].tensor;
 
 		if (graph->accesses[a].mode != NPUMEM_ACCESS_WRITE)
 			continue;
-		tiled = written[tensor];
+		*tiled = written[tensor];
 		written[tensor] = true;
 	}
 	npuplan_free(written);
-	return tiled;
+	return 0;
 }
 
 static uint64_t traffic_of(const struct npuplan_cosma_plan *plan)
@@ -184,23 +187,28 @@ static void keep_better(struct npuplan_cosma_plan *plan, struct npuplan_cosma_pl
 	npuplan_cosma_plan_free(second);
 }
 
-/* Searches in tile scheduling's order. Whatever ends this does not spoil @plan. */
-static void search_tiled(const struct npuplan_graph *graph, const struct npuplan_graph *units,
-			 const struct npuplan_options *options, const struct npuplan_effort *effort,
-			 struct cosma_settings *asked, struct turns *turns,
-			 struct npuplan_cosma_plan *plan)
+/* Searches in tile scheduling's order, and keeps the better plan. */
+static int search_tiled(const struct npuplan_graph *graph, const struct npuplan_graph *units,
+			const struct npuplan_options *options, const struct npuplan_effort *effort,
+			struct cosma_settings *asked, struct turns *turns,
+			struct npuplan_cosma_plan *plan, struct npuplan_error *error)
 {
 	uint32_t *order = npuplan_malloc((graph->step_count + (size_t)1) * sizeof(*order));
 	struct npuplan_cosma_plan second;
 	uint64_t work = 0;
+	int err;
 
-	if (order && !cosma_ask_tiled(graph, options, effort, order, asked, &work, NULL)) {
-		turns->work += work;
-		if (!npuplan_cosma(units, asked, &second, NULL))
-			keep_better(plan, &second);
-	}
+	if (!order)
+		return npuplan_fail(error, -ENOMEM, "out of memory");
+	err = cosma_ask_tiled(graph, options, effort, order, asked, &work, error);
+	turns->work += work;
+	if (!err)
+		err = npuplan_cosma(units, asked, &second, error);
+	if (!err)
+		keep_better(plan, &second);
 	plan->work += work;
 	npuplan_free(order);
+	return err;
 }
 
 int cosma_search_turns(const struct npuplan_graph *graph, const struct npuplan_graph *units,
@@ -213,9 +221,12 @@ int cosma_search_turns(const struct npuplan_graph *graph, const struct npuplan_g
 			       .context = asked->common.context };
 	struct npuplan_options left = *options;
 	struct cosma_settings part = *asked;
-	int err;
+	bool tiled;
+	int err = is_tiled(graph, &tiled);
 
-	if (!is_tiled(graph))
+	if (err)
+		return npuplan_fail(error, err, "out of memory");
+	if (!tiled)
 		return npuplan_cosma(units, asked, plan, error);
 	if (turns.progress) {
 		part.common.progress = tell;
@@ -235,6 +246,13 @@ int cosma_search_turns(const struct npuplan_graph *graph, const struct npuplan_g
 	/* The first search may have taken more, for plans that are there in any case. */
 	if (left.work_limit < limit / 4)
 		left.work_limit = limit / 4;
-	search_tiled(graph, units, &left, effort, &part, &turns, plan);
-	return 0;
+	err = search_tiled(graph, units, &left, effort, &part, &turns, plan, error);
+	/* There is a plan, and it says so; whatever else ends the second search is a fault. */
+	if (err == -ENOMEM) {
+		plan->memory_ended = true;
+		return 0;
+	}
+	if (err)
+		npuplan_cosma_plan_free(plan);
+	return err;
 }

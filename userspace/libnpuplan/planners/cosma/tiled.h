@@ -31,7 +31,8 @@ int cosma_ask_tiled(const struct npuplan_graph *graph, const struct npuplan_opti
  * A quarter of the work, and of the time, is kept for tile scheduling's order. It is not looked for
  * if the first search proves its plan, or that there is none, or if the caller ends it. So the plan
  * is never worse than that of the first search, and where @graph is not cut into tiles it is the
- * plan of npuplan_cosma(). Fails as npuplan_cosma() does.
+ * plan of npuplan_cosma(). Where memory ends after the first search, its plan remains, with
+ * memory_ended. Fails as npuplan_cosma() does.
  */
 int cosma_search_turns(const struct npuplan_graph *graph, const struct npuplan_graph *units,
 		       const struct npuplan_options *options, const struct npuplan_effort *effort,
