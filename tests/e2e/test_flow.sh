@@ -77,6 +77,18 @@ external() {
 	planned "$FLOW/external.json" &&
 		runs "$FLOW/external.json" --external "$1" --repeat 3
 }
+# All of them are, and the arena has no bytes.
+outside() {
+	echo '{"name": "outside", "tensors": [
+		{"id": 0, "name": "x", "shape": [4], "bytes": 4, "kind": "input", "external": true},
+		{"id": 1, "name": "y", "shape": [4], "bytes": 4, "kind": "output", "external": true}],
+		"ops": [{"id": 0, "name": "f", "type": "relu", "inputs": [0], "outputs": [1]}]}' >outside.json &&
+		planned outside.json && grep -q '"arena": *0,' plan.json || return 1
+	for where in system carveout; do
+		runs outside.json --external $where --repeat 3 || return 1
+	done
+}
+check "a graph whose tensors are all external" outside
 check "external tensors in system memory" external system
 check "external tensors in the carveout" external carveout
 
@@ -124,7 +136,7 @@ by_daemon() {
 		npumemctl run -j "$FLOW/$graph.json" >run.json && equal run.json || return 1
 		[ "$(field plan_from run.json)" = daemon ] || return 1
 	done
-	stop_daemon
+	npumemctl run -j outside.json >run.json && equal run.json && stop_daemon
 }
 check "planned by the daemon" by_daemon
 

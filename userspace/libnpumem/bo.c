@@ -114,7 +114,7 @@ void npumem_bo_free(struct npumem_bo *bo)
 {
 	if (!bo)
 		return;
-	if (bo->map)
+	if (bo->map && bo->size)
 		munmap(bo->map, bo->size);
 	drmCloseBufferHandle(bo->device->fd, bo->handle);
 	if (bo->dma_buf >= 0)
@@ -133,6 +133,14 @@ uint64_t npumem_bo_size(const struct npumem_bo *bo)
 	return bo->size;
 }
 
+/* Of nothing, as malloc(0) has one. mmap() maps no less than a byte, and NULL is not mapped. */
+static void *address_of_none(void)
+{
+	static char none;
+
+	return &none;
+}
+
 int npumem_bo_map(struct npumem_bo *bo, void **address, struct npumem_error *error)
 {
 	struct drm_npumem_bo_mmap_offset args = { 0 };
@@ -141,6 +149,8 @@ int npumem_bo_map(struct npumem_bo *bo, void **address, struct npumem_error *err
 
 	if (!bo || !address)
 		return npumem_fail(error, -EINVAL, "npumem_bo_map: NULL argument");
+	if (!bo->size)
+		bo->map = address_of_none();
 	if (!bo->map) {
 		args.handle = bo->handle;
 		err = npumem_call(bo->device, DRM_IOCTL_NPUMEM_BO_MMAP_OFFSET, &args, error,

@@ -307,7 +307,8 @@ NPUMEM_EXPORT int npumem_bo_export(struct npumem_bo *bo, bool writable, int *fd,
 /**
  * npumem_bo_map() - map a buffer for reading and writing
  * @bo: the buffer
- * @address: out: of its first byte, the same every time; npumem_bo_free() unmaps it
+ * @address: out: of its first byte, the same every time; npumem_bo_free() unmaps it. Of a buffer
+ *	without bytes, as the arena of a plan that places nothing, it is not NULL, and of no byte
  * @error: filled in if the call fails; may be NULL
  *
  * -EINVAL: NULL argument; otherwise what mmap() gives, as -ENOMEM.

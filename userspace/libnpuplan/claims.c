@@ -134,7 +134,8 @@ static int check_status(struct claims *c)
 	 */
 	if (planner && planner->plan)
 		return 0;
-	if (c->bound && info->arena_size == c->bound)
+	/* Nothing is below no bytes, in any order. */
+	if (!info->arena_size || (c->bound && info->arena_size == c->bound))
 		c->checked |= NPUPLAN_CLAIM_STATUS;
 	else if (c->plan->claims & NPUPLAN_CLAIM_LOWER_BOUND &&
 		 info->arena_size > info->lower_bound)

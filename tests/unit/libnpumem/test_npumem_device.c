@@ -416,6 +416,21 @@ TEST_WITH(bo, setup, teardown)
 	npumem_bo_free(NULL);
 }
 
+/* A plan whose tensors are all outside has an arena of no bytes, and mmap() would refuse it. */
+TEST_WITH(bo_of_nothing, setup, teardown)
+{
+	struct npumem_bo *bo;
+	void *map = NULL, *again;
+
+	assert_int_equal(npumem_bo_wrap(*state, 7, 0, &bo, &error), 0);
+	assert_int_equal(npumem_bo_map(bo, &map, &error), 0);
+	assert_non_null(map);
+	assert_int_equal(npumem_bo_map(bo, &again, &error), 0);
+	assert_ptr_equal(map, again);
+	npumem_bo_free(bo);
+	assert_int_equal(fake.closed_handle, 7);
+}
+
 /* Objects keep their device. */
 TEST_WITH(bo_outlives_device, setup, teardown)
 {

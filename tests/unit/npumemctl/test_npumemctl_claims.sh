@@ -57,6 +57,19 @@ refused 'a bound of traffic above the traffic' 'p["traffic"] = {"lower_bound": 1
 	'traffic: lower_bound 1, but the plan itself moves 0 bytes'
 refused 'optimal, in an arena that it does not need' 'del p["lower_bound"]; p["arena"] += 1' \
 	"status: optimal, but the arena is $((arena + 1)) and the plan itself needs $arena bytes"
+# Where all tensors are outside there is nothing to be below.
+cat >outside.json <<'EOF'
+{"name": "outside", "tensors": [
+{"id": 0, "name": "x", "shape": [4], "bytes": 4, "kind": "input", "external": true},
+{"id": 1, "name": "y", "shape": [4], "bytes": 4, "kind": "output", "external": true}],
+"ops": [{"id": 0, "name": "f", "type": "relu", "inputs": [0], "outputs": [1]}]}
+EOF
+outside() {
+	"$ctl" plan -o empty.json outside.json >text && grep -qx 'arena        0 bytes' text &&
+		! grep '^peak' text && "$ctl" verify outside.json empty.json
+}
+check 'all claims of an empty arena' gives 0 'empty.json is a valid plan of outside: arena 0 bytes
+claims checked: lower_bound, status, traffic, alignment' '' outside
 # What is spilled and what is compulsory: of outputs, inputs in host memory and in the arena.
 for inputs in host resident; do
 	"$ctl" plan --planner cosma --budget MR --inputs $inputs -o spills.json "$spilled" \

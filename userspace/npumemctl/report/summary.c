@@ -201,6 +201,11 @@ static void print_peak(FILE *out, const struct npuplan_graph *graph,
 
 	if (npuplan_peak_find(graph, options, plan, &peak, NULL))
 		return;
+	/* Nothing is in the arena at any time. */
+	if (!peak->count) {
+		npuplan_peak_free(peak);
+		return;
+	}
 	used = fprintf(out, "peak         position %" PRIu32 " (%s): ", peak->position,
 		       short_text(step_at(graph, plan, peak->position)).s);
 	for (; named < peak->count; named++) {
