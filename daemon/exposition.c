@@ -98,12 +98,22 @@ static bool wants_open(const char *asked)
 	       !strcasestr(asked, "text/plain");
 }
 
+/* The path of what is asked for, which may stand behind the name of a host (RFC 9112: 3.2.2). */
+static const char *path_in(const char *target)
+{
+	if (strncasecmp(target, "http://", 7) != 0)
+		return target;
+	target += 7;
+	target += strcspn(target, "/? \r\n");
+	return *target == '/' ? target : "/";
+}
+
 /* Makes the answer to what was asked; -ENOMEM. RFC 9110: 9.3.2, HEAD; 15.5.6, what a 405 has. */
 static int make_answer(struct client *client)
 {
 	const struct exposition_source *source = &client->exposition->source;
 	bool open = wants_open(client->asked), head = !strncmp(client->asked, "HEAD ", 5);
-	const char *status = "200 OK", *allow = "", *path = client->asked + (head ? 5 : 4);
+	const char *status = "200 OK", *allow = "", *path = path_in(client->asked + (head ? 5 : 4));
 	char *text = NULL;
 	size_t size = 0, path_size = strcspn(path, " \r\n?");
 	int length;
@@ -148,7 +158,8 @@ static int read_asked(struct client *client)
 	/* A NUL is no part of a request, and hides what follows. */
 	if (strlen(client->asked) != client->asked_size)
 		return -EBADMSG;
-	if (strstr(client->asked, "\r\n\r\n") || strstr(client->asked, "\n\n"))
+	/* Of either end of a line each (RFC 9112: 2.2). */
+	if (strstr(client->asked, "\n\r\n") || strstr(client->asked, "\n\n"))
 		return 1;
 	return client->asked_size == MAX_ASKED ? -E2BIG : 0;
 }

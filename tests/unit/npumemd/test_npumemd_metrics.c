@@ -356,6 +356,31 @@ TEST_WITH(no_descriptor, setup, teardown)
 	free(text);
 }
 
+/* Clients of proxies, and those who type, ask so: RFC 9112, 3.2.2 and 2.2. */
+TEST_WITH(other_forms, setup, teardown)
+{
+	static const char *const well[] = {
+		"GET http://localhost/metrics HTTP/1.1\r\n\r\n",
+		"GET HTTP://localhost:80/metrics?a=/b HTTP/1.1\r\n\r\n",
+		"GET http://localhost HTTP/1.1\r\n\r\n",
+		"GET http://localhost?a HTTP/1.1\r\n\r\n",
+		"GET /metrics HTTP/1.1\nHost: localhost\n\r\n",
+		"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\n",
+	};
+	static const char *const not_there[] = {
+		"GET http://localhost/metricz HTTP/1.1\r\n\r\n",
+		"GET http://metrics/http:// HTTP/1.1\r\n\r\n",
+		"GET https://localhost/metrics HTTP/1.1\r\n\r\n",
+	};
+	struct fixture *f = *state;
+
+	listen_at(f);
+	for (size_t i = 0; i < sizeof(well) / sizeof(well[0]); i++)
+		assert_non_null(strstr(answer(f, ask(f, well[i])), "open\n"));
+	for (size_t i = 0; i < sizeof(not_there) / sizeof(not_there[0]); i++)
+		assert_non_null(strstr(answer(f, ask(f, not_there[i])), "404 Not Found"));
+}
+
 TEST_WITH(bad_requests, setup, teardown)
 {
 	struct fixture *f = *state;
