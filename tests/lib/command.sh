@@ -67,3 +67,13 @@ gives() {
 	echo "status $got, expected $status"
 	return 1
 }
+
+# outside_graph: graph JSON of nothing but external tensors, so that its arena has no bytes
+outside_graph() {
+	cat <<'EOF'
+{"name": "outside", "tensors": [
+{"id": 0, "name": "x", "shape": [4], "bytes": 4, "kind": "input", "external": true},
+{"id": 1, "name": "y", "shape": [4], "bytes": 4, "kind": "output", "external": true}],
+"ops": [{"id": 0, "name": "f", "type": "relu", "inputs": [0], "outputs": [1]}]}
+EOF
+}

@@ -31,7 +31,8 @@ void plancache_summary(const struct npuplan_graph *graph, const struct npuplan_p
  * @before: the one that is kept; without data there is none
  * @cost: of the new one, as plancache_cost() counts it
  *
- * An arena of no bytes is a cost that was not written down, by the TFLite delegate: any is better.
+ * An arena of no bytes is a cost that was not written down, by the TFLite delegate: any is better
+ * that has bytes. Where the new one has none either, nothing lies in the arena of that graph.
  */
 bool plancache_no_worse(const struct plancache_entry *before, uint64_t cost);
 

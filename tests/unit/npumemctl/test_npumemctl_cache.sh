@@ -113,6 +113,13 @@ print(*(plan[key] for key in ("cost", "given_us", "final")))'
 stays='; kept from before: the new one is no better'
 check 'planned again it stays' gives 0 "models/a.json: $mobilenet$stays" '' cache warm models/a.json
 check 'with the plans that were before it' is "[(1505280, 'warm', True)] True" plans_before
+# Nothing is better than no bytes.
+empty_stays() {
+	local warm=(cache --folder empty warm outside.json) before
+	outside_graph >outside.json && before=$("${warm[@]}") &&
+		gives 0 "$before$stays" '' "${warm[@]}"
+}
+check 'and so does a plan of no bytes' empty_stays
 better_stays() { # its deadline stays the longer one, and what ended by itself is known to have
 	rated "plans/$key.plan" 1000000 9000000 0
 	gives 0 "models/a.json: $mobilenet$stays" '' cache warm --deadline 5 models/a.json &&

@@ -58,12 +58,7 @@ refused 'a bound of traffic above the traffic' 'p["traffic"] = {"lower_bound": 1
 refused 'optimal, in an arena that it does not need' 'del p["lower_bound"]; p["arena"] += 1' \
 	"status: optimal, but the arena is $((arena + 1)) and the plan itself needs $arena bytes"
 # Where all tensors are outside there is nothing to be below.
-cat >outside.json <<'EOF'
-{"name": "outside", "tensors": [
-{"id": 0, "name": "x", "shape": [4], "bytes": 4, "kind": "input", "external": true},
-{"id": 1, "name": "y", "shape": [4], "bytes": 4, "kind": "output", "external": true}],
-"ops": [{"id": 0, "name": "f", "type": "relu", "inputs": [0], "outputs": [1]}]}
-EOF
+outside_graph >outside.json
 outside() {
 	"$ctl" plan -o empty.json outside.json >text && grep -qx 'arena        0 bytes' text &&
 		! grep '^peak' text && "$ctl" verify outside.json empty.json
