@@ -148,6 +148,7 @@ static int read_asked(struct client *client)
 {
 	ssize_t got = recv(client->fd, client->asked + client->asked_size,
 			   MAX_ASKED - client->asked_size, MSG_DONTWAIT);
+	size_t empty;
 
 	if (got < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
@@ -155,6 +156,10 @@ static int read_asked(struct client *client)
 		return -ECONNRESET;
 	client->asked_size += (size_t)got;
 	client->asked[client->asked_size] = '\0';
+	/* Empty lines before a request are nothing (RFC 9112: 2.2). */
+	empty = strspn(client->asked, "\r\n");
+	client->asked_size -= empty;
+	memmove(client->asked, client->asked + empty, client->asked_size + 1);
 	/* A NUL is no part of a request, and hides what follows. */
 	if (strlen(client->asked) != client->asked_size)
 		return -EBADMSG;

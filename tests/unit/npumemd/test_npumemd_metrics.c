@@ -366,6 +366,8 @@ TEST_WITH(other_forms, setup, teardown)
 		"GET http://localhost?a HTTP/1.1\r\n\r\n",
 		"GET /metrics HTTP/1.1\nHost: localhost\n\r\n",
 		"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\n",
+		"\r\nGET /metrics HTTP/1.1\r\n\r\n",
+		"\n\r\n\n\nGET /metrics HTTP/1.1\n\n",
 	};
 	static const char *const not_there[] = {
 		"GET http://localhost/metricz HTTP/1.1\r\n\r\n",
