@@ -80,11 +80,14 @@ struct plancache_past {
 	uint32_t pad;
 };
 
+/* Of a plan whose maker does not know how good it is: any other is better. */
+#define PLANCACHE_COST_UNKNOWN UINT64_MAX
+
 /*
  * struct plancache_entry - a plan, and what is known of it
  * @planner, @objective, @arena_budget, @graph_size: of the request it answers
  * @version: of the npumem that made it
- * @cost: what the objective counts, in bytes: the less the better
+ * @cost: what the objective counts, in bytes: the less the better; or PLANCACHE_COST_UNKNOWN
  * @given_us: how long planning could have taken, microseconds; 0 = as long as it liked
  * @final: more time would not have made a better one
  * @owner: whose it counts as, a user's number; PLANCACHE_NOBODY: it is not known

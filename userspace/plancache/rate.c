@@ -29,9 +29,7 @@ bool plancache_final(const struct npuplan_plan *plan, double given, double spent
 
 bool plancache_no_worse(const struct plancache_entry *before, uint64_t cost)
 {
-	bool known = before->cost || before->objective != NPUMEM_OBJECTIVE_ARENA || !cost;
-
-	return before->data && known && before->cost <= cost;
+	return before->data && before->cost <= cost;
 }
 
 const struct plancache_entry *plancache_better(struct plancache_entry *before,

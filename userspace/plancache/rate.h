@@ -30,9 +30,6 @@ void plancache_summary(const struct npuplan_graph *graph, const struct npuplan_p
  * plancache_no_worse() - whether a plan that is kept is at least as good as a new one
  * @before: the one that is kept; without data there is none
  * @cost: of the new one, as plancache_cost() counts it
- *
- * An arena of no bytes is a cost that was not written down, by the TFLite delegate: any is better
- * that has bytes. Where the new one has none either, nothing lies in the arena of that graph.
  */
 bool plancache_no_worse(const struct plancache_entry *before, uint64_t cost);
 

@@ -120,6 +120,13 @@ empty_stays() {
 		gives 0 "$before$stays" '' "${warm[@]}"
 }
 check 'and so does a plan of no bytes' empty_stays
+# No traffic is a cost, too, of a planner that moves tensors.
+no_traffic_stays() {
+	local warm=(cache --folder still warm --planner cosma --inputs resident --arena-budget 1505280)
+	"${warm[@]}" models/a.json >/dev/null && "${warm[@]}" --deadline 0.000001 models/a.json >out || return 1
+	grep -q 'kept from before: the new one is no better$' out && [[ $(of_plan still) == '0 '*' True' ]]
+}
+check 'and a plan without traffic' no_traffic_stays
 better_stays() { # its deadline stays the longer one, and what ended by itself is known to have
 	rated "plans/$key.plan" 1000000 9000000 0
 	gives 0 "models/a.json: $mobilenet$stays" '' cache warm --deadline 5 models/a.json &&
@@ -145,8 +152,9 @@ check 'and the new one says what was before' is "[(1505280, 'warm', True), (1505
 check 'to people, too' shows_history
 worse_said() { rated "plans/$key.plan" 2000000 1 0 && is 'new 1505280 True 1505280' said_kept; }
 check 'JSON says that the new one is kept' worse_said
-unknown_goes() { # a delegate writes no cost
-	rated "plans/$key.plan" 0 1 1 && is 'new 1505280 True 1505280' said_kept
+unknown_goes() { # as a delegate writes it
+	rated "plans/$key.plan" 18446744073709551615 1 1 && is 'None 1 True' of_plan plans &&
+		is 'new 1505280 True 1505280' said_kept
 }
 check 'one that says no cost goes' unknown_goes
 for _ in {1..6}; do

@@ -54,6 +54,8 @@ int cache_write(const struct options *options, const struct blobs *blobs, struct
 		plancache_entry_init(&entry, &request);
 		entry.data = blobs->plan;
 		entry.size = blobs->plan_size;
+		/* What its planner counts only libnpuplan knows. */
+		entry.cost = PLANCACHE_COST_UNKNOWN;
 		entry.final = true;
 		snprintf(entry.text, sizeof(entry.text), "TensorFlow Lite delegate");
 		plancache_key(&request, &key);
