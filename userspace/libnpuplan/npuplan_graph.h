@@ -121,6 +121,29 @@ struct npuplan_step {
 	uint64_t cookie;
 };
 
+/** enum npuplan_added_kind - what a tensor that a tiling added is for (docs/tiling.md) */
+enum npuplan_added_kind {
+	NPUPLAN_ADDED_SUMS = 0, /* sums in the making of a tile; 4 bytes each */
+	NPUPLAN_ADDED_PATCH = 1, /* elements that one patch needs of a tensor */
+};
+
+/**
+ * struct npuplan_added - a tensor that a tiling added to the graph
+ * @of: index of the tensor a part of which it is for; it has that one's elements from
+ *	@first_row, @first_channel and @first_column on, as many as its shape says, of all batches
+ * @kind: enum npuplan_added_kind
+ * @first_row: of @of as docs/formats.md, "Tiling", counts rows
+ * @first_channel: likewise channels
+ * @first_column: likewise columns of each row
+ */
+struct npuplan_added {
+	uint32_t of;
+	uint32_t kind;
+	int64_t first_row;
+	int64_t first_channel;
+	int64_t first_column;
+};
+
 /**
  * struct npuplan_graph - the one graph type of all planners
  *
@@ -157,6 +180,9 @@ struct npuplan_step {
  *	and slice each output, if they were asked to be joined
  * @joined_count: number of @joined
  * @concat_input_count: number of @concat_inputs
+ * @added: array of @added_count records, of the last @added_count tensors, which the tiling added;
+ *	none in a graph that came as a blob, which has them like any other
+ * @added_count: number of @added
  */
 struct npuplan_graph {
 	char *name;
@@ -183,6 +209,8 @@ struct npuplan_graph {
 	struct npuplan_concat_input *concat_inputs;
 	uint32_t joined_count;
 	uint32_t concat_input_count;
+	struct npuplan_added *added;
+	uint32_t added_count;
 };
 
 /**

@@ -14,7 +14,7 @@ static uint32_t common_elem_size(const struct npuplan_graph *graph)
 {
 	uint32_t size = graph->tensor_count ? graph->tensors[0].elem_size : 0;
 
-	for (uint32_t i = 0; i < graph->tensor_count; i++) {
+	for (uint32_t i = 0; i < graph->tensor_count - graph->added_count; i++) {
 		if (graph->tensors[i].elem_size != size)
 			return 0;
 	}
@@ -161,7 +161,8 @@ static int write_graph(struct npujson_text *text, const struct npuplan_graph *gr
 	if (elem_size)
 		npujson_put(text, ",\n\"dtype_bytes\":", json_integer(elem_size));
 	fputs(",\n\"tensors\":[", text->out);
-	for (uint32_t i = 0; i < graph->tensor_count; i++) {
+	/* What a tiling added is none of the model's. */
+	for (uint32_t i = 0; i < graph->tensor_count - graph->added_count; i++) {
 		npujson_put_line(text, i, tensor_json(graph, &graph->tensors[i], !elem_size));
 		if (text->err)
 			return import_fail(error, -EINVAL,

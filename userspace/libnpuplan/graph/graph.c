@@ -50,7 +50,7 @@ void npuplan_graph_free(struct npuplan_graph *graph)
 	npuplan_tiling_fini(&graph->tiling);
 	free_all(graph->name, graph->tensors, graph->ops, graph->tiles, graph->accesses,
 		 graph->steps, graph->blocks, graph->edges, graph->carries, graph->joined,
-		 graph->concat_inputs, graph);
+		 graph->concat_inputs, graph->added, graph);
 }
 
 int64_t npuplan_graph_add_tensor(struct npuplan_graph *graph, const struct npuplan_tensor *tensor)

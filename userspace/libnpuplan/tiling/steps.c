@@ -3,26 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/table.h"
+#include "added.h"
 #include "join.h"
-#include "partition.h"
-
-/*
- * struct step_maker - makes the steps of a graph, one after the other
- * @table: finds equal tiles of the graph
- * @regions: one region for each operand of the step at hand
- * @accesses: accesses of the step at hand, with room for one for each operand
- * @access_of: per tile, number of its last access, in @accesses if that is of the step at hand
- */
-struct step_maker {
-	struct npuplan_graph *graph;
-	bool with_parameters;
-	struct npuplan_table table;
-	struct npumem_region *regions;
-	struct npumem_access *accesses;
-	uint32_t *access_of;
-	uint32_t access_count;
-};
+#include "step_maker.h"
 
 void npuplan_graph_untile(struct npuplan_graph *graph)
 {
@@ -38,6 +21,7 @@ void npuplan_graph_untile(struct npuplan_graph *graph)
 	for (uint32_t i = 0; i < graph->block_count; i++)
 		graph->blocks[i].first_step = graph->blocks[i].step_count = 0;
 	npuplan_part_joined(graph);
+	npuplan_drop_added(graph);
 	npuplan_tiling_fini(&graph->tiling);
 	graph->tiling.layout = graph->layout;
 }
@@ -48,7 +32,8 @@ int npuplan_fail_accesses(const struct npuplan_op *op, struct npuplan_error *err
 			    op->name, (unsigned long long)npuv_default_limits.max_accesses);
 }
 
-static int64_t find_tile(struct step_maker *m, uint32_t tensor, const struct npumem_region *region)
+static int64_t find_tile(struct npuplan_step_maker *m, uint32_t tensor,
+			 const struct npumem_region *region)
 {
 	struct npuplan_graph *graph = m->graph;
 	struct npumem_tile tile = { .tensor = tensor, .region = *region };
@@ -66,18 +51,13 @@ static int64_t find_tile(struct step_maker *m, uint32_t tensor, const struct npu
 }
 
 /* Whether a tensor, or the one that it is part of, is a parameter. */
-static bool is_parameter(const struct step_maker *m, uint32_t tensor)
+static bool is_parameter(const struct npuplan_step_maker *m, uint32_t tensor)
 {
 	return m->graph->tensors[npuplan_base_of(m->graph, tensor)].kind == NPUMEM_TENSOR_PARAMETER;
 }
 
-/*
- * Add an access of a region to the step, and return its number; NPUMEM_NONE: it is a parameter, and
- * parameters are not asked for. Reading a tile that is read already adds nothing; reading and
- * writing the whole of a tensor is an update in place.
- */
-static int64_t add_access(struct step_maker *m, uint32_t tensor, const struct npumem_region *region,
-			  uint32_t mode)
+int64_t npuplan_maker_access(struct npuplan_step_maker *m, uint32_t tensor,
+			     const struct npumem_region *region, uint32_t mode)
 {
 	uint32_t at;
 	int64_t tile;
@@ -107,37 +87,34 @@ static int64_t add_access(struct step_maker *m, uint32_t tensor, const struct np
  * read and a write of the same number of bytes: an update, or a parameter that was left out, is not
  * taken.
  */
-static void set_inplace(struct step_maker *m, const struct npuplan_op *op, int64_t read,
+static void set_inplace(struct npuplan_step_maker *m, const struct npuplan_op *op, int64_t read,
 			int64_t write)
 {
 	struct npumem_access *accesses = m->accesses;
 
 	/* Parameters are read again in the next inference, so their bytes are not taken. */
-	if (read != NPUMEM_NONE && write != NPUMEM_NONE && !is_parameter(m, op->inputs[0]) &&
-	    npuplan_base_of(m->graph, op->inputs[0]) != npuplan_base_of(m->graph, op->outputs[0]) &&
+	if (read != NPUMEM_NONE && write != NPUMEM_NONE && !is_parameter(m, m->tensors[0]) &&
+	    npuplan_base_of(m->graph, m->tensors[0]) !=
+		    npuplan_base_of(m->graph, m->tensors[op->input_count]) &&
 	    chunks_bytes(&m->regions[0]) == chunks_bytes(&m->regions[op->input_count]) &&
 	    accesses[read].mode == NPUMEM_ACCESS_READ &&
 	    accesses[write].mode == NPUMEM_ACCESS_WRITE)
 		accesses[write].inplace = (uint32_t)read;
 }
 
-/* Add all accesses of the step of one tile. */
-static int add_accesses(struct step_maker *m, const struct npuplan_partition *p, uint64_t index)
+int npuplan_maker_operands(struct npuplan_step_maker *m, const struct npuplan_op *op)
 {
-	const struct npuplan_op *op = p->op;
 	int64_t read = NPUMEM_NONE, write = NPUMEM_NONE, added;
 
-	m->access_count = 0;
-	npuplan_tile_regions(p, index, m->regions);
 	for (uint32_t i = 0; i < npuplan_operand_count(op); i++) {
 		bool output = i >= op->input_count;
 
 		if (!m->regions[i].length)
 			continue;
-		added = add_access(m, npuplan_operand(op, i), &m->regions[i],
-				   output ? NPUMEM_ACCESS_WRITE : NPUMEM_ACCESS_READ);
+		added = npuplan_maker_access(m, m->tensors[i], &m->regions[i],
+					     output ? NPUMEM_ACCESS_WRITE : NPUMEM_ACCESS_READ);
 		if (added < 0)
-			return added;
+			return (int)added;
 		if (i == op->input_count)
 			write = added;
 		else if (!i)
@@ -152,38 +129,53 @@ static int add_accesses(struct step_maker *m, const struct npuplan_partition *p,
 	return 0;
 }
 
-/* Make the step of tile @index of @count. */
-static int make_step(struct step_maker *m, const struct npuplan_partition *p, uint32_t index,
-		     uint32_t count, uint32_t flags, struct npuplan_error *error)
+int npuplan_maker_step(struct npuplan_step_maker *m, const struct npuplan_op *op, uint64_t index,
+		       uint64_t count, uint32_t flags, struct npuplan_error *error)
 {
-	const char *op_name = p->op->name;
 	struct npuplan_step step = {
-		.op = (uint32_t)(p->op - m->graph->ops),
-		.tile_index = index,
+		.op = (uint32_t)(op - m->graph->ops),
+		.tile_index = (uint32_t)index,
 		.flags = flags,
 	};
-	int64_t added = add_accesses(m, p, index);
+	uint32_t accesses = m->access_count;
+	int64_t added;
 
-	if (added < 0)
-		return npuplan_fail(error, added, "operator %s: %s", op_name, strerror(-added));
-	if (!m->access_count)
+	m->access_count = 0;
+	if (!accesses)
 		return npuplan_fail(error, -EINVAL,
 				    "operator %s accesses no tensor (parameters left out)",
-				    op_name);
-	if (m->graph->access_count + (uint64_t)m->access_count > npuv_default_limits.max_accesses)
-		return npuplan_fail_accesses(p->op, error);
-	if (count > 1 ? asprintf(&step.name, "%s[%u/%u]", op_name, index, count) < 0 :
-			!(step.name = strdup(op_name)))
+				    op->name);
+	if (m->graph->access_count + (uint64_t)accesses > npuv_default_limits.max_accesses)
+		return npuplan_fail_accesses(op, error);
+	if (count > 1 ? asprintf(&step.name, "%s[%llu/%llu]", op->name, (unsigned long long)index,
+				 (unsigned long long)count) < 0 :
+			!(step.name = strdup(op->name)))
 		return npuplan_fail(error, -ENOMEM, "out of memory");
-	added = npuplan_graph_add_step(m->graph, &step, m->accesses, m->access_count);
+	added = npuplan_graph_add_step(m->graph, &step, m->accesses, accesses);
 	free(step.name);
 	if (added < 0)
-		return npuplan_fail(error, added, "operator %s: %s", op_name, strerror(-added));
+		return npuplan_fail(error, (int)added, "operator %s: %s", op->name,
+				    strerror((int)-added));
 	return 0;
 }
 
-static int make_steps(struct step_maker *m, const struct npuplan_tiling *tiling, uint32_t op,
-		      struct npuplan_error *error)
+/* Make the step of tile @index of @count. */
+static int make_step(struct npuplan_step_maker *m, const struct npuplan_partition *p,
+		     uint64_t index, uint64_t count, uint32_t flags, struct npuplan_error *error)
+{
+	int err;
+
+	npuplan_tile_regions(p, index, m->regions);
+	for (uint32_t i = 0; i < npuplan_operand_count(p->op); i++)
+		m->tensors[i] = npuplan_operand(p->op, i);
+	err = npuplan_maker_operands(m, p->op);
+	if (err)
+		return npuplan_fail(error, err, "operator %s: %s", p->op->name, strerror(-err));
+	return npuplan_maker_step(m, p->op, index, count, flags, error);
+}
+
+static int make_steps(struct npuplan_step_maker *m, const struct npuplan_tiling *tiling,
+		      uint32_t op, struct npuplan_error *error)
 {
 	bool whole = tiling->bands == 1 && !tiling->op_count;
 	struct npuplan_partition p;
@@ -205,7 +197,8 @@ static int make_steps(struct step_maker *m, const struct npuplan_tiling *tiling,
 int npuplan_make_steps(struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 		       struct npuplan_error *error)
 {
-	struct step_maker m = { .graph = graph, .with_parameters = tiling->with_parameters };
+	struct npuplan_step_maker m = { .graph = graph,
+					.with_parameters = tiling->with_parameters };
 	uint32_t most = 1;
 	int err = 0;
 
@@ -214,9 +207,10 @@ int npuplan_make_steps(struct npuplan_graph *graph, const struct npuplan_tiling 
 	for (uint32_t i = 0; i < graph->op_count; i++)
 		if (npuplan_operand_count(&graph->ops[i]) > most)
 			most = npuplan_operand_count(&graph->ops[i]);
+	m.tensors = calloc(most, sizeof(*m.tensors));
 	m.regions = calloc(most, sizeof(*m.regions));
-	m.accesses = calloc(most, sizeof(*m.accesses));
-	if (!m.regions || !m.accesses)
+	m.accesses = calloc(most + 2, sizeof(*m.accesses));
+	if (!m.tensors || !m.regions || !m.accesses)
 		err = npuplan_fail(error, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < graph->op_count && !err; i++)
 		err = make_steps(&m, tiling, i, error);
@@ -227,6 +221,6 @@ int npuplan_make_steps(struct npuplan_graph *graph, const struct npuplan_tiling 
 		graph->blocks[i].first_step =
 			graph->blocks[i - 1].first_step + graph->blocks[i - 1].step_count;
 	npuplan_table_fini(&m.table);
-	free_all(m.regions, m.accesses, m.access_of);
+	free_all(m.tensors, m.regions, m.accesses, m.access_of);
 	return err;
 }
