@@ -123,7 +123,7 @@ struct npuplan_step {
 
 /** enum npuplan_added_kind - what a tensor that a tiling added is for (docs/tiling.md) */
 enum npuplan_added_kind {
-	NPUPLAN_ADDED_SUMS = 0, /* sums in the making of a tile; 4 bytes each */
+	NPUPLAN_ADDED_SUMS = 0,	 /* sums in the making of a tile; 4 bytes each */
 	NPUPLAN_ADDED_PATCH = 1, /* elements that one patch needs of a tensor */
 };
 

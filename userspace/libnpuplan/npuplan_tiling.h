@@ -56,6 +56,23 @@ enum npuplan_inputs {
 };
 
 /**
+ * struct npuplan_patches - operators that run patch by patch (docs/tiling.md)
+ * @first: index of the first operator
+ * @last: index of the last one, whose output is cut into patches
+ * @rows: rows a patch, the last ones having what is left; 0 for all
+ * @columns: columns a patch, likewise
+ *
+ * All operators from @first to @last run for one patch, then for the next. Between them a patch has
+ * tensors of its own, of what it needs: what two patches need is computed twice.
+ */
+struct npuplan_patches {
+	uint32_t first;
+	uint32_t last;
+	uint32_t rows;
+	uint32_t columns;
+};
+
+/**
  * struct npuplan_clone - an operator that runs once more, for some of its readers
  * @op: id of the operator
  * @readers: ids of the operators that take what the clone makes; at least one
@@ -186,7 +203,7 @@ struct npuplan_concat_input {
  *	count on chip either way
  * @inputs: enum npuplan_inputs
  * @ops: what is said of single operators, by index, ascending; owned where it is
- *	a graph's. With @onchip a graph has one of each operator
+ *	a graph's. With @onchip a graph has one of each operator that runs in no patches
  * @clones: operators that run again, one after another (npuplan_graph_clone_op()),
  *	before anything is cut; owned as @ops is. Neither @ops nor @onchip beside them
  * @op_count: number of @ops
@@ -199,9 +216,12 @@ struct npuplan_concat_input {
  *	anything is cut; owned as @ops is. Neither @ops nor @onchip nor @clones nor @carry_copies
  *	beside them
  * @link_copy_count: number of @link_copies
+ * @patches: operators that run patch by patch, ascending; owned as @ops is. Of none of them @ops
+ *	says anything. Neither @concat nor operators that are added beside them
+ * @patch_count: number of @patches
  *
  * At most one of @bands, @rows and @onchip is not 0. It is for the operators that
- * @ops does not speak of. All 0: not known, or, in asking, whole operators.
+ * @ops and @patches do not speak of. All 0: not known, or, in asking, whole operators.
  * @reserved: room for later versions; zero
  */
 struct npuplan_tiling {
@@ -222,7 +242,9 @@ struct npuplan_tiling {
 	struct npuplan_link_copy *link_copies;
 	uint32_t link_copy_count;
 	uint32_t columns;
-	uint64_t reserved[2];
+	struct npuplan_patches *patches;
+	uint32_t patch_count;
+	uint32_t reserved[1];
 };
 
 /**
@@ -349,6 +371,8 @@ NPUPLAN_EXPORT int npuplan_graph_tile(struct npuplan_graph *graph,
  * @weights: bytes of weights, likewise
  * @outputs: bytes of outputs, likewise
  * @least: bytes that are moved if the operator is one step
+ * @operations: multiplications and additions, or elements, that all steps compute together
+ * @again: of these, those that another step computes, too: of what two patches need
  */
 struct npuplan_tile_report {
 	uint32_t op;
@@ -362,6 +386,8 @@ struct npuplan_tile_report {
 	uint64_t weights;
 	uint64_t outputs;
 	uint64_t least;
+	uint64_t operations;
+	uint64_t again;
 };
 
 /**

@@ -34,10 +34,11 @@ struct npuplan_digest_text npuplan_digest_text(const struct npuplan_graph *graph
 /* "reads" or "writes" of a tiled step: what it accesses in that way. */
 json_t *npuplan_json_accesses(const struct npuplan_graph *graph, uint32_t step, uint32_t mode);
 
-/* plan_json/tiling.c: how a graph was tiled; without the choices, which are in "ops" */
+/* plan_json/tiling.c: how a graph was tiled; without "ops" and "patches", which name operators */
 json_t *plan_json_tiling(const struct npuplan_tiling *tiling);
 json_t *plan_json_choice(const struct npuplan_graph *graph,
 			 const struct npuplan_tile_choice *choice);
+json_t *plan_json_patches(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling);
 /* Whether it is known how a graph was tiled. */
 bool plan_json_has_tiling(const struct npuplan_tiling *tiling);
 

@@ -5,10 +5,10 @@
 
 #include "plan_json.h"
 
-static const char *const fields[] = {
-	"layout", "bands", "rows",   "columns",	     "onchip", "double_buffer", "parameters",
-	"inputs", "ops",   "clones", "carry_copies", "concat", "link_copies",	NULL
-};
+static const char *const fields[] = { "layout", "bands",	 "rows",    "columns",
+				      "onchip", "double_buffer", "patches", "parameters",
+				      "inputs", "ops",		 "clones",  "carry_copies",
+				      "concat", "link_copies",	 NULL };
 static const char *const order_names[] = { "rows", "channels", NULL };
 static const char *const inputs_names[] = { "given", "host", "resident", NULL };
 static const char *const concat_names[] = { "copy", "join", "fit", NULL };
@@ -105,6 +105,24 @@ json_t *plan_json_choice(const struct npuplan_graph *graph,
 	return object;
 }
 
+/* Operators that run patch by patch. */
+json_t *plan_json_patches(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < tiling->patch_count; i++) {
+		const struct npuplan_patches *patches = &tiling->patches[i];
+		json_t *object = json_object();
+
+		npujson_set_int(&object, "first", graph->ops[patches->first].id);
+		npujson_set_int(&object, "last", graph->ops[patches->last].id);
+		npujson_set_if(&object, "rows", patches->rows);
+		npujson_set_if(&object, "columns", patches->columns);
+		npujson_append(&list, object);
+	}
+	return list;
+}
+
 bool plan_json_has_tiling(const struct npuplan_tiling *tiling)
 {
 	return tiling->bands || tiling->rows || tiling->onchip;
@@ -118,24 +136,32 @@ static uint32_t find_op(const struct npuplan_graph *graph, int64_t id)
 	return NPUMEM_NONE;
 }
 
+/* The index of the operator whose id a field has. */
+static uint32_t read_op(struct plan_json_reader *r, const json_t *entry, const char *field)
+{
+	int64_t id = npujson_int(r->json, entry, field, 0, INT64_MAX);
+	uint32_t op;
+
+	if (!r->graph || !r->graph->op_count)
+		return 0;
+	op = find_op(r->graph, id);
+	if (op == NPUMEM_NONE)
+		npujson_fail(r->json, field, "graph %s has no operator with id %lld",
+			     r->graph->name, (long long)id);
+	return op;
+}
+
 static void read_choice(struct plan_json_reader *r, json_t *entry,
 			struct npuplan_tile_choice *choice)
 {
 	static const char *const known[] = { "op", "rows", "channels", "columns", "outer", NULL };
-	int64_t id;
 
 	npujson_object(r->json, entry, known);
-	id = npujson_int(r->json, entry, "op", 0, INT64_MAX);
+	choice->op = read_op(r, entry, "op");
 	choice->rows = npujson_int_or(r->json, entry, "rows", 0, UINT32_MAX, 0);
 	choice->channels = npujson_int_or(r->json, entry, "channels", 0, UINT32_MAX, 0);
 	choice->columns = npujson_int_or(r->json, entry, "columns", 0, UINT32_MAX, 0);
 	choice->order = npujson_choice(r->json, entry, "outer", false, order_names, 0);
-	if (!r->graph || !r->graph->op_count)
-		return;
-	choice->op = find_op(r->graph, id);
-	if (choice->op == NPUMEM_NONE)
-		npujson_fail(r->json, "op", "graph %s has no operator with id %lld", r->graph->name,
-			     (long long)id);
 }
 
 static void read_choices(struct plan_json_reader *r, const json_t *object,
@@ -151,6 +177,30 @@ static void read_choices(struct plan_json_reader *r, const json_t *object,
 		read_choice(r, entry, &tiling->ops[walk.count - 1]);
 	if (r->graph && r->graph->op_count)
 		tiling->op_count = walk.count;
+}
+
+static void read_patches(struct plan_json_reader *r, const json_t *object,
+			 struct npuplan_tiling *tiling)
+{
+	static const char *const known[] = { "first", "last", "rows", "columns", NULL };
+	const json_t *list = npujson_list(r->json, object, "patches", false);
+	struct npujson_walk walk = npujson_walk(r->json, list, ".patches");
+	json_t *entry;
+
+	if (list)
+		tiling->patches =
+			npujson_alloc(r->json, json_array_size(list), sizeof(*tiling->patches));
+	while ((entry = npujson_next(&walk))) {
+		struct npuplan_patches *patches = &tiling->patches[walk.count - 1];
+
+		npujson_object(r->json, entry, known);
+		patches->first = read_op(r, entry, "first");
+		patches->last = read_op(r, entry, "last");
+		patches->rows = npujson_int_or(r->json, entry, "rows", 0, UINT32_MAX, 0);
+		patches->columns = npujson_int_or(r->json, entry, "columns", 0, UINT32_MAX, 0);
+	}
+	if (r->graph && r->graph->op_count)
+		tiling->patch_count = walk.count;
 }
 
 /* Ids of operators; returns how many. */
@@ -275,6 +325,7 @@ void plan_json_read_tiling(struct plan_json_reader *r, const json_t *root,
 	outside = npujson_enter(r->json, "tiling");
 	read_fields(r, object, tiling);
 	read_choices(r, object, tiling);
+	read_patches(r, object, tiling);
 	read_clones(r, object, tiling);
 	read_carry_copies(r, object, tiling);
 	read_link_copies(r, object, tiling);
@@ -287,6 +338,13 @@ static bool same_ops(const struct npuplan_tiling *a, const struct npuplan_tiling
 {
 	return a->op_count == b->op_count &&
 	       (!a->op_count || !memcmp(a->ops, b->ops, a->op_count * sizeof(*a->ops)));
+}
+
+static bool same_patches(const struct npuplan_tiling *a, const struct npuplan_tiling *b)
+{
+	return a->patch_count == b->patch_count &&
+	       (!a->patch_count ||
+		!memcmp(a->patches, b->patches, a->patch_count * sizeof(*a->patches)));
 }
 
 /* First field but the layout in which two tilings differ, NULL if they don't. */
@@ -305,7 +363,8 @@ static const char *difference(struct npujson *json, const struct npuplan_tiling 
 		/* Both are absent where they have the default. */
 		if (p != q && !json_equal(p, q))
 			found = fields[i];
-		if (!strcmp(fields[i], "ops") && !same_ops(a, b))
+		if ((!strcmp(fields[i], "ops") && !same_ops(a, b)) ||
+		    (!strcmp(fields[i], "patches") && !same_patches(a, b)))
 			found = fields[i];
 	}
 	json_decref(x);

@@ -179,6 +179,8 @@ static void put_tiling(struct npujson_text *text, const struct npuplan_graph *gr
 	if (!plan_json_has_tiling(tiling))
 		return;
 	object = plan_json_tiling(tiling);
+	if (tiling->patch_count)
+		npujson_set(&object, "patches", plan_json_patches(graph, tiling));
 	if (!tiling->op_count) {
 		npujson_put(text, ",\n\"tiling\": ", object);
 		return;

@@ -31,7 +31,8 @@ void npuplan_tiling_fini(struct npuplan_tiling *tiling)
 		free(tiling->clones[i].readers);
 	for (uint32_t i = 0; i < tiling->link_copy_count; i++)
 		free(tiling->link_copies[i].readers);
-	free_all(tiling->clones, tiling->carry_copies, tiling->link_copies, tiling->ops);
+	free_all(tiling->clones, tiling->carry_copies, tiling->link_copies, tiling->ops,
+		 tiling->patches);
 	*tiling = (struct npuplan_tiling){ 0 };
 }
 

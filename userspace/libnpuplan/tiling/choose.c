@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "cost.h"
+#include "patches.h"
 
 /*
  * Channels that hardware works on at once: a tile gets a multiple of them where it costs no more.
@@ -568,23 +569,29 @@ int npuplan_choose_tiles(const struct npuplan_graph *graph, struct npuplan_tilin
 			 struct npuplan_error *error)
 {
 	struct npuplan_tile_choice *all = calloc(graph->op_count + (size_t)1, sizeof(*all));
+	uint32_t count = 0;
 	int err = 0;
 
 	if (!all)
 		return npuplan_fail(error, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < graph->op_count && !err; i++) {
 		const struct npuplan_tile_choice *told = npuplan_told(tiling, i);
+		struct npuplan_tile_choice *choice = &all[count];
 
-		all[i].op = i;
+		/* Whether patches fit is found out when their steps are made. */
+		if (npuplan_patches_of(tiling, i))
+			continue;
+		count++;
+		choice->op = i;
 		if (told)
-			all[i] = *told;
-		else if (choose(graph, tiling, &all[i]))
+			*choice = *told;
+		else if (choose(graph, tiling, choice))
 			err = npuplan_fail(error, -ENOMEM, "out of memory");
 		if (!err)
-			err = check_fit(graph, tiling, &all[i], error);
+			err = check_fit(graph, tiling, choice, error);
 	}
 	free(tiling->ops);
 	tiling->ops = all;
-	tiling->op_count = graph->op_count;
+	tiling->op_count = count;
 	return err;
 }

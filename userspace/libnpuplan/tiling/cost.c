@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/operations.h"
 #include "join.h"
+#include "patches.h"
 
 /*
  * Memory is read and written in bursts of so many bytes. Each chunk of consecutive bytes costs one
@@ -167,11 +169,16 @@ static int report_op(const struct npuplan_graph *graph, uint32_t op,
 	npuplan_partition_of(&p, graph, &graph->tiling, op);
 	err = find_cost(&p, graph->tiling.double_buffer, &cost);
 	*report = cost.report;
+	if (npuplan_patches_of(&graph->tiling, op)) {
+		*report = (struct npuplan_tile_report){ 0 };
+		npuplan_report_patches(graph, op, report);
+	}
 	/* The least that can be moved is each byte once, as the operator does in one step. */
 	npuplan_partition_whole(&p, graph, op);
 	if (!err)
 		err = find_cost(&p, false, &cost);
 	report->least = cost.report.inputs + cost.report.weights + cost.report.outputs;
+	report->operations = npuplan_operations(graph, op);
 	return err;
 }
 

@@ -427,8 +427,8 @@ static struct npuplan_rows needed_columns(const struct input *in, struct npuplan
 	return whole;
 }
 
-/* The region that a tile needs of an input that is cut as the outputs are. */
-static struct npumem_region part_region(const struct input *in, const struct npuplan_part *tile)
+/* What a tile needs of an input that is cut as the outputs are; without a row: nothing. */
+static struct npuplan_part needed_part(const struct input *in, const struct npuplan_part *tile)
 {
 	struct npuplan_part part = {
 		.rows = needed(in, ROWS, tile->rows),
@@ -439,13 +439,19 @@ static struct npumem_region part_region(const struct input *in, const struct npu
 
 	/* The tile may be made of padding, or of other inputs, alone. */
 	if (!part.rows.count || !part.channels.count || !part.columns.count)
-		return (struct npumem_region){ 0 };
+		return (struct npuplan_part){ 0 };
 	part.channels = rounded(part.channels, &in->view);
-	return npuplan_part_region(&in->view, &part);
+	return part;
+}
+
+/* All of a tensor that has a view. */
+static struct npuplan_part whole_part(const struct npuplan_spatial *view)
+{
+	return (struct npuplan_part){ { 0, view->rows }, { 0, view->channels }, { 0, view->row } };
 }
 
 void npuplan_tile_inputs(const struct npuplan_partition *p, const struct npuplan_part *tile,
-			 struct npumem_region *regions)
+			 struct npumem_region *regions, struct npuplan_part *parts)
 {
 	const struct npuplan_tensor *tensors = p->graph->tensors;
 	const struct npuplan_op *op = p->op;
@@ -460,15 +466,22 @@ void npuplan_tile_inputs(const struct npuplan_partition *p, const struct npuplan
 	for (in.index = 0; in.index < op->input_count; in.index++) {
 		struct npumem_region *region = &regions[in.index];
 		bool seen = npuplan_partition_view(p, op->inputs[in.index], &in.view);
+		struct npuplan_part part = { 0 };
 
 		in.tensor = &tensors[op->inputs[in.index]];
 		in.axis = axis_of(p->graph, in.tensor, op->attrs.axis);
-		if (in.tensor->kind == NPUMEM_TENSOR_PARAMETER)
+		if (in.tensor->kind == NPUMEM_TENSOR_PARAMETER) {
 			*region = parameter_region(&in, tile->channels);
-		else if (!seen || !is_alike(&in))
+		} else if (!seen || !is_alike(&in)) {
 			*region = npuplan_whole(in.tensor);
-		else
-			*region = part_region(&in, tile);
+			part = seen ? whole_part(&in.view) : part;
+		} else {
+			part = needed_part(&in, tile);
+			*region = part.rows.count ? npuplan_part_region(&in.view, &part) :
+						    (struct npumem_region){ 0 };
+		}
+		if (parts)
+			parts[in.index] = part;
 		if (seen &&
 		    (__builtin_add_overflow(in.start_rows, in.view.rows, &in.start_rows) ||
 		     __builtin_add_overflow(in.start_channels, in.view.channels,

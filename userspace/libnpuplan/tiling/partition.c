@@ -128,28 +128,36 @@ static struct npuplan_rows range(int64_t index, int64_t each, int64_t extent)
 	return (struct npuplan_rows){ first, extent - first < each ? extent - first : each };
 }
 
-void npuplan_tile_regions(const struct npuplan_partition *p, uint64_t index,
-			  struct npumem_region *regions)
+void npuplan_partition_tile(const struct npuplan_partition *p, uint64_t index,
+			    struct npuplan_part *tile)
 {
 	bool rows_outer = p->order == NPUPLAN_ROWS_OUTER;
 	uint64_t places = (uint64_t)p->row_tiles * p->column_tiles;
 	uint64_t inner = rows_outer ? (uint64_t)p->channel_tiles : places;
 	uint64_t outside = index / inner, inside = index % inner;
 	uint64_t place = rows_outer ? outside : inside, channel = rows_outer ? inside : outside;
-	const struct npuplan_part tile = {
+
+	*tile = (struct npuplan_part){
 		.rows = p->bands ? npuplan_band(p->output.rows, index, p->bands) :
 				   range(place / p->column_tiles, p->rows, p->output.rows),
 		.channels = range(channel, p->channels, p->output.channels),
 		.columns = p->columns ? range(place % p->column_tiles, p->columns, p->output.row) :
 					(struct npuplan_rows){ 0, 0 },
 	};
+}
+
+void npuplan_tile_regions(const struct npuplan_partition *p, uint64_t index,
+			  struct npumem_region *regions)
+{
+	struct npuplan_part tile;
 
 	if (!p->rows) {
 		for (uint32_t i = 0; i < npuplan_operand_count(p->op); i++)
 			regions[i] = npuplan_whole(&p->graph->tensors[npuplan_operand(p->op, i)]);
 		return;
 	}
-	npuplan_tile_inputs(p, &tile, regions);
+	npuplan_partition_tile(p, index, &tile);
+	npuplan_tile_inputs(p, &tile, regions, NULL);
 	for (uint32_t i = 0; i < p->op->output_count; i++) {
 		struct npuplan_part part = tile;
 		struct npuplan_spatial view;

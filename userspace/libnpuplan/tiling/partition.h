@@ -73,6 +73,10 @@ static inline uint64_t npuplan_partition_tiles(const struct npuplan_partition *p
 bool npuplan_partition_view(const struct npuplan_partition *p, uint32_t tensor,
 			    struct npuplan_spatial *view);
 
+/* Tile @index of the outputs, in the order of the steps; without columns: whole rows. */
+void npuplan_partition_tile(const struct npuplan_partition *p, uint64_t index,
+			    struct npuplan_part *tile);
+
 /* npuplan_tile_regions() - the regions that the step of a tile accesses
  * @index: number of the tile in the order of the steps
  * @regions: out: one region for each operand (npuplan_operand()); its length is 0 if nothing of it
@@ -90,9 +94,13 @@ int npuplan_pattern(const struct npuplan_op *op);
 /* Whether an operator needs columns of images for columns of its outputs (inputs.c). */
 bool npuplan_pattern_columns(const struct npuplan_partition *p);
 
-/* The regions of the inputs alone that any part of the outputs needs (inputs.c). */
+/* npuplan_tile_inputs() - what any part of the outputs needs of the inputs alone (inputs.c)
+ * @regions: out: one for each input
+ * @parts: out: the same as parts of inputs that have a view and are no parameters; without a row:
+ *	nothing, or not known. May be NULL
+ */
 void npuplan_tile_inputs(const struct npuplan_partition *p, const struct npuplan_part *tile,
-			 struct npumem_region *regions);
+			 struct npumem_region *regions, struct npuplan_part *parts);
 
 /* The number of an operator's operands: its inputs, then its outputs. */
 static inline uint32_t npuplan_operand_count(const struct npuplan_op *op)

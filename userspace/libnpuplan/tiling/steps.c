@@ -5,7 +5,7 @@
 
 #include "added.h"
 #include "join.h"
-#include "step_maker.h"
+#include "patches.h"
 
 void npuplan_graph_untile(struct npuplan_graph *graph)
 {
@@ -212,8 +212,14 @@ int npuplan_make_steps(struct npuplan_graph *graph, const struct npuplan_tiling 
 	m.accesses = calloc(most + 2, sizeof(*m.accesses));
 	if (!m.tensors || !m.regions || !m.accesses)
 		err = npuplan_fail(error, -ENOMEM, "out of memory");
-	for (uint32_t i = 0; i < graph->op_count && !err; i++)
-		err = make_steps(&m, tiling, i, error);
+	for (uint32_t i = 0; i < graph->op_count && !err; i++) {
+		const struct npuplan_patches *patches = npuplan_patches_of(tiling, i);
+
+		if (!patches)
+			err = make_steps(&m, tiling, i, error);
+		else if (patches->first == i)
+			err = npuplan_make_patches(&m, tiling, patches, error);
+	}
 	if (err)
 		npuplan_graph_untile(graph);
 	/* A block without steps begins where the block before it ends. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Operators cut into tiles of their outputs: what a tiling says, checked and carried out. */
 #include "join.h"
-#include "partition.h"
+#include "patches.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +80,10 @@ static int check_tiling(const struct npuplan_graph *graph, const struct npuplan_
 	if (tiling->double_buffer && !tiling->onchip)
 		return npuplan_fail(error, -EINVAL,
 				    "double buffering is of a tiling for on-chip memory");
+	if (tiling->patch_count &&
+	    (tiling->clone_count || tiling->carry_copy_count || tiling->link_copy_count))
+		return npuplan_fail(error, -EINVAL,
+				    "where operators run in patches, none is added");
 	if (tiling->clone_count && (tiling->op_count || tiling->onchip))
 		return npuplan_fail(error, -EINVAL,
 				    "where operators run again, none is cut in a way of its own");
@@ -103,7 +107,7 @@ static int check_tiling(const struct npuplan_graph *graph, const struct npuplan_
 				graph->ops[tiling->ops[i].op].name);
 		err = check_choice(graph, &tiling->ops[i], error);
 	}
-	return err;
+	return err ? err : npuplan_check_patches(graph, tiling, error);
 }
 
 /* A copy of @bytes, which the caller frees; NULL: out of memory. */
@@ -145,6 +149,24 @@ static int copy_link_copies(struct npuplan_tiling *to, const struct npuplan_tili
 		copy->readers = copied(copy->readers, copy->reader_count * sizeof(*copy->readers));
 		failed = !copy->readers;
 	}
+	return failed ? npuplan_fail(error, -ENOMEM, "out of memory") : 0;
+}
+
+/* A copy of a tiling that adds no operators; what it owns is its own. */
+static int copy_tiling(struct npuplan_tiling *to, const struct npuplan_tiling *from,
+		       struct npuplan_error *error)
+{
+	bool failed;
+
+	*to = *from;
+	to->clones = NULL;
+	to->carry_copies = NULL;
+	to->link_copies = NULL;
+	to->ops = from->op_count ? copied(from->ops, from->op_count * sizeof(*to->ops)) : NULL;
+	to->patches = from->patch_count ?
+			      copied(from->patches, from->patch_count * sizeof(*to->patches)) :
+			      NULL;
+	failed = (from->op_count && !to->ops) || (from->patch_count && !to->patches);
 	return failed ? npuplan_fail(error, -ENOMEM, "out of memory") : 0;
 }
 
@@ -252,17 +274,8 @@ int npuplan_graph_tile(struct npuplan_graph *graph, const struct npuplan_tiling 
 	if (err)
 		return err;
 	err = check_tiling(graph, tiling, error);
-	if (!err) {
-		done = *tiling;
-		done.clones = NULL;
-		done.carry_copies = NULL;
-		done.link_copies = NULL;
-		done.ops = tiling->op_count ?
-				   copied(tiling->ops, tiling->op_count * sizeof(*done.ops)) :
-				   NULL;
-		if (tiling->op_count && !done.ops)
-			err = npuplan_fail(error, -ENOMEM, "out of memory");
-	}
+	if (!err)
+		err = copy_tiling(&done, tiling, error);
 	if (!err && !done.bands && !done.rows && !done.onchip)
 		done.bands = 1;
 	if (!err && done.onchip)

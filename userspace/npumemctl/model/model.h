@@ -22,6 +22,7 @@ enum concats {
  * @asked: without what is said of single operators; all 0: nothing
  * @layout: 1 more than its number; 0: none was given. @asked has it in the end
  * @tiles: values of --tile
+ * @patches: values of --patches
  * @is_said: any option but --params and --inputs was given
  * @inputs: enum npuplan_inputs, where neither the command line nor a plan says
  * @concat: enum concats
@@ -31,6 +32,7 @@ struct tiling {
 	struct npuplan_tiling asked;
 	uint32_t layout;
 	struct option_texts tiles;
+	struct option_texts patches;
 	bool is_said;
 	uint32_t inputs;
 	uint32_t concat;

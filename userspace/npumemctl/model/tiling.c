@@ -9,6 +9,7 @@
 
 enum {
 	OPTION_TILE = 0x100,
+	OPTION_PATCHES,
 };
 
 /* No tensor is cut into more bands or rows than this; the kernel's verifier has the same limits. */
@@ -20,6 +21,7 @@ static const char *const inputs[] = { "host", "resident", NULL };
 static const char *const concats[] = { "copy", "join", "fit", "best", NULL };
 
 #define TILE	    "OP=ROWS[xCHANNELS[xCOLUMNS]][,channels|,rows]"
+#define PATCHES	    "FIRST..LAST=ROWS[xCOLUMNS]"
 #define FIELD(name) offsetof(struct tiling, name)
 
 static const struct command_option options[] = {
@@ -43,6 +45,11 @@ static const struct command_option options[] = {
 	  "Cut this operator (name or id) into tiles of so many rows, channels and columns of images "
 	  "(\"all\": of all), all channels of some rows first (\",rows\", default), or all rows of some "
 	  "channels. Again for more operators" },
+	{ "patches", OPTION_PATCHES, VALUE_OTHER, PATCHES,
+	  "Run the operators from one to another (names or ids) patch by patch: all of them for so "
+	  "many rows and columns (\"all\": of all) of the last one's output, then for the next. "
+	  "Between them there is never more than a patch; what two patches need is computed twice. "
+	  "Again for more operators" },
 	{ "params", 0, VALUE_FLAG, NULL, "Place parameters (weights) in the arena, too",
 	  FIELD(asked.with_parameters) },
 	{ "inputs", 0, VALUE_CHOICE, "WHERE",
@@ -102,6 +109,25 @@ static bool parse_tile(const char *text, struct npuplan_tile_choice *choice)
 	return true;
 }
 
+/* The patches that PATCHES is, without its operators. */
+static bool parse_patches(const char *text, struct npuplan_patches *patches)
+{
+	const char *at = strrchr(text, '='), *dots = strstr(text, "..");
+
+	*patches = (struct npuplan_patches){ 0 };
+	if (!at || !dots || dots == text || dots + 2 >= at)
+		return false;
+	at++;
+	if (!parse_count(&at, &patches->rows))
+		return false;
+	if (*at == 'x') {
+		at++;
+		if (!parse_count(&at, &patches->columns))
+			return false;
+	}
+	return !*at;
+}
+
 static void check_together(const struct argp_state *state, struct tiling *tiling)
 {
 	const struct npuplan_tiling *asked = &tiling->asked;
@@ -122,13 +148,14 @@ static void check_together(const struct argp_state *state, struct tiling *tiling
 		tiling->asked.concat = tiling->concat == CONCAT_FIT ? NPUPLAN_CONCAT_FIT :
 								      NPUPLAN_CONCAT_JOIN;
 	tiling->is_said |= asked->bands || asked->rows || asked->onchip || tiling->tiles.count ||
-			   tiling->concat;
+			   tiling->patches.count || tiling->concat;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct tiling *tiling = state->input;
 	struct npuplan_tile_choice choice;
+	struct npuplan_patches patches;
 
 	switch (key) {
 	case OPTION_TILE:
@@ -136,6 +163,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			usage_error(state, "--tile: '%s' is not " TILE ", each a number or all",
 				    arg);
 		option_texts_add(&tiling->tiles, arg);
+		return 0;
+	case OPTION_PATCHES:
+		if (!parse_patches(arg, &patches))
+			usage_error(state,
+				    "--patches: '%s' is not " PATCHES
+				    ", each of the two a number or all",
+				    arg);
+		option_texts_add(&tiling->patches, arg);
 		return 0;
 	case ARGP_KEY_END:
 		check_together(state, tiling);
@@ -147,27 +182,33 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct command tiling_command = { .options = options, .parse = parse };
 
-/* The operator of this name, or else of this id. @count is how many have it. */
-static uint32_t find_op(const struct npuplan_graph *graph, const char *text, size_t length,
-			uint32_t *count)
+/*
+ * The operator of this name, or else of this id; says what is wrong and returns NPUMEM_NONE if
+ * there is none, or more than one.
+ */
+static uint32_t find_op(const char *path, const char *option, const char *text,
+			const struct npuplan_graph *graph, const char *name, size_t length)
 {
-	uint32_t found = NPUMEM_NONE;
+	uint32_t found = NPUMEM_NONE, count = 0;
 	char *end = NULL;
-	long long id = strtoll(text, &end, 10);
+	long long id = strtoll(name, &end, 10);
 
-	*count = 0;
-	for (int by_id = 0; by_id <= (end == text + length) && !*count; by_id++)
+	for (int by_id = 0; by_id <= (end == name + length) && !count; by_id++)
 		for (uint32_t i = 0; i < graph->op_count; i++) {
 			const struct npuplan_op *op = &graph->ops[i];
 
 			if (by_id ? op->id != id :
 				    strlen(op->name) != length ||
-					    strncmp(op->name, text, length) != 0)
+					    strncmp(op->name, name, length) != 0)
 				continue;
 			found = i;
-			++*count;
+			count++;
 		}
-	return found;
+	if (count == 1)
+		return found;
+	failure(path, "%s %s: %s operator '%.*s'", option, text,
+		count ? "more than one" : "there is no", (int)length, name);
+	return NPUMEM_NONE;
 }
 
 static int by_op(const void *left, const void *right)
@@ -175,6 +216,54 @@ static int by_op(const void *left, const void *right)
 	const struct npuplan_tile_choice *a = left, *b = right;
 
 	return a->op < b->op ? -1 : a->op > b->op;
+}
+
+static int by_first(const void *left, const void *right)
+{
+	const struct npuplan_patches *a = left, *b = right;
+
+	return a->first < b->first ? -1 : a->first > b->first;
+}
+
+/* What --tile says of operators. */
+static bool tiles_of(const struct tiling *tiling, const char *path,
+		     const struct npuplan_graph *graph, struct npuplan_tiling *out)
+{
+	for (size_t i = 0; i < tiling->tiles.count; i++) {
+		const char *text = tiling->tiles.list[i];
+		struct npuplan_tile_choice *choice = &out->ops[out->op_count++];
+
+		parse_tile(text, choice);
+		choice->op = find_op(path, "--tile", text, graph, text,
+				     (size_t)(strrchr(text, '=') - text));
+		if (choice->op == NPUMEM_NONE)
+			return false;
+	}
+	qsort(out->ops, out->op_count, sizeof(*out->ops), by_op);
+	return true;
+}
+
+/* What --patches says. */
+static bool patches_of(const struct tiling *tiling, const char *path,
+		       const struct npuplan_graph *graph, struct npuplan_tiling *out)
+{
+	for (size_t i = 0; i < tiling->patches.count; i++) {
+		const char *text = tiling->patches.list[i], *dots = strstr(text, "..");
+		struct npuplan_patches *patches = &out->patches[out->patch_count++];
+
+		parse_patches(text, patches);
+		patches->first =
+			find_op(path, "--patches", text, graph, text, (size_t)(dots - text));
+		if (patches->first == NPUMEM_NONE)
+			return false;
+		dots += 2;
+		patches->last = find_op(path, "--patches", text, graph, dots,
+					(size_t)(strrchr(text, '=') - dots));
+		if (patches->last == NPUMEM_NONE)
+			return false;
+	}
+	qsort(out->patches, out->patch_count, sizeof(*out->patches), by_first);
+	return true;
 }
 
 bool tiling_of(const struct tiling *tiling, const char *path, const struct npuplan_graph *graph,
@@ -194,26 +283,13 @@ bool tiling_of(const struct tiling *tiling, const char *path, const struct npupl
 	if (!out->inputs && (plan || !graph->edge_count))
 		out->inputs = plan ? plan->inputs : tiling->inputs;
 	out->ops = calloc(tiling->tiles.count + 1, sizeof(*out->ops));
-	if (!out->ops)
+	out->patches = calloc(tiling->patches.count + 1, sizeof(*out->patches));
+	if (!out->ops || !out->patches)
 		abort();
-	for (size_t i = 0; i < tiling->tiles.count; i++) {
-		const char *text = tiling->tiles.list[i];
-		int length = (int)(strrchr(text, '=') - text);
-		struct npuplan_tile_choice choice;
-		uint32_t count;
-
-		parse_tile(text, &choice);
-		choice.op = find_op(graph, text, (size_t)length, &count);
-		if (count != 1) {
-			failure(path, "--tile %s: %s operator '%.*s'", text,
-				count ? "more than one" : "there is no", length, text);
-			npuplan_tiling_fini(out);
-			return false;
-		}
-		out->ops[out->op_count++] = choice;
-	}
-	qsort(out->ops, out->op_count, sizeof(*out->ops), by_op);
-	return true;
+	if (tiles_of(tiling, path, graph, out) && patches_of(tiling, path, graph, out))
+		return true;
+	npuplan_tiling_fini(out);
+	return false;
 }
 
 void tiling_for_planner(struct tiling *tiling, const char *planner)
@@ -230,5 +306,6 @@ void tiling_for_planner(struct tiling *tiling, const char *planner)
 void tiling_fini(struct tiling *tiling)
 {
 	free(tiling->tiles.list);
+	free(tiling->patches.list);
 	*tiling = (struct tiling){ 0 };
 }

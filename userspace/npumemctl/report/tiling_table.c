@@ -35,6 +35,8 @@ static struct npuplan_tile_report total_of(const struct npuplan_tile_report *rep
 		total.weights += reports[i].weights;
 		total.outputs += reports[i].outputs;
 		total.least += reports[i].least;
+		total.operations += reports[i].operations;
+		total.again += reports[i].again;
 		if (reports[i].onchip > total.onchip)
 			total.onchip = reports[i].onchip;
 	}
@@ -102,7 +104,7 @@ json_t *tiling_table_json(const char *path, const struct npuplan_graph *graph)
 
 		json_array_append_new(
 			list,
-			json_pack("{sI ss sI sI sI ss sI sI s{sI sI sI} sI}", "op",
+			json_pack("{sI ss sI sI sI ss sI sI s{sI sI sI} sI sI sI}", "op",
 				  (json_int_t)graph->ops[i].id, "name", graph->ops[i].name, "rows",
 				  (json_int_t)report->rows, "channels",
 				  (json_int_t)report->channels, "columns",
@@ -111,7 +113,9 @@ json_t *tiling_table_json(const char *path, const struct npuplan_graph *graph)
 				  (json_int_t)report->onchip, "moved", "inputs",
 				  (json_int_t)report->inputs, "weights",
 				  (json_int_t)report->weights, "outputs",
-				  (json_int_t)report->outputs, "least", (json_int_t)report->least));
+				  (json_int_t)report->outputs, "least", (json_int_t)report->least,
+				  "operations", (json_int_t)report->operations, "again",
+				  (json_int_t)report->again));
 	}
 	free(reports);
 	return list;
@@ -122,7 +126,7 @@ void tiling_summary_print(FILE *out, const struct npuplan_graph *graph)
 	const struct npuplan_tiling *tiling = &graph->tiling;
 	struct npuplan_tile_report *reports, total;
 
-	if ((!tiling->rows && !tiling->onchip && !tiling->op_count) ||
+	if ((!tiling->rows && !tiling->onchip && !tiling->op_count && !tiling->patch_count) ||
 	    npuplan_tiling_report(graph, &reports, NULL))
 		return;
 	total = total_of(reports, graph->op_count);
@@ -131,4 +135,10 @@ void tiling_summary_print(FILE *out, const struct npuplan_graph *graph)
 		size_text(total.onchip).s);
 	fprintf(out, "; moves %s, %.2f times the least\n", size_text(moved(&total)).s,
 		total.least ? (double)moved(&total) / (double)total.least : 1.0);
+	if (tiling->patch_count)
+		fprintf(out, "patches      compute %.1f %% of all operations again\n",
+			total.operations > total.again ?
+				100.0 * (double)total.again /
+					(double)(total.operations - total.again) :
+				0.0);
 }
