@@ -62,13 +62,83 @@ static bool locate_back(const struct npuplan_graph *graph, uint32_t tensor, uint
 	return within < joined->run && *byte < joined->size;
 }
 
-/* ----------------------------------------------------------------------- all at once */
+/* ------------------------------------------------------- tensors that a tiling added */
 
 static void unravel(const struct npuplan_tensor *tensor, int64_t element, int64_t *at)
 {
 	for (uint32_t d = tensor->dim_count; d-- > 0; element /= tensor->shape[d])
 		at[d] = element % tensor->shape[d];
 }
+
+/* What a tensor has a part of; NULL: the tiling did not add it. */
+static const struct npuplan_added *added_of(const struct npuplan_graph *graph, uint32_t tensor)
+{
+	uint32_t first = graph->tensor_count - graph->added_count;
+
+	return tensor < first ? NULL : &graph->added[tensor - first];
+}
+
+/* Elements of a patch counted as those of the tensor whose part it has; or, @sign -1, back. */
+static void move(const struct npuplan_graph *graph, const struct npuplan_added *added, int sign,
+		 int64_t *at)
+{
+	bool nhwc = graph->source_layout == NPUPLAN_NHWC;
+
+	at[nhwc ? 1 : 2] += sign * added->first_row;
+	at[nhwc ? 2 : 3] += sign * added->first_column;
+	at[nhwc ? 3 : 1] += sign * added->first_channel;
+}
+
+/* Of a patch's byte the tensor and byte that it is; false: it only fills up a block. */
+static bool out_of_patch(const struct int8_net *net, uint32_t *tensor, uint64_t *byte)
+{
+	const struct npuplan_graph *graph = net->graph;
+	const struct npuplan_added *added = added_of(graph, *tensor);
+	int64_t at[NPUPLAN_MAX_DIMS];
+
+	if (!added)
+		return true;
+	if (net->element[*tensor][*byte] < 0)
+		return false;
+	unravel(&graph->tensors[*tensor], net->element[*tensor][*byte], at);
+	move(graph, added, 1, at);
+	*tensor = added->of;
+	*byte = int8_byte(graph, added->of, at);
+	return true;
+}
+
+/* The other way round: the byte of @patch that a byte of its tensor is; false: it is none. */
+static bool into_patch(const struct int8_net *net, uint32_t patch, uint64_t *byte)
+{
+	const struct npuplan_graph *graph = net->graph;
+	const struct npuplan_added *added = added_of(graph, patch);
+	const struct npuplan_tensor *tensor = &graph->tensors[patch];
+	int64_t at[NPUPLAN_MAX_DIMS];
+
+	if (net->element[added->of][*byte] < 0)
+		return false;
+	unravel(&graph->tensors[added->of], net->element[added->of][*byte], at);
+	move(graph, added, -1, at);
+	for (uint32_t d = 0; d < tensor->dim_count; d++)
+		if (at[d] < 0 || at[d] >= tensor->shape[d])
+			return false;
+	*byte = int8_byte(graph, patch, at);
+	return true;
+}
+
+/* The values of the tensor that a patch has a part of. */
+static void fill_patch(struct int8_net *net, uint32_t patch)
+{
+	for (uint64_t b = 0; b < net->graph->tensors[patch].size; b++) {
+		uint32_t whole = patch;
+		uint64_t byte = b;
+
+		net->bytes[patch][b] = out_of_patch(net, &whole, &byte) ? net->bytes[whole][byte] :
+									  0;
+	}
+}
+
+/* ----------------------------------------------------------------------- all at once */
 
 static bool map_elements(struct int8_net *net, uint32_t tensor)
 {
@@ -178,6 +248,9 @@ bool int8_net_init(struct int8_net *net, const struct npuplan_graph *graph, enum
 	}
 	for (uint32_t i = 0; i < graph->op_count && good; i++)
 		good = compute_all(net, &graph->ops[i]);
+	for (uint32_t t = 0; t < graph->tensor_count && good; t++)
+		if (added_of(graph, t))
+			fill_patch(net, t);
 	return (good || wrong(net, "out of memory")) && parts_agree(net);
 }
 
@@ -233,11 +306,11 @@ static int8_t *lost(struct run *run, uint32_t tensor, uint64_t byte, const char 
 	return &nothing;
 }
 
-/* The byte's place in the arena at the current position. */
-static int8_t *place_of(struct run *run, uint32_t tensor, uint64_t byte)
+/* How many places a byte has at the current position. @found: out: the last of them */
+static uint32_t count_places(const struct run *run, uint32_t tensor, uint64_t byte, uint64_t *found)
 {
-	uint64_t address, found = 0;
 	uint32_t places = 0;
+	uint64_t address;
 
 	for (uint32_t i = run->first_place[tensor]; i < run->first_place[tensor + 1]; i++) {
 		const struct npumem_placement *at = &run->plan->placements[run->places[i]];
@@ -245,9 +318,18 @@ static int8_t *place_of(struct run *run, uint32_t tensor, uint64_t byte)
 		if (at->from > run->position || at->to < run->position ||
 		    !place_run(at, byte, &address))
 			continue;
-		found = address;
+		*found = address;
 		places++;
 	}
+	return places;
+}
+
+/* The byte's place in the arena at the current position. */
+static int8_t *place_of(struct run *run, uint32_t tensor, uint64_t byte)
+{
+	uint64_t found = 0;
+	uint32_t places = count_places(run, tensor, byte, &found);
+
 	if (places != 1)
 		return lost(run, tensor, byte, places ? "has two places" : "has no place");
 	if (found >= run->plan->info.arena_size)
@@ -273,6 +355,25 @@ static bool outside(const struct run *run, uint32_t tensor)
 	       t->flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
 }
 
+/* If the step reads a patch of a tensor: the patch, and where in it the byte lies. */
+static bool find_patch(const struct run *run, uint32_t *tensor, uint64_t *byte)
+{
+	const struct npuplan_graph *graph = run->net->graph;
+	const struct npuplan_step *s = &graph->steps[run->step];
+
+	for (uint32_t a = s->first_access; a < s->first_access + s->access_count; a++) {
+		uint32_t read = graph->tiles[graph->accesses[a].tile].tensor;
+		const struct npuplan_added *added = added_of(graph, read);
+
+		if (!added || added->of != *tensor ||
+		    graph->accesses[a].mode == NPUMEM_ACCESS_WRITE)
+			continue;
+		*tensor = read;
+		return into_patch(run->net, read, byte);
+	}
+	return true;
+}
+
 static int8_t load_read(void *context, uint32_t input, uint64_t byte)
 {
 	struct run *run = context;
@@ -282,7 +383,7 @@ static int8_t load_read(void *context, uint32_t input, uint64_t byte)
 	if (graph->tensors[tensor].kind == NPUMEM_TENSOR_PARAMETER && !run->with_parameters)
 		return run->net->bytes[tensor][byte];
 	locate(graph, &tensor, &byte);
-	if (run->seen[tensor][byte] != run->step + 1) {
+	if (!find_patch(run, &tensor, &byte) || run->seen[tensor][byte] != run->step + 1) {
 		wrong(run->net,
 		      "operator %s, step %u %s, tile %u: needs byte %" PRIu64 " (element %" PRId64
 		      ") of tensor %s, which the step does not read",
@@ -338,10 +439,13 @@ static bool store(struct run *run, uint32_t tensor, uint64_t byte)
 	const struct npuplan_tensor *t;
 	int64_t at[NPUPLAN_MAX_DIMS], element;
 	uint64_t own = byte;
-	uint32_t output;
+	uint32_t output, whole = tensor;
+	bool fills = !out_of_patch(run->net, &whole, &own);
 	int8_t value = 0;
 
-	k.output = output_at(run, tensor, &own);
+	if (fills)
+		whole = added_of(run->net->graph, tensor)->of;
+	k.output = output_at(run, whole, &own);
 	if (k.output == NPUMEM_NONE)
 		return wrong(run->net,
 			     "operator %s, step %u: writes byte %" PRIu64
@@ -349,7 +453,7 @@ static bool store(struct run *run, uint32_t tensor, uint64_t byte)
 			     run->op->name, run->step, byte, run->net->graph->tensors[tensor].name);
 	output = run->op->outputs[k.output];
 	t = &run->net->graph->tensors[output];
-	element = run->net->element[output][own];
+	element = fills ? -1 : run->net->element[output][own];
 
 	/* Channels that only fill up a block. */
 	if (element >= 0) {
@@ -360,7 +464,7 @@ static bool store(struct run *run, uint32_t tensor, uint64_t byte)
 		*place_of(run, tensor, byte) = value;
 	if (run->net->text[0])
 		return false;
-	if (value != run->net->bytes[output][own])
+	if (!fills && value != run->net->bytes[output][own])
 		return wrong(run->net,
 			     "operator %s, step %u %s, tile %u: byte %" PRIu64 " (element %" PRId64
 			     ") of tensor %s is %d, must be %d",
@@ -432,15 +536,38 @@ static bool is_written(struct run *run, const struct npuplan_op *op, uint32_t ou
 	return true;
 }
 
+/* All that patches have of an output, once. */
+static bool patches_are_written(struct run *run, const struct npuplan_op *op, uint32_t output)
+{
+	const struct npuplan_graph *graph = run->net->graph;
+
+	for (uint32_t t = graph->tensor_count - graph->added_count; t < graph->tensor_count; t++)
+		if (added_of(graph, t)->of == output && !is_written(run, op, t))
+			return false;
+	return true;
+}
+
+/* Whether an operator's output is there in patches alone. */
+static bool in_patches(const struct npuplan_graph *graph, uint32_t op)
+{
+	for (uint32_t i = 0; i < graph->tiling.patch_count; i++)
+		if (op >= graph->tiling.patches[i].first && op < graph->tiling.patches[i].last)
+			return true;
+	return false;
+}
+
 static bool all_written(struct run *run)
 {
 	const struct npuplan_graph *graph = run->net->graph;
 
 	for (uint32_t i = 0; i < graph->op_count; i++)
 		for (uint32_t k = 0; k < graph->ops[i].output_count; k++) {
+			const struct npuplan_op *op = &graph->ops[i];
+
 			if (lies_in_input(graph, i, k))
 				continue;
-			if (!is_written(run, &graph->ops[i], graph->ops[i].outputs[k]))
+			if (in_patches(graph, i) ? !patches_are_written(run, op, op->outputs[k]) :
+						   !is_written(run, op, op->outputs[k]))
 				return false;
 		}
 	return true;
@@ -529,6 +656,7 @@ static bool index_places(struct run *run)
 static void begin(struct run *run)
 {
 	const struct npuplan_graph *graph = run->net->graph;
+	uint64_t found;
 
 	run->position = 0;
 	for (uint32_t t = 0; t < graph->tensor_count; t++) {
@@ -538,10 +666,10 @@ static void begin(struct run *run)
 		    tensor->kind == NPUMEM_TENSOR_OUTPUT || outside(run, t) ||
 		    tensor->flags & NPUMEM_TENSOR_FLAG_HOST)
 			continue;
-		/* A parameter or input that no step accesses may have no place. */
-		for (uint64_t b = 0;
-		     run->first_place[t] < run->first_place[t + 1] && b < tensor->size; b++)
-			*place_of(run, t, b) = run->net->bytes[t][b];
+		/* What no step accesses of a parameter or input may have no place. */
+		for (uint64_t b = 0; b < tensor->size; b++)
+			if (count_places(run, t, b, &found))
+				*place_of(run, t, b) = run->net->bytes[t][b];
 	}
 	for (uint32_t p = 0; p < run->plan->position_count; p++) {
 		const struct npumem_position *at = &run->plan->positions[p];

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Operators that run patch by patch, in real int8 arithmetic: random networks on images, with
+ * residuals, concats and branches, in all layouts, some of whose operators run in patches of rows
+ * and columns, the others whole, in bands or in rows; with the plans of all planners. Every byte of
+ * a patch has to be written once, and outputs to be those of whole operators (int8_run.h). What
+ * cannot run in patches says so.
+ *
+ * usage: prop_patches [SEED [CASES]]
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "int8_run.h"
+#include "property.h"
+
+#define MOST 16
+
+/* struct image - what operators read and write: batch x rows x columns x channels */
+struct image {
+	int64_t batch;
+	int64_t space[2];
+	int64_t channels;
+};
+
+static struct npuplan_graph *graph;
+
+static struct {
+	struct image image;
+	uint32_t tensor;
+} known[MOST + 2];
+static uint32_t known_count;
+
+static uint32_t add(uint32_t kind, uint32_t rank, const int64_t *shape)
+{
+	struct npuplan_tensor tensor = {
+		.size = 1,
+		.align = draw(0, 9) ? 1 : 4,
+		.kind = kind,
+		.elem_size = 1,
+		.dim_count = rank,
+		.id = graph->tensor_count,
+	};
+	int64_t index;
+
+	for (uint32_t d = 0; d < rank; d++) {
+		tensor.shape[d] = shape[d];
+		tensor.size *= (uint64_t)shape[d];
+	}
+	index = npuplan_graph_add_tensor(graph, &tensor);
+	if (index < 0)
+		fail("no tensor added");
+	return (uint32_t)index;
+}
+
+static uint32_t add_image(uint32_t kind, const struct image *i)
+{
+	bool nhwc = graph->source_layout == NPUPLAN_NHWC;
+	const int64_t shape[] = { i->batch, nhwc ? i->space[0] : i->channels,
+				  nhwc ? i->space[1] : i->space[0],
+				  nhwc ? i->channels : i->space[1] };
+
+	return add(kind, 4, shape);
+}
+
+/* One of the images so far, mostly the last. */
+static uint32_t source(void)
+{
+	return draw(0, 3) ? known_count - 1 : draw(0, known_count - 1);
+}
+
+static struct npuplan_op *add_op(const char *type, const uint32_t *inputs, uint32_t count,
+				 const struct image *out)
+{
+	uint32_t output = add_image(NPUMEM_TENSOR_OUTPUT, out);
+	struct npuplan_op *op = int8_add_op(graph, type, inputs, count, output);
+
+	if (!op)
+		fail("no operator added");
+	known[known_count].image = *out;
+	known[known_count++].tensor = output;
+	return op;
+}
+
+static int64_t windows(const struct npuplan_attrs *attrs, uint32_t d, int64_t in)
+{
+	int64_t extent = (int64_t)(attrs->kernel[d] - 1) * attrs->dilation[d] + 1;
+	int64_t pads = attrs->pad_begin[d] + attrs->pad_end[d];
+
+	if (attrs->transposed)
+		return (in - 1) * attrs->stride[d] + extent - pads;
+	return in + pads < extent ? 0 : (in + pads - extent) / attrs->stride[d] + 1;
+}
+
+/* A window that makes an image of @in. */
+static void find_window(struct npuplan_attrs *attrs, const struct image *in, struct image *out)
+{
+	*out = *in;
+	attrs->spatial = 2;
+	do {
+		for (uint32_t d = 0; d < 2; d++) {
+			attrs->kernel[d] = (int32_t)draw(1, 4);
+			attrs->stride[d] = draw(0, 1) ? 1 : (int32_t)draw(1, 3);
+			attrs->dilation[d] = draw(0, 2) ? 1 : 2;
+			attrs->pad_begin[d] = (int32_t)draw(0, 3);
+			attrs->pad_end[d] = (int32_t)draw(0, 3);
+			out->space[d] = windows(attrs, d, in->space[d]);
+		}
+	} while (out->space[0] < 1 || out->space[1] < 1 || out->space[0] > 18 ||
+		 out->space[1] > 18);
+}
+
+static void conv(void)
+{
+	struct npuplan_attrs attrs = { .axis = -1, .groups = 1, .transposed = !draw(0, 3) };
+	uint32_t from = source(), inputs[2] = { known[from].tensor };
+	bool nhwc = graph->source_layout == NPUPLAN_NHWC;
+	bool depthwise = !attrs.transposed && !draw(0, 2);
+	struct image in = known[from].image, out;
+	int64_t ins = depthwise ? 1 : in.channels, outs;
+
+	find_window(&attrs, &in, &out);
+	if (depthwise)
+		attrs.groups = (int32_t)in.channels;
+	else
+		out.channels = draw(0, 5) ? draw(1, 5) : 33;
+	outs = out.channels;
+	inputs[1] = add(NPUMEM_TENSOR_PARAMETER, 4,
+			nhwc ? (const int64_t[]){ outs, attrs.kernel[0], attrs.kernel[1], ins } :
+			attrs.transposed ?
+			       (const int64_t[]){ ins, outs, attrs.kernel[0], attrs.kernel[1] } :
+			       (const int64_t[]){ outs, ins, attrs.kernel[0], attrs.kernel[1] });
+	add_op(attrs.transposed ? "conv_transpose2d" : "conv2d", inputs, 2, &out)->attrs = attrs;
+}
+
+static void pool(void)
+{
+	struct npuplan_attrs attrs = { .axis = -1, .groups = 1 };
+	uint32_t from = source();
+	struct image out;
+
+	find_window(&attrs, &known[from].image, &out);
+	add_op(draw(0, 1) ? "maxpool" : "avgpool", &known[from].tensor, 1, &out)->attrs = attrs;
+}
+
+static void unary(void)
+{
+	uint32_t from = source();
+	struct image out = known[from].image;
+
+	add_op(draw(0, 1) ? "relu" : "abs", &known[from].tensor, 1, &out)->attrs.inplace =
+		draw(0, 1);
+}
+
+static void resize(void)
+{
+	uint32_t from = source();
+	struct image out = known[from].image;
+
+	out.space[0] += draw(0, 3);
+	out.space[1] += draw(0, 3);
+	if (out.space[0] <= 18 && out.space[1] <= 18)
+		add_op("resize_bilinear", &known[from].tensor, 1, &out);
+}
+
+static void softmax(void)
+{
+	uint32_t from = source();
+	struct image out = known[from].image;
+
+	add_op("softmax", &known[from].tensor, 1, &out)->attrs.axis =
+		draw(0, 3) ? (graph->source_layout == NPUPLAN_NHWC ? 3 : 1) : (int32_t)draw(1, 3);
+}
+
+/* Two images of one size: added, or one behind the other. */
+static void join(void)
+{
+	uint32_t a = source(), b = draw(0, known_count - 1);
+	uint32_t inputs[2] = { known[a].tensor };
+	struct image out = known[a].image;
+
+	for (uint32_t i = 0; i < known_count; i++, b = (b + 1) % known_count)
+		if (b != a && known[b].image.batch == out.batch &&
+		    known[b].image.space[0] == out.space[0] &&
+		    known[b].image.space[1] == out.space[1])
+			break;
+	inputs[1] = known[b].tensor;
+	if (known[b].image.space[0] != out.space[0] || known[b].image.space[1] != out.space[1])
+		return;
+	if (known[b].image.channels == out.channels && draw(0, 2)) {
+		add_op("add", inputs, 2, &out)->attrs.inplace = draw(0, 1);
+		return;
+	}
+	out.channels += known[b].image.channels;
+	if (out.channels <= 70)
+		add_op("cat", inputs, 2, &out)->attrs.axis =
+			graph->source_layout == NPUPLAN_NHWC ? 3 : 1;
+}
+
+static void make_graph(void)
+{
+	static void (*const makers[])(void) = { conv,  conv,   conv, conv, pool,   unary,
+						unary, resize, join, join, softmax };
+	uint32_t count = draw(2, MOST - 4);
+	struct image image = {
+		.batch = draw(0, 3) ? 1 : 2,
+		.space = { draw(1, 14), draw(1, 14) },
+		.channels = draw(0, 5) ? draw(1, 5) : 34,
+	};
+
+	graph = npuplan_graph_new("random");
+	if (!graph)
+		fail("out of memory");
+	graph->source_layout = draw(0, 1) ? NPUPLAN_NHWC : NPUPLAN_NCHW;
+	known_count = 1;
+	known[0].image = image;
+	known[0].tensor = add_image(NPUMEM_TENSOR_INPUT, &image);
+	for (uint32_t i = 0; i < count || graph->op_count < 2; i++)
+		makers[draw(0, sizeof(makers) / sizeof(makers[0]) - 1)]();
+	for (uint32_t i = 0; i < graph->op_count; i++)
+		for (uint32_t k = 0; k < graph->ops[i].input_count; k++) {
+			struct npuplan_tensor *t = &graph->tensors[graph->ops[i].inputs[k]];
+
+			if (t->kind == NPUMEM_TENSOR_OUTPUT)
+				t->kind = NPUMEM_TENSOR_INTERMEDIATE;
+		}
+}
+
+/* ------------------------------------------------------------------------- one case */
+
+/*
+ * struct counts - what was met
+ * @refused: tilings that say of what operators they cannot run in patches
+ * @unplanned: plans that planners refuse
+ * @operators: that run in patches
+ * @patches: tensors that patches have
+ * @again: operators that compute something again
+ */
+struct counts {
+	uint64_t cases;
+	uint64_t refused;
+	uint64_t operators;
+	uint64_t patches;
+	uint64_t again;
+	uint64_t plans;
+	uint64_t unplanned;
+};
+
+static struct npuplan_patches random_patches(uint32_t from)
+{
+	struct npuplan_patches patches = { .first = from + draw(0, 1) };
+	struct image *last;
+
+	if (patches.first >= graph->op_count)
+		patches.first = graph->op_count - 1;
+	patches.last = draw(patches.first, graph->op_count - 1);
+	last = &known[1 + patches.last].image;
+	patches.rows = draw(0, 3) ? draw(1, (uint32_t)last->space[0]) : 0;
+	patches.columns = draw(0, 2) || !patches.rows ? draw(1, (uint32_t)last->space[1]) : 0;
+	return patches;
+}
+
+/* Tries patches until some can be; false: none of many can. */
+static bool tile(struct npuplan_tiling *tiling, struct npuplan_patches *patches,
+		 struct counts *counts)
+{
+	for (int tries = 0; tries < 40; tries++) {
+		struct npuplan_error error = { .text = "" };
+		int err;
+
+		tiling->patch_count = 1;
+		patches[0] = random_patches(0);
+		if (patches[0].last + 1 < graph->op_count && draw(0, 1)) {
+			patches[1] = random_patches(patches[0].last + 1);
+			tiling->patch_count = 2;
+		}
+		err = npuplan_graph_tile(graph, tiling, &error);
+		if (!err)
+			return true;
+		if (err != -EINVAL || !strstr(error.text, " runs in patches: "))
+			fail("%d: %s", err, error.text);
+		if (graph->added_count || graph->step_count)
+			fail("a tiling that was refused left something behind");
+		counts->refused++;
+	}
+	return false;
+}
+
+static void check_plan(struct int8_net *net, const char *planner, struct counts *counts)
+{
+	struct npuplan_options options = {
+		.planner = planner,
+		/* The paper's engine has nothing before its first order is done. */
+		.work_limit = strcmp(planner, "taa-paper") != 0 ? 50000 : 0,
+	};
+	struct npuplan_error error = { .text = "" };
+	struct npuplan_plan *plan = NULL;
+	int err = npuplan_plan(graph, &options, &plan, &error);
+
+	if (err == -EOPNOTSUPP) {
+		counts->unplanned++;
+		return;
+	}
+	if (err)
+		fail("%s: %s", planner, error.text);
+	if (!int8_run_plan(net, plan))
+		fail("%s: %s", planner, net->text);
+	counts->plans++;
+	npuplan_plan_free(plan);
+}
+
+/* After untiling nothing that was added is left, and tiling again gives the same graph. */
+static void check_again(const struct npuplan_tiling *tiling, uint32_t tensors)
+{
+	uint8_t digest[NPUPLAN_DIGEST_SIZE], again[NPUPLAN_DIGEST_SIZE];
+	struct npuplan_error error = { .text = "" };
+
+	npuplan_graph_digest(graph, digest);
+	npuplan_graph_untile(graph);
+	if (graph->added_count || graph->added || graph->tensor_count != tensors)
+		fail("something that was added is left");
+	if (npuplan_graph_tile(graph, tiling, &error))
+		fail("%s", error.text);
+	npuplan_graph_digest(graph, again);
+	if (memcmp(digest, again, sizeof(digest)) != 0)
+		fail("tiled again, it is another graph");
+}
+
+static void count(const struct npuplan_tiling *tiling, struct counts *counts)
+{
+	struct npuplan_error error = { .text = "" };
+	struct npuplan_tile_report *reports;
+
+	if (npuplan_tiling_report(graph, &reports, &error))
+		fail("%s", error.text);
+	for (uint32_t i = 0; i < graph->op_count; i++)
+		counts->again += reports[i].again > 0;
+	free(reports);
+	for (uint32_t i = 0; i < tiling->patch_count; i++)
+		counts->operators += tiling->patches[i].last - tiling->patches[i].first + 1;
+	counts->patches += graph->added_count;
+	counts->cases++;
+}
+
+static void run_case(uint64_t seed, struct counts *counts)
+{
+	struct npuplan_patches patches[2];
+	struct npuplan_tiling tiling = { .layout = draw(0, 2), .patches = patches };
+	enum int8_resize resize = draw(INT8_BILINEAR, INT8_BILINEAR_ALIGNED);
+	uint32_t planners = 0, tensors;
+	struct int8_net net;
+
+	make_graph();
+	tiling.bands = draw(0, 1) ? draw(1, 4) : 0;
+	tiling.rows = tiling.bands ? 0 : draw(0, 2);
+	tiling.with_parameters = !draw(0, 3);
+	tensors = graph->tensor_count;
+	if (tile(&tiling, patches, counts)) {
+		check_again(&tiling, tensors);
+		count(&tiling, counts);
+		if (!int8_net_init(&net, graph, resize, seed) ||
+		    !int8_check_tiles(&net, NULL, NULL))
+			fail("%s", net.text);
+		while (npuplan_planner_name(planners))
+			planners++;
+		check_plan(&net, "auto", counts);
+		check_plan(&net, "taa", counts);
+		check_plan(&net, npuplan_planner_name(draw(0, planners - 1)), counts);
+		check_plan(&net, npuplan_planner_name(draw(0, planners - 1)), counts);
+		int8_net_fini(&net);
+	}
+	npuplan_graph_free(graph);
+}
+
+int main(int argc, char **argv)
+{
+	struct counts counts = { 0 };
+
+	property_begin(argc, argv, 20261201, 400);
+	for (unsigned long i = 0; i < property.cases; i++)
+		run_case(property_case(i), &counts);
+	printf("%" PRIu64 " networks, %" PRIu64 " operators in patches, %" PRIu64
+	       " of them compute something again, %" PRIu64 " tensors of patches; %" PRIu64
+	       " plans, %" PRIu64 " not planned, %" PRIu64 " tilings refused\n",
+	       counts.cases, counts.operators, counts.again, counts.patches, counts.plans,
+	       counts.unplanned, counts.refused);
+	if (property.cases >= 400 && (counts.cases < 300 || counts.operators < 600 ||
+				      counts.again < 100 || counts.plans < 600)) {
+		printf("not ok - too little was met\n");
+		return 1;
+	}
+	return 0;
+}
