@@ -169,6 +169,7 @@ static int report_op(const struct npuplan_graph *graph, uint32_t op,
 	npuplan_partition_of(&p, graph, &graph->tiling, op);
 	err = find_cost(&p, graph->tiling.double_buffer, &cost);
 	*report = cost.report;
+	report->operations = npuplan_operations(graph, op);
 	if (npuplan_patches_of(&graph->tiling, op)) {
 		*report = (struct npuplan_tile_report){ 0 };
 		npuplan_report_patches(graph, op, report);
@@ -178,7 +179,6 @@ static int report_op(const struct npuplan_graph *graph, uint32_t op,
 	if (!err)
 		err = find_cost(&p, false, &cost);
 	report->least = cost.report.inputs + cost.report.weights + cost.report.outputs;
-	report->operations = npuplan_operations(graph, op);
 	return err;
 }
 

@@ -56,38 +56,72 @@ uint64_t cosma_copy_time(const struct npuplan_machine *machine, uint64_t bytes)
 	return cosma_copies_time(machine, bytes, 1);
 }
 
-/* Bytes that a step reads and writes, and those that it writes. */
+/* Elements whose sums a tensor has in the making; 0: it has none. */
+static uint64_t sums_of(const struct npuplan_graph *graph, uint32_t tensor)
+{
+	uint32_t first = graph->tensor_count - graph->added_count;
+
+	if (tensor < first || graph->added[tensor - first].kind != NPUPLAN_ADDED_SUMS)
+		return 0;
+	return graph->tensors[tensor].size / graph->tensors[tensor].elem_size;
+}
+
+/*
+ * Bytes that a step reads and writes; and @written, by which steps share what their operator
+ * computes: bytes that it writes, or, of a step that adds up a part of each sum, sums.
+ */
 static void count_bytes(const struct npuplan_graph *graph, uint32_t s, uint64_t *all,
 			uint64_t *written)
 {
 	const struct npuplan_step *step = &graph->steps[s];
+	uint64_t sums = 0;
 
 	*all = *written = 0;
 	for (uint32_t a = step->first_access; a < step->first_access + step->access_count; a++) {
 		const struct npumem_access *access = &graph->accesses[a];
-		uint64_t bytes = chunks_bytes(&graph->tiles[access->tile].region);
+		const struct npumem_tile *tile = &graph->tiles[access->tile];
+		uint64_t bytes = chunks_bytes(&tile->region);
 
 		*all += access->mode & NPUMEM_ACCESS_READ ? bytes : 0;
 		*all += access->mode & NPUMEM_ACCESS_WRITE ? bytes : 0;
 		*written += access->mode & NPUMEM_ACCESS_WRITE ? bytes : 0;
+		sums += sums_of(graph, tile->tensor);
 	}
+	*written = sums ? sums : *written;
 }
 
-/* Steps of one operator share what it computes by the bytes that they write. */
+/*
+ * What steps share of an operator: all that they write together; in patches its outputs, since some
+ * of what these have is computed again.
+ */
+static uint64_t *shares_of(const struct npuplan_graph *graph)
+{
+	uint64_t *of_op = npuplan_calloc((size_t)graph->op_count + 1, sizeof(*of_op));
+	uint64_t all, written;
+
+	for (uint32_t s = 0; s < graph->step_count && of_op; s++) {
+		count_bytes(graph, s, &all, &written);
+		if (graph->steps[s].op < graph->op_count)
+			of_op[graph->steps[s].op] += written;
+	}
+	for (uint32_t i = 0; i < graph->tiling.patch_count && of_op; i++) {
+		const struct npuplan_patches *patches = &graph->tiling.patches[i];
+
+		for (uint32_t v = patches->first; v <= patches->last; v++)
+			of_op[v] = graph->tensors[graph->ops[v].outputs[0]].size;
+	}
+	return of_op;
+}
+
 int cosma_step_times(const struct npuplan_graph *graph, const struct npuplan_machine *machine,
 		     uint64_t *times, struct npuplan_error *error)
 {
-	uint64_t *of_op = npuplan_calloc((size_t)graph->op_count + 1, sizeof(*of_op));
+	uint64_t *of_op = shares_of(graph);
 	uint64_t all, written;
 	char label[96];
 
 	if (!of_op)
 		return npuplan_fail(error, -ENOMEM, "out of memory");
-	for (uint32_t s = 0; s < graph->step_count; s++) {
-		count_bytes(graph, s, &all, &written);
-		if (graph->steps[s].op < graph->op_count)
-			of_op[graph->steps[s].op] += written;
-	}
 	for (uint32_t s = 0; s < graph->step_count; s++) {
 		uint32_t op = graph->steps[s].op;
 		uint64_t bytes, compute = 0;
