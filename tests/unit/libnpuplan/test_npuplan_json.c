@@ -479,10 +479,14 @@ TEST(tilings_round_trip)
 {
 	static struct npuplan_tile_choice told = { 0, 3, 4, NPUPLAN_CHANNELS_OUTER, 0 };
 	static struct npuplan_tile_choice columns = { .rows = 3, .columns = 2 };
+	static struct npuplan_patches patches = { .rows = 3, .columns = 1 };
 	static const struct {
 		struct npuplan_tiling tiling;
 		const char *text;
 	} cases[] = {
+		{ { .patches = &patches, .patch_count = 1, .rows = 2 },
+		  "\"tiling\": {\"rows\":2,\"parameters\":false,\"patches\":[{\"first\":1000,"
+		  "\"last\":1000,\"rows\":3,\"columns\":1}]},\n" },
 		{ { .rows = 3 }, "\"tiling\": {\"rows\":3,\"parameters\":false},\n" },
 		{ { .bands = 3, .layout = NPUPLAN_NCHW },
 		  "\"tiling\": {\"bands\":3,\"layout\":\"nchw\",\"parameters\":false},\n" },
@@ -547,6 +551,7 @@ static void tiling_refused(const char *tiling, int want, const char *why)
 	assert_int_equal(npuplan_json_tiling(graph, text, strlen(text), &out, &error), want);
 	assert_string_equal(error.text, why);
 	assert_null(out.ops);
+	assert_null(out.patches);
 }
 
 TEST(tilings_refused)
@@ -587,6 +592,19 @@ TEST(tilings_refused)
 		       -EINVAL, "tiling.ops[0].columns: must be an integer from 0 to 4294967295");
 	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":[{\"op\":1000,\"places\":1}]}",
 		       -EINVAL, "tiling.ops[0].places: unknown field");
+	tiling_refused("{\"bands\":1,\"parameters\":false,\"patches\":{}}", -EINVAL,
+		       "tiling.patches: must be a list");
+	tiling_refused("{\"bands\":1,\"parameters\":false,\"patches\":[{\"last\":1000}]}", -EINVAL,
+		       "tiling.patches[0].first: missing");
+	tiling_refused("{\"bands\":1,\"parameters\":false,"
+		       "\"patches\":[{\"first\":1000,\"last\":7}]}",
+		       -EINVAL, "tiling.patches[0].last: graph tiles has no operator with id 7");
+	tiling_refused("{\"bands\":1,\"parameters\":false,"
+		       "\"patches\":[{\"first\":1000,\"last\":1000,\"rows\":-1}]}",
+		       -EINVAL, "tiling.patches[0].rows: must be an integer from 0 to 4294967295");
+	tiling_refused("{\"bands\":1,\"parameters\":false,"
+		       "\"patches\":[{\"first\":1000,\"last\":1000,\"places\":1}]}",
+		       -EINVAL, "tiling.patches[0].places: unknown field");
 
 	/* A plan of a graph that was tiled otherwise. */
 	graph = tiled_as(&tiling, &plan);
@@ -597,6 +615,25 @@ TEST(tilings_refused)
 	graph = tiled_as(&tiling, NULL);
 	assert_int_equal(npuplan_plan_from_json(graph, text, strlen(text), &read, &error), -EINVAL);
 	assert_string_equal(error.text, "tiling: the graph was tiled with other ops");
+	npuplan_graph_free(graph);
+}
+
+TEST(other_patches)
+{
+	struct npuplan_patches patches = { .rows = 3 };
+	struct npuplan_tiling tiling = { .patches = &patches, .patch_count = 1 };
+	struct npuplan_plan *plan, *read;
+	struct npuplan_error error = { "" };
+	AUTO_TEXT char *text = NULL;
+	struct npuplan_graph *graph = tiled_as(&tiling, &plan);
+
+	assert_int_equal(npuplan_plan_to_json(graph, plan, &text, NULL), 0);
+	npuplan_graph_free(graph);
+	npuplan_plan_free(plan);
+	patches.rows = 4;
+	graph = tiled_as(&tiling, NULL);
+	assert_int_equal(npuplan_plan_from_json(graph, text, strlen(text), &read, &error), -EINVAL);
+	assert_string_equal(error.text, "tiling: the graph was tiled with other patches");
 	npuplan_graph_free(graph);
 }
 

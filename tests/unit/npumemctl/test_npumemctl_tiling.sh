@@ -80,7 +80,65 @@ r = json.loads(subprocess.check_output(
 assert [t["columns"] for t in r["tiles"]] == [30 if t["name"] == "features.1.0" else 0 for t in r["tiles"]], r
 ' "$ctl" "$net"
 
+# ---------------------------------------------------------------- patches
+for layout in nhwc nchw nc32hw; do
+	check "patches, $layout" round_trip --patches features.0.0..features.8.0=14x14 --layout $layout
+done
+check 'two ranges in patches, by id, the rest in rows' round_trip --rows 1 --patches 13..22=allx7 --patches 0..8=7
+check 'patches on chip' round_trip --onchip 1200KiB --patches 0..8=14x14
+check 'patches: the arena of docs/tiling.md' prints 'arena        435264 bytes' \
+	"$ctl" plan --patches 0..8=14x14 "$net"
+check 'patches: what is computed again' prints 'patches      compute 1.9 % of all operations again' \
+	"$ctl" plan --patches 0..8=14x14 "$net"
+check 'plan -j --tiles: patches' python3 -c '
+import json, subprocess, sys
+r = json.loads(subprocess.check_output(
+    [sys.argv[1], "plan", "-j", "--tiles", "--patches", "0..2=28x56", sys.argv[2]]))
+t = r["tiles"]
+assert [(x["rows"], x["columns"], x["steps"]) for x in t[:3]] == [(30, 57, 8), (28, 56, 8), (28, 56, 8)], t[:3]
+assert [x["again"] > 0 for x in t] == [True] + [False] * 29, t
+assert t[0]["operations"] - t[0]["again"] == 112 * 112 * 32 * 27, t[0]
+' "$ctl" "$net"
+planned_in_patches() {
+	"$ctl" plan --planner "$1" --rows 14 --work 100000 --arena-budget 1MiB --patches 0..8=28x28 \
+		"$net" -o plan.json >/dev/null && "$ctl" verify "$net" plan.json
+}
+for planner in tile-scheduled cosma nnc taa; do
+	check "patches, planner $planner" planned_in_patches $planner
+done
+
 # --------------------------------------------------------------- refusals
+for value in 0..8 0=3 ..8=3 0..=3 0..8= 0..8=0 0..8=3x 0..8=3x3x3 0..8=3,rows; do
+	check "--patches $value" usage_says "npumemctl plan: --patches: '$value' is not FIRST..LAST=ROWS[xCOLUMNS], each of the two a number or all" \
+		"$ctl" plan --patches "$value" "$net"
+done
+check 'patches from no operator' says 1 \
+	"npumemctl: $net: --patches nothing..8=3: there is no operator 'nothing'" \
+	"$ctl" plan --patches nothing..8=3 "$net"
+check 'patches to no operator' says 1 \
+	"npumemctl: $net: --patches 0..30=3: there is no operator '30'" \
+	"$ctl" plan --patches 0..30=3 "$net"
+check 'patches of all' says 1 \
+	"npumemctl: $net: operator features.8.0: a patch of all rows and columns is none" \
+	"$ctl" plan --patches 0..8=allxall "$net"
+check 'patches of more rows than there are' says 1 \
+	"npumemctl: $net: operator features.8.0: patches of 29 rows, it has 28" \
+	"$ctl" plan --patches 0..8=29 "$net"
+check 'patches of what is no image' says 1 \
+	"npumemctl: $net: operator fc runs in patches: its output is no image that could be cut" \
+	"$ctl" plan --patches 26..28=1 "$net"
+check 'patches that do not fit' says 1 \
+	"npumemctl: $net: operator features.0.0 in patches: step 0 of 4 needs 154060 bytes on chip; there are 102400" \
+	"$ctl" plan --onchip 100KiB --patches 0..8=14x14 "$net"
+check 'patches, and concats joined' says 1 \
+	"npumemctl: $net: where operators run in patches, concats copy" \
+	"$ctl" plan --concat join --patches 0..8=14 "$net"
+other_patches() {
+	"$ctl" plan --patches 0..8=14 -o plan.json "$net" >/dev/null &&
+		says 1 'npumemctl: plan.json: tiling: the graph was tiled with other patches' \
+			"$ctl" verify --patches 0..8=7 "$net" plan.json
+}
+check 'verify with other patches' other_patches
 check 'too little on chip' says 1 "npumemctl: $net: operator features.26.0 in tiles of 1 rows x 1 channels x 1 columns: step 0 of 50176 needs 2050 bytes on chip, 1024 of them for features.25.0.conv2d; there are 2048" \
 	"$ctl" plan --onchip 2KiB "$net"
 check 'told, and too little on chip' says 1 "npumemctl: $net: operator fc whole: step 0 of 1 needs 1027024 bytes on chip, 1024000 of them for fc.weight; there are 524288" \

@@ -421,7 +421,7 @@ static bool begin(struct npuplan_copy_search *search)
 /* Whether operators are cut in ways of their own, by numbers that a graph with more has not. */
 static bool cuts_single(const struct npuplan_tiling *tiling)
 {
-	return tiling->op_count || tiling->onchip || tiling->clone_count;
+	return tiling->op_count || tiling->onchip || tiling->clone_count || tiling->patch_count;
 }
 
 static int search_copies(struct npuplan_copy_search *search, const struct npuplan_options *options,

@@ -7,7 +7,8 @@
 
 bool copies_possible(const struct model *model, const struct tiling *tiling, bool asked)
 {
-	if (!model->graph->step_count && !tiling->asked.onchip && !tiling->tiles.count)
+	if (!model->graph->step_count && !tiling->asked.onchip && !tiling->tiles.count &&
+	    !tiling->patches.count)
 		return model->graph->edge_count;
 	if (!asked)
 		return false;

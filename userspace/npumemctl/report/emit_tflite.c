@@ -24,7 +24,7 @@ bool emit_prepare(struct model *model, const struct tiling *tiling, struct npupl
 		return false;
 	}
 	if (tiling->asked.bands > 1 || tiling->asked.rows || tiling->asked.onchip ||
-	    tiling->asked.layout != NPUPLAN_NHWC || tiling->tiles.count ||
+	    tiling->asked.layout != NPUPLAN_NHWC || tiling->tiles.count || tiling->patches.count ||
 	    tiling->asked.with_parameters) {
 		failure(model->path,
 			"--emit-tflite: TensorFlow Lite Micro runs whole operators and keeps "
