@@ -358,6 +358,22 @@ NPUPLAN_EXPORT int npuplan_graph_tile_bands(struct npuplan_graph *graph, uint32_
 NPUPLAN_EXPORT int npuplan_graph_tile(struct npuplan_graph *graph,
 				      const struct npuplan_tiling *tiling,
 				      struct npuplan_error *error);
+
+/**
+ * npuplan_patches_find() - find operators to run patch by patch (find_patches.c)
+ * @graph: not tiled; as it was, in the end
+ * @tiling: how all else is cut; out: its patches, if there are any that help; npuplan_tiling_fini()
+ * @most_again: of 100 operations, how many may be computed again; more than 100 is no error
+ * @error: filled in if the call fails; may be NULL
+ *
+ * Patches with which the fewest bytes of the graph's tensors live at once, in its order, as far as
+ * that can be told without a plan: whole tensors but for what is in patches. The same each time.
+ * -EINVAL: the graph is tiled, or the tiling has patches, on-chip memory, operators of its own, or
+ * what excludes patches; -EOPNOTSUPP: see npuplan_graph_set_layout(); -ENOMEM: nothing is found.
+ */
+NPUPLAN_EXPORT int npuplan_patches_find(struct npuplan_graph *graph, struct npuplan_tiling *tiling,
+					uint32_t most_again, struct npuplan_error *error);
+
 /**
  * struct npuplan_tile_report - how one operator is cut, and what that takes
  * @op: index

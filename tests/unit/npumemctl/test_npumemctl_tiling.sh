@@ -88,7 +88,7 @@ check 'two ranges in patches, by id, the rest in rows' round_trip --rows 1 --pat
 check 'patches on chip' round_trip --onchip 1200KiB --patches 0..8=14x14
 check 'patches: the arena of docs/tiling.md' prints 'arena        435264 bytes' \
 	"$ctl" plan --patches 0..8=14x14 "$net"
-check 'patches: what is computed again' prints 'patches      compute 1.9 % of all operations again' \
+check 'patches: what is computed again' prints 'patches      1.9 % of all operations run again; patches are' \
 	"$ctl" plan --patches 0..8=14x14 "$net"
 check 'plan -j --tiles: patches' python3 -c '
 import json, subprocess, sys
@@ -109,7 +109,7 @@ done
 
 # --------------------------------------------------------------- refusals
 for value in 0..8 0=3 ..8=3 0..=3 0..8= 0..8=0 0..8=3x 0..8=3x3x3 0..8=3,rows; do
-	check "--patches $value" usage_says "npumemctl plan: --patches: '$value' is not FIRST..LAST=ROWS[xCOLUMNS], each of the two a number or all" \
+	check "--patches $value" usage_says "npumemctl plan: --patches: '$value' is not FIRST..LAST=ROWS[xCOLUMNS], each of the two a number or all, nor best[=PERCENT]" \
 		"$ctl" plan --patches "$value" "$net"
 done
 check 'patches from no operator' says 1 \

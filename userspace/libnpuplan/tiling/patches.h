@@ -19,9 +19,9 @@ int npuplan_check_patches(const struct npuplan_graph *graph, const struct npupla
 /* The patches that an operator runs in; NULL: none. */
 const struct npuplan_patches *npuplan_patches_of(const struct npuplan_tiling *tiling, uint32_t op);
 
-/* The number of patches. */
-uint64_t npuplan_patches_count(const struct npuplan_graph *graph,
-			       const struct npuplan_patches *patches);
+/* The last operator's output, cut into patches. */
+void npuplan_patches_cut(struct npuplan_partition *p, const struct npuplan_graph *graph,
+			 const struct npuplan_patches *patches);
 
 /* npuplan_make_patches() - make the steps of all operators that run in some patches
  *

@@ -23,6 +23,7 @@ enum concats {
  * @layout: 1 more than its number; 0: none was given. @asked has it in the end
  * @tiles: values of --tile
  * @patches: values of --patches
+ * @finds_patches: they are looked for; @most_again: of 100 operations as many may run again
  * @is_said: any option but --params and --inputs was given
  * @inputs: enum npuplan_inputs, where neither the command line nor a plan says
  * @concat: enum concats
@@ -33,6 +34,8 @@ struct tiling {
 	uint32_t layout;
 	struct option_texts tiles;
 	struct option_texts patches;
+	bool finds_patches;
+	uint32_t most_again;
 	bool is_said;
 	uint32_t inputs;
 	uint32_t concat;
@@ -49,7 +52,7 @@ extern const struct command tiling_command;
  *
  * Says what is wrong and returns false if an operator is unknown.
  */
-bool tiling_of(const struct tiling *tiling, const char *path, const struct npuplan_graph *graph,
+bool tiling_of(const struct tiling *tiling, const char *path, struct npuplan_graph *graph,
 	       struct npuplan_tiling *plan, struct npuplan_tiling *out);
 void tiling_fini(struct tiling *tiling);
 

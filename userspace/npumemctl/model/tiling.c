@@ -22,6 +22,9 @@ static const char *const concats[] = { "copy", "join", "fit", "best", NULL };
 
 #define TILE	    "OP=ROWS[xCHANNELS[xCOLUMNS]][,channels|,rows]"
 #define PATCHES	    "FIRST..LAST=ROWS[xCOLUMNS]"
+#define BEST	    "best"
+/* Of 100 operations as many may be computed again where patches are found and nothing is said. */
+#define MOST_AGAIN  10
 #define FIELD(name) offsetof(struct tiling, name)
 
 static const struct command_option options[] = {
@@ -49,7 +52,8 @@ static const struct command_option options[] = {
 	  "Run the operators from one to another (names or ids) patch by patch: all of them for so "
 	  "many rows and columns (\"all\": of all) of the last one's output, then for the next. "
 	  "Between them there is never more than a patch; what two patches need is computed twice. "
-	  "Again for more operators" },
+	  "Again for more operators. \"" BEST "\", or \"" BEST "=PERCENT\": those with which the "
+	  "fewest bytes live at once and so much of all operations, 10 by default, runs again" },
 	{ "params", 0, VALUE_FLAG, NULL, "Place parameters (weights) in the arena, too",
 	  FIELD(asked.with_parameters) },
 	{ "inputs", 0, VALUE_CHOICE, "WHERE",
@@ -128,6 +132,21 @@ static bool parse_patches(const char *text, struct npuplan_patches *patches)
 	return !*at;
 }
 
+/* "best" or "best=PERCENT"; false: it is neither. @most_again: out */
+static bool parse_best(const char *text, uint32_t *most_again)
+{
+	size_t length = strlen(BEST);
+
+	*most_again = MOST_AGAIN;
+	if (strncmp(text, BEST, length) != 0)
+		return false;
+	text += length;
+	if (*text++ != '=')
+		return !text[-1];
+	/* "all" would be a number here. */
+	return isdigit((unsigned char)*text) && parse_count(&text, most_again) && !*text;
+}
+
 static void check_together(const struct argp_state *state, struct tiling *tiling)
 {
 	const struct npuplan_tiling *asked = &tiling->asked;
@@ -140,6 +159,10 @@ static void check_together(const struct argp_state *state, struct tiling *tiling
 		usage_error(state, "--bands, --rows and --onchip exclude each other");
 	if (asked->columns && !asked->rows)
 		usage_error(state, "--columns needs --rows");
+	if (tiling->finds_patches &&
+	    (tiling->patches.count || tiling->tiles.count || asked->onchip || tiling->concat))
+		usage_error(state, "--patches best excludes other --patches, --tile, --onchip and "
+				   "--concat");
 	if (asked->double_buffer && !asked->onchip)
 		usage_error(state, "--double-buffer needs --onchip");
 	if (tiling->concat == CONCAT_BEST && !tiling->takes_best)
@@ -148,7 +171,7 @@ static void check_together(const struct argp_state *state, struct tiling *tiling
 		tiling->asked.concat = tiling->concat == CONCAT_FIT ? NPUPLAN_CONCAT_FIT :
 								      NPUPLAN_CONCAT_JOIN;
 	tiling->is_said |= asked->bands || asked->rows || asked->onchip || tiling->tiles.count ||
-			   tiling->patches.count || tiling->concat;
+			   tiling->patches.count || tiling->finds_patches || tiling->concat;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -165,10 +188,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		option_texts_add(&tiling->tiles, arg);
 		return 0;
 	case OPTION_PATCHES:
+		if (parse_best(arg, &tiling->most_again)) {
+			tiling->finds_patches = true;
+			return 0;
+		}
 		if (!parse_patches(arg, &patches))
 			usage_error(state,
 				    "--patches: '%s' is not " PATCHES
-				    ", each of the two a number or all",
+				    ", each of the two a number or all, nor " BEST "[=PERCENT]",
 				    arg);
 		option_texts_add(&tiling->patches, arg);
 		return 0;
@@ -266,7 +293,19 @@ static bool patches_of(const struct tiling *tiling, const char *path,
 	return true;
 }
 
-bool tiling_of(const struct tiling *tiling, const char *path, const struct npuplan_graph *graph,
+/* What --patches best asks for, if it does. */
+static bool find_patches(const struct tiling *tiling, const char *path, struct npuplan_graph *graph,
+			 struct npuplan_tiling *out)
+{
+	struct npuplan_error error = { 0 };
+
+	if (!tiling->finds_patches || !npuplan_patches_find(graph, out, tiling->most_again, &error))
+		return true;
+	failure(path, "%s", error.text);
+	return false;
+}
+
+bool tiling_of(const struct tiling *tiling, const char *path, struct npuplan_graph *graph,
 	       struct npuplan_tiling *plan, struct npuplan_tiling *out)
 {
 	if (plan && !tiling->is_said) {
@@ -286,7 +325,8 @@ bool tiling_of(const struct tiling *tiling, const char *path, const struct npupl
 	out->patches = calloc(tiling->patches.count + 1, sizeof(*out->patches));
 	if (!out->ops || !out->patches)
 		abort();
-	if (tiles_of(tiling, path, graph, out) && patches_of(tiling, path, graph, out))
+	if (tiles_of(tiling, path, graph, out) && patches_of(tiling, path, graph, out) &&
+	    find_patches(tiling, path, graph, out))
 		return true;
 	npuplan_tiling_fini(out);
 	return false;

@@ -121,6 +121,27 @@ json_t *tiling_table_json(const char *path, const struct npuplan_graph *graph)
 	return list;
 }
 
+/* The patches as --patches takes them, and how much runs again for them. */
+static void print_patches(FILE *out, const struct npuplan_graph *graph,
+			  const struct npuplan_tile_report *total)
+{
+	uint64_t once = total->operations - total->again;
+
+	fprintf(out, "patches      %.1f %% of all operations run again; patches are\n",
+		once ? 100.0 * (double)total->again / (double)once : 0.0);
+	for (uint32_t i = 0; i < graph->tiling.patch_count; i++) {
+		const struct npuplan_patches *patches = &graph->tiling.patches[i];
+		char rows[16] = "all", columns[16] = "";
+
+		if (patches->rows)
+			snprintf(rows, sizeof(rows), "%" PRIu32, patches->rows);
+		if (patches->columns)
+			snprintf(columns, sizeof(columns), "x%" PRIu32, patches->columns);
+		fprintf(out, "             %s..%s=%s%s\n", graph->ops[patches->first].name,
+			graph->ops[patches->last].name, rows, columns);
+	}
+}
+
 void tiling_summary_print(FILE *out, const struct npuplan_graph *graph)
 {
 	const struct npuplan_tiling *tiling = &graph->tiling;
@@ -136,9 +157,5 @@ void tiling_summary_print(FILE *out, const struct npuplan_graph *graph)
 	fprintf(out, "; moves %s, %.2f times the least\n", size_text(moved(&total)).s,
 		total.least ? (double)moved(&total) / (double)total.least : 1.0);
 	if (tiling->patch_count)
-		fprintf(out, "patches      compute %.1f %% of all operations again\n",
-			total.operations > total.again ?
-				100.0 * (double)total.again /
-					(double)(total.operations - total.again) :
-				0.0);
+		print_patches(out, graph, &total);
 }
