@@ -16,14 +16,19 @@
 
 #define MOST 16
 
-/* struct image - what operators read and write: batch x rows x columns x channels */
+/*
+ * struct image - what operators read and write: batch x rows x columns x channels, or, of three
+ * spatial dimensions, the first of which is rows
+ */
 struct image {
 	int64_t batch;
-	int64_t space[2];
+	int64_t space[NPUPLAN_MAX_SPATIAL];
 	int64_t channels;
 };
 
 static struct npuplan_graph *graph;
+/* Spatial dimensions of all its images. */
+static uint32_t spatial;
 
 static struct {
 	struct image image;
@@ -56,11 +61,30 @@ static uint32_t add(uint32_t kind, uint32_t rank, const int64_t *shape)
 static uint32_t add_image(uint32_t kind, const struct image *i)
 {
 	bool nhwc = graph->source_layout == NPUPLAN_NHWC;
-	const int64_t shape[] = { i->batch, nhwc ? i->space[0] : i->channels,
-				  nhwc ? i->space[1] : i->space[0],
-				  nhwc ? i->channels : i->space[1] };
+	int64_t shape[NPUPLAN_MAX_DIMS] = { i->batch };
 
-	return add(kind, 4, shape);
+	memcpy(shape + (nhwc ? 1 : 2), i->space, spatial * sizeof(*shape));
+	shape[nhwc ? spatial + 1 : 1] = i->channels;
+	return add(kind, spatial + 2, shape);
+}
+
+static int32_t channel_axis(void)
+{
+	return graph->source_layout == NPUPLAN_NHWC ? (int32_t)spatial + 1 : 1;
+}
+
+static bool same_space(const struct image *a, const struct image *b)
+{
+	return a->batch == b->batch && !memcmp(a->space, b->space, spatial * sizeof(*a->space));
+}
+
+/* Whether an image has some elements, and not too many. */
+static bool is_small(const struct image *i)
+{
+	for (uint32_t d = 0; d < spatial; d++)
+		if (i->space[d] < 1 || i->space[d] > (spatial > 2 ? 7 : 18))
+			return false;
+	return true;
 }
 
 /* One of the images so far, mostly the last. */
@@ -96,9 +120,9 @@ static int64_t windows(const struct npuplan_attrs *attrs, uint32_t d, int64_t in
 static void find_window(struct npuplan_attrs *attrs, const struct image *in, struct image *out)
 {
 	*out = *in;
-	attrs->spatial = 2;
+	attrs->spatial = spatial;
 	do {
-		for (uint32_t d = 0; d < 2; d++) {
+		for (uint32_t d = 0; d < spatial; d++) {
 			attrs->kernel[d] = (int32_t)draw(1, 4);
 			attrs->stride[d] = draw(0, 1) ? 1 : (int32_t)draw(1, 3);
 			attrs->dilation[d] = draw(0, 2) ? 1 : 2;
@@ -106,31 +130,39 @@ static void find_window(struct npuplan_attrs *attrs, const struct image *in, str
 			attrs->pad_end[d] = (int32_t)draw(0, 3);
 			out->space[d] = windows(attrs, d, in->space[d]);
 		}
-	} while (out->space[0] < 1 || out->space[1] < 1 || out->space[0] > 18 ||
-		 out->space[1] > 18);
+	} while (!is_small(out));
+}
+
+/* Weights of a convolution, in the order of the source (int8_ops.h). */
+static uint32_t weights(const struct npuplan_attrs *attrs, int64_t ins, int64_t outs)
+{
+	bool nhwc = graph->source_layout == NPUPLAN_NHWC, volume = spatial == 3;
+	int64_t shape[NPUPLAN_MAX_DIMS];
+	uint32_t first = !nhwc ? 2 : volume ? 0 : 1;
+
+	shape[!nhwc ? attrs->transposed : !volume ? 0 : attrs->transposed ? 3 : 4] = outs;
+	shape[!nhwc ? !attrs->transposed : !volume ? 3 : attrs->transposed ? 4 : 3] = ins;
+	for (uint32_t d = 0; d < spatial; d++)
+		shape[first + d] = attrs->kernel[d];
+	return add(NPUMEM_TENSOR_PARAMETER, spatial + 2, shape);
 }
 
 static void conv(void)
 {
+	static const char *const names[2][2] = { { "conv2d", "conv3d" },
+						 { "conv_transpose2d", "conv_transpose3d" } };
 	struct npuplan_attrs attrs = { .axis = -1, .groups = 1, .transposed = !draw(0, 3) };
 	uint32_t from = source(), inputs[2] = { known[from].tensor };
-	bool nhwc = graph->source_layout == NPUPLAN_NHWC;
-	bool depthwise = !attrs.transposed && !draw(0, 2);
+	bool depthwise = !attrs.transposed && spatial == 2 && !draw(0, 2);
 	struct image in = known[from].image, out;
-	int64_t ins = depthwise ? 1 : in.channels, outs;
 
 	find_window(&attrs, &in, &out);
 	if (depthwise)
 		attrs.groups = (int32_t)in.channels;
 	else
 		out.channels = draw(0, 5) ? draw(1, 5) : 33;
-	outs = out.channels;
-	inputs[1] = add(NPUMEM_TENSOR_PARAMETER, 4,
-			nhwc ? (const int64_t[]){ outs, attrs.kernel[0], attrs.kernel[1], ins } :
-			attrs.transposed ?
-			       (const int64_t[]){ ins, outs, attrs.kernel[0], attrs.kernel[1] } :
-			       (const int64_t[]){ outs, ins, attrs.kernel[0], attrs.kernel[1] });
-	add_op(attrs.transposed ? "conv_transpose2d" : "conv2d", inputs, 2, &out)->attrs = attrs;
+	inputs[1] = weights(&attrs, depthwise ? 1 : in.channels, out.channels);
+	add_op(names[attrs.transposed][spatial == 3], inputs, 2, &out)->attrs = attrs;
 }
 
 static void pool(void)
@@ -157,9 +189,9 @@ static void resize(void)
 	uint32_t from = source();
 	struct image out = known[from].image;
 
-	out.space[0] += draw(0, 3);
-	out.space[1] += draw(0, 3);
-	if (out.space[0] <= 18 && out.space[1] <= 18)
+	for (uint32_t d = 0; d < spatial; d++)
+		out.space[d] += draw(0, 3);
+	if (spatial == 2 && is_small(&out))
 		add_op("resize_bilinear", &known[from].tensor, 1, &out);
 }
 
@@ -169,7 +201,7 @@ static void softmax(void)
 	struct image out = known[from].image;
 
 	add_op("softmax", &known[from].tensor, 1, &out)->attrs.axis =
-		draw(0, 3) ? (graph->source_layout == NPUPLAN_NHWC ? 3 : 1) : (int32_t)draw(1, 3);
+		draw(0, 3) ? channel_axis() : (int32_t)draw(1, spatial + 1);
 }
 
 /* Two images of one size: added, or one behind the other. */
@@ -179,13 +211,10 @@ static void join(void)
 	uint32_t inputs[2] = { known[a].tensor };
 	struct image out = known[a].image;
 
-	for (uint32_t i = 0; i < known_count; i++, b = (b + 1) % known_count)
-		if (b != a && known[b].image.batch == out.batch &&
-		    known[b].image.space[0] == out.space[0] &&
-		    known[b].image.space[1] == out.space[1])
-			break;
+	for (uint32_t i = 0; i < known_count && (b == a || !same_space(&known[b].image, &out)); i++)
+		b = (b + 1) % known_count;
 	inputs[1] = known[b].tensor;
-	if (known[b].image.space[0] != out.space[0] || known[b].image.space[1] != out.space[1])
+	if (!same_space(&known[b].image, &out))
 		return;
 	if (known[b].image.channels == out.channels && draw(0, 2)) {
 		add_op("add", inputs, 2, &out)->attrs.inplace = draw(0, 1);
@@ -193,8 +222,7 @@ static void join(void)
 	}
 	out.channels += known[b].image.channels;
 	if (out.channels <= 70)
-		add_op("cat", inputs, 2, &out)->attrs.axis =
-			graph->source_layout == NPUPLAN_NHWC ? 3 : 1;
+		add_op("cat", inputs, 2, &out)->attrs.axis = channel_axis();
 }
 
 static void make_graph(void)
@@ -204,10 +232,12 @@ static void make_graph(void)
 	uint32_t count = draw(2, MOST - 4);
 	struct image image = {
 		.batch = draw(0, 3) ? 1 : 2,
-		.space = { draw(1, 14), draw(1, 14) },
 		.channels = draw(0, 5) ? draw(1, 5) : 34,
 	};
 
+	spatial = draw(0, 4) ? 2 : 3;
+	for (uint32_t d = 0; d < spatial; d++)
+		image.space[d] = draw(1, spatial > 2 ? 6 : 14);
 	graph = npuplan_graph_new("random");
 	if (!graph)
 		fail("out of memory");
@@ -235,6 +265,7 @@ static void make_graph(void)
  * @operators: that run in patches
  * @patches: tensors that patches have
  * @again: operators that compute something again
+ * @found: networks for which patches were found
  */
 struct counts {
 	uint64_t cases;
@@ -244,19 +275,21 @@ struct counts {
 	uint64_t again;
 	uint64_t plans;
 	uint64_t unplanned;
+	uint64_t found;
 };
 
 static struct npuplan_patches random_patches(uint32_t from)
 {
 	struct npuplan_patches patches = { .first = from + draw(0, 1) };
-	struct image *last;
+	const struct image *last;
 
 	if (patches.first >= graph->op_count)
 		patches.first = graph->op_count - 1;
 	patches.last = draw(patches.first, graph->op_count - 1);
 	last = &known[1 + patches.last].image;
 	patches.rows = draw(0, 3) ? draw(1, (uint32_t)last->space[0]) : 0;
-	patches.columns = draw(0, 2) || !patches.rows ? draw(1, (uint32_t)last->space[1]) : 0;
+	if (!patches.rows || (spatial == 2 && draw(0, 2)))
+		patches.columns = draw(1, (uint32_t)last->space[1]);
 	return patches;
 }
 
@@ -284,6 +317,65 @@ static bool tile(struct npuplan_tiling *tiling, struct npuplan_patches *patches,
 		counts->refused++;
 	}
 	return false;
+}
+
+/* --------------------------------------------------------------- patches that are found */
+
+static uint64_t peak_of(const struct npuplan_tiling *tiling)
+{
+	const struct npuplan_options options = { .planner = "greedy" };
+	struct npuplan_error error = { .text = "" };
+	struct npuplan_plan *plan = NULL;
+	uint64_t bound;
+
+	if (npuplan_graph_tile(graph, tiling, &error) ||
+	    npuplan_plan(graph, &options, &plan, &error))
+		fail("%s", error.text);
+	bound = plan->info.lower_bound;
+	npuplan_plan_free(plan);
+	return bound;
+}
+
+/*
+ * Patches that are found can be; no more than asked for is computed again; and whole operators have
+ * more bytes that live at once.
+ */
+static void check_found(struct counts *counts)
+{
+	const struct npuplan_tiling whole = { .layout = draw(0, 2) };
+	struct npuplan_tiling tiling = whole;
+	struct npuplan_error error = { .text = "" };
+	struct npuplan_tile_report *reports;
+	uint64_t again = 0, once = 0, before, peak;
+	uint32_t most_again = draw(0, 60);
+
+	if (npuplan_patches_find(graph, &tiling, most_again, &error))
+		fail("%s", error.text);
+	if (graph->layout != NPUPLAN_NHWC || graph->added_count)
+		fail("looking for patches left something behind");
+	if (tiling.patch_count) {
+		before = peak_of(&whole);
+		npuplan_graph_untile(graph);
+		graph->layout = NPUPLAN_NHWC;
+		peak = peak_of(&tiling);
+		if (peak >= before)
+			fail("%" PRIu64 " bytes live at once in patches, %" PRIu64 " without", peak,
+			     before);
+		if (npuplan_tiling_report(graph, &reports, &error))
+			fail("%s", error.text);
+		for (uint32_t i = 0; i < graph->op_count; i++) {
+			again += reports[i].again;
+			once += reports[i].operations;
+		}
+		free(reports);
+		if (again > once * most_again / 100)
+			fail("%" PRIu64 " of %" PRIu64 " operations run again, %u %% may", again,
+			     once, most_again);
+		npuplan_graph_untile(graph);
+		graph->layout = NPUPLAN_NHWC;
+		counts->found++;
+	}
+	npuplan_tiling_fini(&tiling);
 }
 
 static void check_plan(struct int8_net *net, const char *planner, struct counts *counts)
@@ -355,6 +447,7 @@ static void run_case(uint64_t seed, struct counts *counts)
 	tiling.rows = tiling.bands ? 0 : draw(0, 2);
 	tiling.with_parameters = !draw(0, 3);
 	tensors = graph->tensor_count;
+	check_found(counts);
 	if (tile(&tiling, patches, counts)) {
 		check_again(&tiling, tensors);
 		count(&tiling, counts);
@@ -381,9 +474,10 @@ int main(int argc, char **argv)
 		run_case(property_case(i), &counts);
 	printf("%" PRIu64 " networks, %" PRIu64 " operators in patches, %" PRIu64
 	       " of them compute something again, %" PRIu64 " tensors of patches; %" PRIu64
-	       " plans, %" PRIu64 " not planned, %" PRIu64 " tilings refused\n",
+	       " plans, %" PRIu64 " not planned, %" PRIu64
+	       " tilings refused; patches found for %" PRIu64 "\n",
 	       counts.cases, counts.operators, counts.again, counts.patches, counts.plans,
-	       counts.unplanned, counts.refused);
+	       counts.unplanned, counts.refused, counts.found);
 	if (property.cases >= 400 && (counts.cases < 300 || counts.operators < 600 ||
 				      counts.again < 100 || counts.plans < 600)) {
 		printf("not ok - too little was met\n");

@@ -387,8 +387,8 @@ NPUPLAN_EXPORT int npuplan_patches_find(struct npuplan_graph *graph, struct npup
  * @weights: bytes of weights, likewise
  * @outputs: bytes of outputs, likewise
  * @least: bytes that are moved if the operator is one step
- * @operations: multiplications and additions, or elements, that all steps compute together
- * @again: of these, those that another step computes, too: of what two patches need
+ * @operations: multiply-accumulates, or elements, that the operator computes in one step
+ * @again: what its steps compute beyond that, since patches need some of it twice
  */
 struct npuplan_tile_report {
 	uint32_t op;

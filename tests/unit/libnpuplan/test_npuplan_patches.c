@@ -181,7 +181,7 @@ TEST(report)
 	assert_int_equal(reports[FIRST].columns, 8);
 	assert_int_equal(reports[FIRST].channels, 2);
 	assert_int_equal(reports[FIRST].outputs, (48 + 30 + 56 + 35) * 2);
-	assert_int_equal(reports[FIRST].operations, (48 + 30 + 56 + 35) * 2);
+	assert_int_equal(reports[FIRST].operations, 288);
 	assert_int_equal(reports[FIRST].again, (48 + 30 + 56 + 35 - 144) * 2);
 	assert_int_equal(reports[FIRST].least, 2 * 288);
 	/* What it reads for the patch of 7 x 8: 8 x 9 pixels. */
@@ -450,4 +450,92 @@ TEST(beside)
 	assert_int_equal(graph->added_count, 0);
 	graph->tensors[C].id = 103;
 	assert_int_equal(npuplan_graph_tile(graph, &tiling, &error), 0);
+}
+
+/* ---------------------------------------------------------------------- found */
+
+static void find(struct npuplan_graph *graph, uint32_t most_again, struct npuplan_tiling *tiling)
+{
+	struct npuplan_error error = { .text = "" };
+
+	*tiling = (struct npuplan_tiling){ 0 };
+	if (npuplan_patches_find(graph, tiling, most_again, &error))
+		fail_msg("%s", error.text);
+	assert_int_equal(graph->step_count, 0);
+}
+
+/* With nothing computed again only SUM and LAST can be in patches, which leaves the peak as it is. */
+TEST(found)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = network();
+	struct npuplan_tiling tiling, twice;
+
+	find(graph, 0, &tiling);
+	assert_int_equal(tiling.patch_count, 0);
+	assert_null(tiling.patches);
+	find(graph, 200, &tiling);
+	assert_int_equal(tiling.patch_count, 1);
+	assert_int_equal(tiling.patches[0].first, FIRST);
+	assert_int_equal(tiling.patches[0].last, LAST);
+	find(graph, 200, &twice);
+	assert_memory_equal(tiling.patches, twice.patches, sizeof(*tiling.patches));
+	npuplan_tiling_fini(&twice);
+	assert_int_equal(npuplan_graph_tile(graph, &tiling, NULL), 0);
+	npuplan_tiling_fini(&tiling);
+}
+
+/* Of two images one after the other each has patches of its own. */
+TEST(found_twice)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("two");
+	struct npuplan_tiling tiling;
+
+	build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, 4, 4, 2);
+	for (uint32_t t = 1; t < 5; t++)
+		build_spatial(graph, "t", NPUMEM_TENSOR_INTERMEDIATE, 1, 32, 32, 8);
+	graph->tensors[2].shape[1] = graph->tensors[2].shape[2] = 4;
+	graph->tensors[2].size = 4 * 4 * 8;
+	build_spatial(graph, "out", NPUMEM_TENSOR_OUTPUT, 1, 4, 4, 8);
+	build_op(graph, "resize_nearest", 0, NPUMEM_NONE, NPUMEM_NONE, 1);
+	build_window(build_op(graph, "maxpool", 1, NPUMEM_NONE, NPUMEM_NONE, 2), 8, 8, 1, 0);
+	build_op(graph, "softmax", 2, NPUMEM_NONE, NPUMEM_NONE, 3)->attrs.axis = 2;
+	/* What needs whole rows and columns divides the two. */
+	graph->tensors[3].shape[1] = graph->tensors[3].shape[2] = 4;
+	graph->tensors[3].size = 4 * 4 * 8;
+	graph->ops[2].attrs.whole = true;
+	build_op(graph, "resize_nearest", 3, NPUMEM_NONE, NPUMEM_NONE, 4);
+	build_window(build_op(graph, "maxpool", 4, NPUMEM_NONE, NPUMEM_NONE, 5), 8, 8, 1, 0);
+	find(graph, 10, &tiling);
+	assert_int_equal(tiling.patch_count, 2);
+	assert_int_equal(tiling.patches[0].first, 0);
+	assert_int_equal(tiling.patches[0].last, 1);
+	assert_int_equal(tiling.patches[1].first, 3);
+	assert_int_equal(tiling.patches[1].last, 4);
+	npuplan_tiling_fini(&tiling);
+}
+
+TEST(not_looked_for)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = network();
+	struct npuplan_patches patches = { FIRST, LAST, 3, 4 };
+	struct npuplan_tiling tiling = { .patches = &patches, .patch_count = 1 };
+	struct npuplan_error error = { .text = "" };
+	static const char alike[] =
+		"patches are found where operators are cut alike, concats copy and "
+		"nothing is added";
+
+	assert_int_equal(npuplan_patches_find(graph, &tiling, 10, &error), -EINVAL);
+	assert_string_equal(error.text, "patches are told already");
+	tiling = (struct npuplan_tiling){ .onchip = 4096 };
+	assert_int_equal(npuplan_patches_find(graph, &tiling, 10, &error), -EINVAL);
+	assert_string_equal(error.text, alike);
+	tiling = (struct npuplan_tiling){ .concat = NPUPLAN_CONCAT_FIT };
+	assert_int_equal(npuplan_patches_find(graph, &tiling, 10, &error), -EINVAL);
+	assert_string_equal(error.text, alike);
+	tiling = (struct npuplan_tiling){ .layout = 7 };
+	assert_int_equal(npuplan_patches_find(graph, &tiling, 10, &error), -EINVAL);
+	assert_int_equal(npuplan_graph_tile_bands(graph, 1, false, NULL), 0);
+	tiling = (struct npuplan_tiling){ 0 };
+	assert_int_equal(npuplan_patches_find(graph, &tiling, 10, &error), -EINVAL);
+	assert_string_equal(error.text, "graph network is tiled already");
 }

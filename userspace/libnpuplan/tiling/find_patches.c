@@ -9,15 +9,18 @@
  *
  * The operator at which most bytes live has to run in patches; all ranges of operators around it
  * that can are looked at, and the one with which the fewest bytes live anywhere in the graph is
- * taken. Then the operator at which most live now is next, as long as that helps
+ * taken; or in the range, if as many live elsewhere. Then the operator at which most live now is
+ * next, as long as there are patches for it; those that were taken in vain are given back
  * (MCUNetV2, section 3, has one range, from the first operator on).
  */
 #include <stdlib.h>
 
+#include "graph/checked.h"
 #include "graph/operations.h"
 #include "lives.h"
 #include "patch_range.h"
 #include "patches.h"
+#include "problem/liveness.h"
 
 /* Operators before and behind the one at which most bytes live that are looked at. */
 #define REACH 40
@@ -39,7 +42,7 @@ struct cuts {
 
 /*
  * struct found - the best that was found so far
- * @bytes: that live at once, anywhere in the graph
+ * @bytes: that live at once, anywhere in the graph; or in the range, if @peak of them do elsewhere
  * @again: operations that are computed again
  */
 struct found {
@@ -51,6 +54,9 @@ struct found {
 /*
  * struct search - for patches of one graph
  * @bytes: per operator, bytes that live while it runs, with the patches that were taken so far
+ * @peak: the most of these
+ * @useful: number of @taken with which the peak came down to what it is
+ * @taken: patches in the order in which they were taken; @taken_count of them
  * @operations: of all operators; @again: that patches compute again; @most_again: at most
  * @rows, @columns: of the range at hand
  * @last_use: per operator of the range at hand, the last one of it that reads what it makes
@@ -62,6 +68,10 @@ struct search {
 	struct npuplan_lives lives;
 	struct npuplan_pool pool;
 	uint64_t *bytes;
+	uint64_t peak;
+	struct npuplan_patches *taken;
+	uint32_t taken_count;
+	uint32_t useful;
 	uint64_t operations;
 	uint64_t again;
 	uint64_t most_again;
@@ -86,18 +96,21 @@ static void cut_along(struct npuplan_patch_range *range, bool along_rows, uint32
 	memset(cuts->most, 0, sizeof(cuts->most));
 	memset(cuts->sum, 0, sizeof(cuts->sum));
 	for (int64_t first = 0; first < extent; first += cuts->size) {
-		struct npuplan_rows some = { first, extent - first < cuts->size ? extent - first :
-										  cuts->size };
+		const struct npuplan_rows some = { first, extent - first < cuts->size ?
+								  extent - first :
+								  cuts->size };
 		const struct npuplan_part patch = {
 			.rows = along_rows ? some : (struct npuplan_rows){ 0, output->rows },
 			.channels = { 0, output->channels },
-			.columns = along_rows ? (struct npuplan_rows){ 0, output->row } : some,
+			.columns = along_rows || count == 1 ? (struct npuplan_rows){ 0, 0 } : some,
 		};
 
 		npuplan_patch_needs(range, &patch);
 		for (uint32_t i = 0; i < range->count; i++) {
 			const struct npuplan_part *need = &range->needs[i];
-			int64_t needs = along_rows ? need->rows.count : need->columns.count;
+			int64_t needs = along_rows || !need->rows.count ? need->rows.count :
+					need->columns.count		? need->columns.count :
+							      range->partitions[i].output.row;
 
 			cuts->sum[i] += needs;
 			if (needs > cuts->most[i])
@@ -229,7 +242,8 @@ static int look_at(struct search *search, uint32_t first, uint32_t last, struct 
 				continue;
 			found.again = again(search, &range, rows, across);
 			found.bytes += most_between(search, &range, rows, across);
-			found.bytes = found.bytes > outside ? found.bytes : outside;
+			if (outside < search->peak && outside > found.bytes)
+				found.bytes = outside;
 			if (search->again + found.again > search->most_again ||
 			    !is_better(&found, best))
 				continue;
@@ -274,18 +288,45 @@ static int by_first(const void *left, const void *right)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
+static uint64_t find_peak(const struct search *search, uint32_t *at)
+{
+	*at = 0;
+	for (uint32_t v = 1; v < search->graph->op_count; v++)
+		*at = search->bytes[v] > search->bytes[*at] ? v : *at;
+	return search->bytes[*at];
+}
+
+/* The tiling's patches become the first @count that were taken. -ENOMEM */
+static int set_patches(struct search *search, uint32_t count)
+{
+	struct npuplan_tiling *tiling = search->tiling;
+	int err;
+
+	tiling->patch_count = 0;
+	err = npuplan_append(&tiling->patches, &tiling->patch_count, search->taken, count);
+	if (!err)
+		qsort(tiling->patches, count, sizeof(*tiling->patches), by_first);
+	return err;
+}
+
 /* Take what was found: its operators need as many bytes each as all of them. -ENOMEM */
 static int take(struct search *search, const struct found *found)
 {
-	struct npuplan_tiling *tiling = search->tiling;
-	int err = npuplan_append(&tiling->patches, &tiling->patch_count, &found->patches, 1);
+	uint64_t peak;
+	uint32_t at;
+	int err = npuplan_append(&search->taken, &search->taken_count, &found->patches, 1);
 
+	err = err ? err : set_patches(search, search->taken_count);
 	if (err)
 		return err;
-	qsort(tiling->patches, tiling->patch_count, sizeof(*tiling->patches), by_first);
 	for (uint32_t v = found->patches.first; v <= found->patches.last; v++)
 		search->bytes[v] = found->bytes;
 	search->again += found->again;
+	peak = find_peak(search, &at);
+	if (peak < search->peak) {
+		search->peak = peak;
+		search->useful = search->taken_count;
+	}
 	return 0;
 }
 
@@ -293,13 +334,11 @@ static int take(struct search *search, const struct found *found)
 static int find_next(struct search *search, bool *any)
 {
 	struct found best = { .again = UINT64_MAX };
-	uint32_t at = 0, before, behind;
+	uint32_t at, before, behind;
 	int err = 0;
 
 	*any = false;
-	for (uint32_t v = 1; v < search->graph->op_count; v++)
-		at = search->bytes[v] > search->bytes[at] ? v : at;
-	best.bytes = search->bytes[at];
+	best.bytes = find_peak(search, &at);
 	if (npuplan_patches_of(search->tiling, at))
 		return 0;
 	before = reach(search, at, -1);
@@ -322,10 +361,64 @@ static int search_init(struct search *search, uint32_t most_again)
 	if (err || !search->uses)
 		return -ENOMEM;
 	search->bytes = search->lives.bytes;
+	search->peak = npuplan_lives_most(&search->lives);
 	for (uint32_t v = 0; v < graph->op_count; v++)
 		search->operations += npuplan_operations(graph, v);
 	search->most_again = (uint64_t)((unsigned __int128)search->operations * most_again / 100);
 	return 0;
+}
+
+/* The most bytes that live at one instant of the graph, cut as a tiling says. */
+static int find_live(struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
+		     uint64_t *bytes, struct npuplan_error *error)
+{
+	struct npuplan_tiling given = *tiling;
+	struct npuplan_liveness live = { 0 };
+	struct npuplan_checked checked;
+	uint32_t instant;
+	int err;
+
+	/* Where inputs begin is noted in the tensors, and does not matter here. */
+	given.inputs = NPUPLAN_INPUTS_GIVEN;
+	err = npuplan_graph_tile(graph, &given, error);
+	if (err)
+		return err;
+	err = npuplan_checked_init(&checked, graph, error);
+	if (!err) {
+		err = npuplan_liveness_init(&live, checked.cells);
+		err = err ? err : npuplan_lower_bound(&live, bytes, &instant);
+		if (err)
+			npuplan_fail(error, err, "out of memory");
+		npuplan_liveness_fini(&live);
+		npuplan_checked_fini(&checked);
+	}
+	npuplan_graph_untile(graph);
+	return err;
+}
+
+/*
+ * Whether fewer bytes live with the patches than without: what was counted is whole tensors, of
+ * which steps may share more than that. Too many patches are of no use, either.
+ */
+static int look_once_more(struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
+			  bool *better, struct npuplan_error *error)
+{
+	struct npuplan_tiling whole = *tiling;
+	uint64_t with = 0, without = 0;
+	int err;
+
+	*better = tiling->patch_count;
+	/* In loops and branches bytes do not live from one instant to another. */
+	if (!*better || !npuplan_is_straight(graph))
+		return 0;
+	whole.patches = NULL;
+	whole.patch_count = 0;
+	err = find_live(graph, &whole, &without, error);
+	if (err)
+		return err;
+	err = find_live(graph, tiling, &with, error);
+	*better = !err && with < without;
+	return err == -E2BIG ? 0 : err;
 }
 
 int npuplan_patches_find(struct npuplan_graph *graph, struct npuplan_tiling *tiling,
@@ -333,7 +426,7 @@ int npuplan_patches_find(struct npuplan_graph *graph, struct npuplan_tiling *til
 {
 	enum npuplan_layout before = graph->layout;
 	struct search search = { .graph = graph, .tiling = tiling };
-	bool any = true;
+	bool any = true, better = false;
 	int err;
 
 	if (graph->step_count || graph->tile_count)
@@ -351,7 +444,19 @@ int npuplan_patches_find(struct npuplan_graph *graph, struct npuplan_tiling *til
 	err = search_init(&search, most_again);
 	while (any && !err)
 		err = find_next(&search, &any);
+	if (!err && search.taken_count)
+		err = set_patches(&search, search.useful);
+	free(search.taken);
 	npuplan_pool_free(&search.pool);
+	if (err)
+		npuplan_fail(error, err, "out of memory");
+	else
+		err = look_once_more(graph, tiling, &better, error);
+	if (!better) {
+		free(tiling->patches);
+		tiling->patches = NULL;
+		tiling->patch_count = 0;
+	}
 	npuplan_graph_set_layout(graph, before, NULL);
-	return err ? npuplan_fail(error, err, "out of memory") : 0;
+	return err;
 }

@@ -99,7 +99,7 @@ static int check_operator(const struct npuplan_graph *graph, const struct npupla
 		return npuplan_fail(error, -EINVAL,
 				    "operator %s runs in patches: it has %u outputs", op->name,
 				    op->output_count);
-	if (graph->tensors[op->outputs[0]].dim_count != 4 ||
+	if (graph->tensors[op->outputs[0]].dim_count < 4 ||
 	    !npuplan_partition_init(&p, graph, index, 0))
 		return npuplan_fail(error, -EINVAL,
 				    "operator %s runs in patches: its output is no image that "

@@ -10,17 +10,19 @@ static struct npuplan_rows hull(struct npuplan_rows a, struct npuplan_rows b)
 }
 
 /* Note what a reader needs of a writer's output: of several readers' parts, the least around all. */
-static void add_need(struct npuplan_part *need, const struct npuplan_part *part)
+static void add_need(struct npuplan_part *need, const struct npuplan_part *part, bool whole_rows)
 {
+	const struct npuplan_rows all = { 0, 0 };
+
 	if (!part->rows.count)
 		return;
 	if (!need->rows.count) {
 		need->rows = part->rows;
-		need->columns = part->columns;
+		need->columns = whole_rows ? all : part->columns;
 		return;
 	}
 	need->rows = hull(need->rows, part->rows);
-	need->columns = hull(need->columns, part->columns);
+	need->columns = whole_rows ? all : hull(need->columns, part->columns);
 }
 
 void npuplan_patch_inputs(struct npuplan_patch_range *range, uint32_t op)
@@ -44,7 +46,8 @@ void npuplan_patch_needs(struct npuplan_patch_range *range, const struct npuplan
 			uint32_t writer = npuplan_patch_writer(range, i, k);
 
 			if (writer < range->count)
-				add_need(&range->needs[writer], &range->parts[k]);
+				add_need(&range->needs[writer], &range->parts[k],
+					 !patch->columns.count);
 		}
 	}
 }

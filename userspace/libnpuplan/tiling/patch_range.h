@@ -75,6 +75,6 @@ void npuplan_patch_inputs(struct npuplan_patch_range *range, uint32_t op);
 
 /*
  * npuplan_patch_needs() - find out, from the last operator to the first, what a patch needs of each
- * @patch: part of the last one's output
+ * @patch: part of the last one's output; without columns: of whole rows, and so are all needs
  */
 void npuplan_patch_needs(struct npuplan_patch_range *range, const struct npuplan_part *patch);

@@ -213,6 +213,7 @@ void npuplan_report_patches(const struct npuplan_graph *graph, uint32_t op,
 {
 	const struct npuplan_op *o = &graph->ops[op];
 	uint64_t all = graph->tensors[o->outputs[0]].size, once = npuplan_operations(graph, op);
+	uint64_t made;
 	struct npuplan_partition p;
 
 	npuplan_partition_init(&p, graph, op, 0);
@@ -227,6 +228,7 @@ void npuplan_report_patches(const struct npuplan_graph *graph, uint32_t op,
 		if (graph->tensors[o->inputs[i]].kind == NPUMEM_TENSOR_PARAMETER)
 			report->weights += graph->tensors[o->inputs[i]].size;
 	report->onchip += report->weights;
-	report->operations = (uint64_t)((unsigned __int128)once * report->outputs / all);
-	report->again = report->operations > once ? report->operations - once : 0;
+	report->operations = once;
+	made = (uint64_t)((unsigned __int128)once * report->outputs / all);
+	report->again = made > once ? made - once : 0;
 }

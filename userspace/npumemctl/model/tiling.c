@@ -143,6 +143,10 @@ static bool parse_best(const char *text, uint32_t *most_again)
 	text += length;
 	if (*text++ != '=')
 		return !text[-1];
+	if (!strcmp(text, "0")) {
+		*most_again = 0;
+		return true;
+	}
 	/* "all" would be a number here. */
 	return isdigit((unsigned char)*text) && parse_count(&text, most_again) && !*text;
 }

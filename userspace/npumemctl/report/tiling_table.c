@@ -125,10 +125,8 @@ json_t *tiling_table_json(const char *path, const struct npuplan_graph *graph)
 static void print_patches(FILE *out, const struct npuplan_graph *graph,
 			  const struct npuplan_tile_report *total)
 {
-	uint64_t once = total->operations - total->again;
-
 	fprintf(out, "patches      %.1f %% of all operations run again; patches are\n",
-		once ? 100.0 * (double)total->again / (double)once : 0.0);
+		total->operations ? 100.0 * (double)total->again / (double)total->operations : 0.0);
 	for (uint32_t i = 0; i < graph->tiling.patch_count; i++) {
 		const struct npuplan_patches *patches = &graph->tiling.patches[i];
 		char rows[16] = "all", columns[16] = "";
