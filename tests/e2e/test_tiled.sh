@@ -44,6 +44,12 @@ scheduled() {
 	[ "$(field arena run.json)" -le "$bytes" ]
 }
 
+# patched GRAPH BYTES: patch by patch, as found, in an arena of at most so many bytes.
+patched() {
+	planned auto "$1" --patches best && grep -q '"patches":\[' plan.json || return 1
+	[ "$(field arena run.json)" -le "$2" ]
+}
+
 # chain CONVOLUTIONS ROWS: 3 x 3 on images of 16 columns and 4 channels.
 chain() {
 	awk -v n="$1" -v rows="$2" 'BEGIN {
@@ -81,6 +87,11 @@ shown "SqueezeNet, concats joined, in tiles of 8 rows x 20 columns: outputs equa
 	joined "$SQUEEZENET" --rows 8 --columns 20 --layout nchw
 shown "SqueezeNet in tiles of 4 rows x 28 columns, tile-scheduled: outputs equal" \
 	planned tile-scheduled "$SQUEEZENET" --rows 4 --columns 28
+shown "FSRCNN-s patch by patch, 32 x 32 pixels each: outputs equal" \
+	planned taa "$FSRCNN" --patches 0..4=32x32
+shown "SqueezeNet in the best patches: 274 KiB, outputs equal" patched "$SQUEEZENET" 280624
+shown "MobileNetV2, three layers patch by patch, parameters placed, transfers: outputs equal" \
+	planned cosma "$MOBILENET" --patches 0..4=28x28 --params --arena-budget 4MiB --work 200000
 shown "32768 steps, 65536 tiles: verified, enforced, outputs equal" many_tiles
 shown "FSRCNN-s, tile-scheduled: outputs equal" scheduled "$FSRCNN" 1131520
 shown "MobileNetV2, tile-scheduled: outputs equal" scheduled "$MOBILENET" 185248

@@ -112,7 +112,7 @@ best_patches() {
 		grep -q "^arena        $2 bytes" out && { [ -z "$3" ] || grep -qxF "             $3" out; }
 }
 # The arenas of docs/tiling.md.
-check 'the best patches' best_patches best 401408 features.0.0..features.7.0=10x6
+check 'the best patches' best_patches best 301056 features.9.0..features.11.0=7x7
 check 'the best patches for 2 %' best_patches best=2 425047 features.0.0..features.7.0=14x14
 check 'no patches where nothing may run again' best_patches best=0 1204224 ''
 nothing_found() {

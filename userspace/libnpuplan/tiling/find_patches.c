@@ -10,8 +10,9 @@
  * The operator at which most bytes live has to run in patches; all ranges of operators around it
  * that can are looked at, and the one with which the fewest bytes live anywhere in the graph is
  * taken; or in the range, if as many live elsewhere. Then the operator at which most live now is
- * next, as long as there are patches for it; those that were taken in vain are given back
- * (MCUNetV2, section 3, has one range, from the first operator on).
+ * next, as long as there are patches for it; those that were taken in vain are given back. How few
+ * bytes can live is known by then: all is looked for once more, for as many, and as little as can be
+ * that runs again (MCUNetV2, section 3, has one range, from the first operator on).
  */
 #include <stdlib.h>
 
@@ -42,11 +43,14 @@ struct cuts {
 
 /*
  * struct found - the best that was found so far
- * @bytes: that live at once, anywhere in the graph; or in the range, if @peak of them do elsewhere
+ * @rank: less is better: bytes that live at once, anywhere in the graph, or in the range, if the peak
+ *	is elsewhere, too; if there is a @target, whether more live elsewhere
+ * @bytes: that live in the range
  * @again: operations that are computed again
  */
 struct found {
 	struct npuplan_patches patches;
+	uint64_t rank;
 	uint64_t bytes;
 	uint64_t again;
 };
@@ -55,6 +59,7 @@ struct found {
  * struct search - for patches of one graph
  * @bytes: per operator, bytes that live while it runs, with the patches that were taken so far
  * @peak: the most of these
+ * @target: as few bytes are enough; 0: as few as can be
  * @useful: number of @taken with which the peak came down to what it is
  * @taken: patches in the order in which they were taken; @taken_count of them
  * @operations: of all operators; @again: that patches compute again; @most_again: at most
@@ -69,6 +74,7 @@ struct search {
 	struct npuplan_pool pool;
 	uint64_t *bytes;
 	uint64_t peak;
+	uint64_t target;
 	struct npuplan_patches *taken;
 	uint32_t taken_count;
 	uint32_t useful;
@@ -204,7 +210,7 @@ static uint64_t most_outside(const struct search *search, uint32_t first, uint32
 
 static bool is_better(const struct found *a, const struct found *b)
 {
-	return a->bytes != b->bytes ? a->bytes < b->bytes : a->again < b->again;
+	return a->rank != b->rank ? a->rank < b->rank : a->again < b->again;
 }
 
 /* Look at all patches that a range may have. -ENOMEM */
@@ -216,7 +222,7 @@ static int look_at(struct search *search, uint32_t first, uint32_t last, struct 
 	bool columns = true;
 
 	around = err ? 0 : bytes_around(search, &range, first, last);
-	if (err || around >= best->bytes)
+	if (err || around >= (search->target ? search->target : best->rank))
 		goto out;
 	for (uint32_t i = 0; i < range.count; i++) {
 		columns &= npuplan_has_columns(&range.partitions[i]);
@@ -242,8 +248,11 @@ static int look_at(struct search *search, uint32_t first, uint32_t last, struct 
 				continue;
 			found.again = again(search, &range, rows, across);
 			found.bytes += most_between(search, &range, rows, across);
-			if (outside < search->peak && outside > found.bytes)
-				found.bytes = outside;
+			if (search->target && found.bytes > search->target)
+				continue;
+			found.rank = search->target ? outside > search->target :
+				     outside < search->peak && outside > found.bytes ? outside :
+										       found.bytes;
 			if (search->again + found.again > search->most_again ||
 			    !is_better(&found, best))
 				continue;
@@ -338,7 +347,9 @@ static int find_next(struct search *search, bool *any)
 	int err = 0;
 
 	*any = false;
-	best.bytes = find_peak(search, &at);
+	best.rank = find_peak(search, &at);
+	if (best.rank <= search->target)
+		return 0;
 	if (npuplan_patches_of(search->tiling, at))
 		return 0;
 	before = reach(search, at, -1);
@@ -348,7 +359,7 @@ static int find_next(struct search *search, bool *any)
 			if (first < last && can_be(search, first, last))
 				err = look_at(search, first, last, &best);
 	/* As many bytes with something computed again are no gain. */
-	*any = !err && best.bytes < search->bytes[at];
+	*any = !err && best.again != UINT64_MAX;
 	return *any ? take(search, &best) : err;
 }
 
@@ -360,11 +371,55 @@ static int search_init(struct search *search, uint32_t most_again)
 	search->uses = npuplan_uses_find(graph, &search->pool);
 	if (err || !search->uses)
 		return -ENOMEM;
-	search->bytes = search->lives.bytes;
-	search->peak = npuplan_lives_most(&search->lives);
+	search->bytes = npuplan_pool_take(&search->pool, graph->op_count, sizeof(*search->bytes));
+	if (!search->bytes)
+		return -ENOMEM;
 	for (uint32_t v = 0; v < graph->op_count; v++)
 		search->operations += npuplan_operations(graph, v);
 	search->most_again = (uint64_t)((unsigned __int128)search->operations * most_again / 100);
+	return 0;
+}
+
+/* Look for patches; the tiling's become those that were found. -ENOMEM */
+static int run(struct search *search, uint64_t target)
+{
+	bool any = true;
+	int err = 0;
+
+	if (search->graph->op_count)
+		memcpy(search->bytes, search->lives.bytes,
+		       search->graph->op_count * sizeof(*search->bytes));
+	search->peak = npuplan_lives_most(&search->lives);
+	search->target = target;
+	search->taken_count = search->useful = 0;
+	search->again = 0;
+	search->tiling->patch_count = 0;
+	while (any && !err)
+		err = find_next(search, &any);
+	return err || !search->taken_count ? err : set_patches(search, search->useful);
+}
+
+/* The same with the fewest bytes that can live, and then with the least that runs again for them. */
+static int run_twice(struct search *search)
+{
+	struct npuplan_tiling first = *search->tiling;
+	uint64_t peak, again;
+	int err = run(search, 0);
+
+	peak = search->peak;
+	again = search->again;
+	first.patches = search->tiling->patches;
+	first.patch_count = search->tiling->patch_count;
+	if (err || !first.patch_count)
+		return err;
+	search->tiling->patches = NULL;
+	err = run(search, peak);
+	if (err || (search->peak <= peak && search->again < again)) {
+		free(first.patches);
+		return err;
+	}
+	free(search->tiling->patches);
+	*search->tiling = first;
 	return 0;
 }
 
@@ -426,7 +481,7 @@ int npuplan_patches_find(struct npuplan_graph *graph, struct npuplan_tiling *til
 {
 	enum npuplan_layout before = graph->layout;
 	struct search search = { .graph = graph, .tiling = tiling };
-	bool any = true, better = false;
+	bool better = false;
 	int err;
 
 	if (graph->step_count || graph->tile_count)
@@ -442,10 +497,7 @@ int npuplan_patches_find(struct npuplan_graph *graph, struct npuplan_tiling *til
 	if (err)
 		return err;
 	err = search_init(&search, most_again);
-	while (any && !err)
-		err = find_next(&search, &any);
-	if (!err && search.taken_count)
-		err = set_patches(&search, search.useful);
+	err = err ? err : run_twice(&search);
 	free(search.taken);
 	npuplan_pool_free(&search.pool);
 	if (err)
