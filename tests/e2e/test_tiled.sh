@@ -90,8 +90,8 @@ shown "SqueezeNet in tiles of 4 rows x 28 columns, tile-scheduled: outputs equal
 shown "FSRCNN-s patch by patch, 32 x 32 pixels each: outputs equal" \
 	planned taa "$FSRCNN" --patches 0..4=32x32
 shown "SqueezeNet in the best patches: 274 KiB, outputs equal" patched "$SQUEEZENET" 280624
-shown "MobileNetV2, three layers patch by patch, parameters placed, transfers: outputs equal" \
-	planned cosma "$MOBILENET" --patches 0..4=28x28 --params --arena-budget 4MiB --work 200000
+shown "MobileNetV2, five layers patch by patch, parameters placed and loaded: outputs equal" \
+	planned cosma "$MOBILENET" --patches 0..4=28x28 --params --arena-budget 1300KiB --work 200000
 shown "32768 steps, 65536 tiles: verified, enforced, outputs equal" many_tiles
 shown "FSRCNN-s, tile-scheduled: outputs equal" scheduled "$FSRCNN" 1131520
 shown "MobileNetV2, tile-scheduled: outputs equal" scheduled "$MOBILENET" 185248
