@@ -127,6 +127,11 @@ for value in best= best=x best=-1 best=all best=3x bester; do
 	check "--patches $value" usage_says "npumemctl plan: --patches: '$value' is not FIRST..LAST=ROWS[xCOLUMNS], each of the two a number or all, nor best[=PERCENT]" \
 		"$ctl" plan --patches "$value" "$net"
 done
+for patches in 0..8=14 best; do
+	check "--patches $patches where npumemd cuts" usage_says \
+		'npumemctl run: --patches: npumemd cuts no operators into patches: leave out --daemon-cuts' \
+		"$ctl" run --patches $patches --daemon-cuts "$net"
+done
 for option in '--patches 0..8=14' '--tile fc=1' '--onchip 1MiB' '--concat join'; do
 	# shellcheck disable=SC2086
 	check "the best patches and $option" usage_says \

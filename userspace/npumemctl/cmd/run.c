@@ -140,6 +140,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			usage_error(state,
 				    "--concat join: where npumemd cuts, concats copy: leave out %s",
 				    cuts);
+		if ((args->tiling.patches.count || args->tiling.finds_patches) && cuts)
+			usage_error(
+				state,
+				"--patches: npumemd cuts no operators into patches: leave out %s",
+				cuts);
 		if (args->choices && args->iterations_given)
 			usage_error(state, "--path is not random; --max-iterations is for random");
 		if (args->session.engine && !*args->session.engine)

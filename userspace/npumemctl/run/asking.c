@@ -256,12 +256,6 @@ bool asking_model(struct asking *asking, struct model *model, const struct tilin
 		return false;
 	if (!tiling_of(tiling, model->path, model->graph, NULL, &said))
 		return false;
-	if (said.patch_count) {
-		failure(model->path, "npumemd cuts no operators into patches: leave out %s",
-			asking_cuts(asking));
-		npuplan_tiling_fini(&said);
-		return false;
-	}
 	asking->request.layout = said.layout;
 	done = ask_tiles(asking, model->graph, &said) &&
 	       attach(model, &(struct npuplan_tiling){ .layout = said.layout,
