@@ -11,8 +11,8 @@
  * that can are looked at, and the one with which the fewest bytes live anywhere in the graph is
  * taken; or in the range, if as many live elsewhere. Then the operator at which most live now is
  * next, as long as there are patches for it; those that were taken in vain are given back. How few
- * bytes can live is known by then: all is looked for once more, for as many, and as little as can be
- * that runs again (MCUNetV2, section 3, has one range, from the first operator on).
+ * bytes can live is known by then: all is looked for once more, for as many, and as little as can
+ * be that runs again (MCUNetV2, section 3, has one range, from the first operator on).
  */
 #include <stdlib.h>
 
@@ -43,8 +43,8 @@ struct cuts {
 
 /*
  * struct found - the best that was found so far
- * @rank: less is better: bytes that live at once, anywhere in the graph, or in the range, if the peak
- *	is elsewhere, too; if there is a @target, whether more live elsewhere
+ * @rank: less is better: bytes that live at once, anywhere in the graph, or in the range, if the
+ *	peak is elsewhere, too; if there is a @target, whether more live elsewhere
  * @bytes: that live in the range
  * @again: operations that are computed again
  */
@@ -399,7 +399,7 @@ static int run(struct search *search, uint64_t target)
 	return err || !search->taken_count ? err : set_patches(search, search->useful);
 }
 
-/* The same with the fewest bytes that can live, and then with the least that runs again for them. */
+/* First for the fewest bytes that can live, then for as many, with the least that runs again. */
 static int run_twice(struct search *search)
 {
 	struct npuplan_tiling first = *search->tiling;

@@ -9,7 +9,7 @@ static struct npuplan_rows hull(struct npuplan_rows a, struct npuplan_rows b)
 	return (struct npuplan_rows){ first, end - first };
 }
 
-/* Note what a reader needs of a writer's output: of several readers' parts, the least around all. */
+/* Note what a reader needs of a writer's output: of several readers' parts, what holds all. */
 static void add_need(struct npuplan_part *need, const struct npuplan_part *part, bool whole_rows)
 {
 	const struct npuplan_rows all = { 0, 0 };

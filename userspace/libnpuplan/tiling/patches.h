@@ -31,7 +31,7 @@ int npuplan_make_patches(struct npuplan_step_maker *m, const struct npuplan_tili
 			 const struct npuplan_patches *patches, struct npuplan_error *error);
 
 /* npuplan_report_patches() - report the steps of an operator of a tiled graph that runs in patches
- * @report: its @least is not touched
+ * @report: out: all but the least that could be moved
  */
 void npuplan_report_patches(const struct npuplan_graph *graph, uint32_t op,
 			    struct npuplan_tile_report *report);

@@ -23,7 +23,8 @@ enum concats {
  * @layout: 1 more than its number; 0: none was given. @asked has it in the end
  * @tiles: values of --tile
  * @patches: values of --patches
- * @finds_patches: they are looked for; @most_again: of 100 operations as many may run again
+ * @finds_patches: they are looked for
+ * @most_again: of 100 operations as many may run again then
  * @is_said: any option but --params and --inputs was given
  * @inputs: enum npuplan_inputs, where neither the command line nor a plan says
  * @concat: enum concats
