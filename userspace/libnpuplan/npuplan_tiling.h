@@ -360,7 +360,7 @@ NPUPLAN_EXPORT int npuplan_graph_tile(struct npuplan_graph *graph,
 				      struct npuplan_error *error);
 
 /**
- * npuplan_patches_find() - find operators to run patch by patch (find_patches.c)
+ * npuplan_patches_find() - find operators to run patch by patch (patches/find.c)
  * @graph: not tiled; as it was, in the end
  * @tiling: how all else is cut; out: its patches, if there are any that help; npuplan_tiling_fini()
  * @most_again: of 100 operations, how many may be computed again; more than 100 is no error

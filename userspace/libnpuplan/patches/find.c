@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which operators to run patch by patch, and in what patches, so that the fewest bytes live at once.
+ * Which operators to run patch by patch, in what patches, so that the fewest bytes live at once.
  *
  * While operators run in patches, all that they read from outside and the last one's output live;
  * of all else between them there is a patch. Of each operator what all patches together need of it,
@@ -18,10 +18,10 @@
 
 #include "graph/checked.h"
 #include "graph/operations.h"
-#include "lives.h"
-#include "patch_range.h"
-#include "patches.h"
 #include "problem/liveness.h"
+#include "tiling/lives.h"
+#include "tiling/patch_range.h"
+#include "tiling/patches.h"
 
 /* Operators before and behind the one at which most bytes live that are looked at. */
 #define REACH 40
