@@ -4,7 +4,9 @@
 
 #include <errno.h>
 
-#include "planners/cosma/time/clock.h"
+#include "base/heap.h"
+#include "graph/checked.h"
+#include "planners/cosma/time/prefetch.h"
 
 #define US 1000000ull
 
@@ -247,4 +249,173 @@ TEST(bad_plan)
 	assert_int_equal(npuplan_timing_find(graph, found, &of, &timing, &error), -EINVAL);
 	ASSERT_TEXT(error, "plan refused: V2 order: position ");
 	npuplan_plan_free(found);
+}
+
+/* ------------------------------------------------------------- all that arrives comes ahead */
+
+/* A chain of operators between tensors of 2 bytes, each with its weights. */
+static struct npuplan_graph *chain_with(const uint64_t *weights, uint32_t count)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("chain");
+	uint32_t last = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 2);
+
+	graph->tensors[last].flags = NPUMEM_TENSOR_FLAG_HOST;
+	for (uint32_t v = 0; v < count; v++) {
+		uint32_t made = build_tensor(
+			graph, "made",
+			v + 1 < count ? NPUMEM_TENSOR_INTERMEDIATE : NPUMEM_TENSOR_OUTPUT, 2);
+		uint32_t weight =
+			build_tensor(graph, "weights", NPUMEM_TENSOR_PARAMETER, weights[v]);
+
+		graph->tensors[weight].flags = NPUMEM_TENSOR_FLAG_HOST;
+		build_op(graph, "f", last, weight, NPUMEM_NONE, made);
+		last = made;
+	}
+	assert_int_equal(npuplan_graph_tile_bands(graph, 1, true, NULL), 0);
+	return graph;
+}
+
+static const uint64_t few[] = { 4, 8, 6, 12 };
+static const uint64_t many[] = { 2, 4, 6, 2, 12, 8, 8, 4, 12 };
+
+/*
+ * Weights of several operators are on chip at once, at addresses for all of them: whichever comes
+ * earlier alone gains nothing.
+ *
+ * Of the few, 8 and 6 come while the first operator runs (6 to 14) and the second (14 to 26); there
+ * is room for 12 after that, 26 to 38, beside the third. So the fourth runs from 38 to 54. One by
+ * one they come so that all is over after 60.
+ */
+TEST(buffers_of_many_steps)
+{
+	AUTO_GRAPH struct npuplan_graph *short_chain = chain_with(few, 4);
+	AUTO_GRAPH struct npuplan_graph *long_chain = chain_with(many, 9);
+	struct npuplan_machine of = machine();
+	struct npuplan_timing timing;
+	struct npuplan_plan *found;
+	struct npuplan_error error;
+
+	of.copy = 1;
+	assert_int_equal(plan(short_chain, &of, NPUPLAN_OBJECTIVE_TIME, 24, &found, &error), 0);
+	assert_int_equal(npuplan_timing_find(short_chain, found, &of, &timing, &error), 0);
+	assert_int_equal(timing.makespan, 56 * US);
+	npuplan_plan_free(found);
+	/* 118 one by one. */
+	assert_int_equal(plan(long_chain, &of, NPUPLAN_OBJECTIVE_TIME, 24, &found, &error), 0);
+	assert_int_equal(npuplan_timing_find(long_chain, found, &of, &timing, &error), 0);
+	assert_int_equal(timing.makespan, 104 * US);
+	npuplan_plan_free(found);
+}
+
+/*
+ * struct moved - the long chain within 24 bytes, a plan of least traffic, and what is asked for
+ * @times: per step
+ */
+struct moved {
+	struct npuplan_graph *graph;
+	struct npuplan_checked checked;
+	struct cosma_units units;
+	struct cosma_settings asked;
+	struct npuplan_machine of;
+	uint64_t times[9];
+	struct npuplan_cosma_plan plan;
+};
+
+static void moved_init(struct moved *moved)
+{
+	struct cosma_units *units = &moved->units;
+
+	moved->graph = chain_with(many, 9);
+	assert_int_equal(npuplan_checked_init(&moved->checked, moved->graph, NULL), 0);
+	assert_int_equal(cosma_units_init(units, moved->graph, moved->checked.cells, NULL, 0, NULL),
+			 0);
+	moved->asked = (struct cosma_settings){
+		.common.arena_budget = 24,
+		.with_parameters = true,
+		.inputs_flagged = units->resident,
+		.takeovers = units->takeovers,
+		.takeover_count = units->takeover_count,
+		.staged = units->staged,
+	};
+	moved->of = machine();
+	moved->of.copy = 1;
+	assert_int_equal(cosma_step_times(moved->graph, &moved->of, moved->times, NULL), 0);
+	assert_int_equal(npuplan_cosma(units->graph, &moved->asked, &moved->plan, NULL), 0);
+}
+
+static void moved_fini(struct moved *moved)
+{
+	npuplan_cosma_plan_free(&moved->plan);
+	cosma_units_fini(&moved->units);
+	npuplan_checked_fini(&moved->checked);
+	npuplan_graph_free(moved->graph);
+}
+
+/* Moves the plan's transfers with a limit of work, 0: none. @makespan: out: when it is over */
+static int move(struct moved *moved, uint64_t work, uint64_t *makespan)
+{
+	struct npuplan_effort effort = npuplan_effort_begin(UINT64_MAX, 0, NULL, NULL);
+
+	moved->asked.common.work_limit = work;
+	return cosma_prefetch(&moved->units, &moved->asked, &moved->of, moved->times, &effort,
+			      &moved->plan, makespan);
+}
+
+/*
+ * However little work there is, the plan is never slower than it was, and the same each time. The
+ * limit is passed by what is tried last only.
+ */
+TEST(ahead_within_work)
+{
+	uint64_t makespan, again;
+
+	for (uint64_t work = 1; work < 100000; work += work / 2 + 1) {
+		struct moved one = { 0 }, two = { 0 };
+		uint64_t used;
+
+		moved_init(&one);
+		moved_init(&two);
+		used = one.plan.work;
+		assert_int_equal(move(&one, work, &makespan), 0);
+		assert_int_equal(move(&two, work, &again), 0);
+		assert_int_equal(makespan, again);
+		assert_int_equal(one.plan.work, two.plan.work);
+		assert_int_equal(one.plan.position_count, two.plan.position_count);
+		assert_memory_equal(one.plan.positions, two.plan.positions,
+				    one.plan.position_count * sizeof(*one.plan.positions));
+		assert_in_range(one.plan.work - used, 1, work + 10000);
+		assert_true(makespan <= 156 * US && (work > 1 || makespan == 156 * US));
+		moved_fini(&one);
+		moved_fini(&two);
+	}
+	assert_int_equal(makespan, 104 * US);
+}
+
+/* Wherever memory ends, the plan is what it was. */
+TEST(memory_ends_ahead)
+{
+	uint32_t none = 0;
+	bool whole = false;
+
+	for (uint64_t limit = 0; !whole; limit += 16 + limit / 8) {
+		struct moved moved = { 0 };
+		struct npuplan_heap heap = { .limit = limit }, *outer;
+		struct npumem_position *positions;
+		uint64_t makespan;
+		int err;
+
+		moved_init(&moved);
+		positions = moved.plan.positions;
+		outer = npuplan_heap_use(&heap);
+		err = move(&moved, 0, &makespan);
+		npuplan_heap_use(outer);
+		assert_true(!err || err == -ENOMEM);
+		assert_true(!err || moved.plan.positions == positions);
+		whole = !err;
+		none += !whole;
+		if (whole)
+			assert_int_equal(makespan, 104 * US);
+		moved_fini(&moved);
+	}
+	assert_true(none > 10);
 }

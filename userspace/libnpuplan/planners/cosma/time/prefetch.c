@@ -4,32 +4,40 @@
  * plan waits for is followed back from one event to the one before it, and each transfer on that
  * way is tried at other places of the order and of the arena. A trial is played, and the best one
  * of a transfer is kept if all is over earlier, or at the same time while steps end earlier.
+ *
+ * Where many transfers have to come earlier together none of them gains anything alone. So there
+ * are two descents: from the plan, and from an order in which all come as early as there is room.
  */
 #include "prefetch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "ahead.h"
 #include "moves.h"
 #include "pack/exact.h"
 
 /* Limit of the packing core's work on one trial. */
-#define PACK_WORK  200000
+#define PACK_WORK   200000
+/* The same of an order in which all come early, of which there are few. */
+#define AHEAD_WORK  2000000
 /* Addresses that are tried for one place in the order. */
-#define MAX_PLACES 6
+#define MAX_PLACES  6
+/* What comes early may take so many parts of the arena, of which the half is tried at least. */
+#define AHEAD_PARTS 64
 
 /*
  * struct prefetch - one descent
  * @best: the best arrangement so far
  * @trial: what is played
  * @found: the best trial of one transfer
+ * @kept: what the first descent has found
  * @span: per item, with its instants in @trial
  * @ends, @blocker, @last: of the arrangement that was played last
  * @packed: addresses of all items anew
  * @path: transfers on the way to the end
  * @traffic: of the plan, which the caller is told
  * @work: units
- * @asked: times that it was asked whether to end
  * @any: @found is better than @best
  */
 struct prefetch {
@@ -39,6 +47,7 @@ struct prefetch {
 	struct cosma_arrangement best;
 	struct cosma_arrangement trial;
 	struct cosma_arrangement found;
+	struct cosma_arrangement kept;
 	struct npuplan_item *span;
 	uint64_t *ends;
 	uint32_t *blocker;
@@ -47,19 +56,12 @@ struct prefetch {
 	uint32_t *path;
 	uint64_t traffic;
 	uint64_t work;
-	uint64_t work_limit;
-	uint32_t asked;
 	bool any;
 };
 
 static bool is_over(struct prefetch *prefetch)
 {
-	if (prefetch->work > prefetch->work_limit || npuplan_effort_ended(prefetch->effort))
-		return true;
-	/* It is too slow to tell the caller each time. */
-	if (prefetch->asked++ % 64)
-		return false;
-	return npuplan_effort_over(prefetch->effort, prefetch->traffic, 0, prefetch->work);
+	return npuplan_effort_share_over(prefetch->effort, prefetch->traffic, 0, prefetch->work);
 }
 
 static void copy(const struct prefetch *prefetch, struct cosma_arrangement *to,
@@ -157,7 +159,8 @@ static uint32_t list_places(const struct prefetch *prefetch, uint32_t item, uint
 	return count;
 }
 
-static int repack(struct prefetch *prefetch)
+/* Finds addresses for @span, and offers the trial with them. @fits: out: there are some */
+static int repack(struct prefetch *prefetch, uint64_t work_limit, bool *fits)
 {
 	const struct cosma_moves *moves = &prefetch->moves;
 	const struct npuplan_pack_problem problem = {
@@ -166,19 +169,23 @@ static int repack(struct prefetch *prefetch)
 		.capacity = moves->capacity,
 		.alignment = moves->alignment,
 	};
+	const uint64_t end = prefetch->effort->share_work;
+	const uint64_t left = end > prefetch->work ? end - prefetch->work : 1;
 	const struct npuplan_pack_options options = {
-		.work_limit = PACK_WORK,
+		.work_limit = left < work_limit ? left : work_limit,
 		.deadline_seconds = npuplan_effort_left(prefetch->effort),
 	};
 	struct npuplan_pack_result result;
 	int err = npuplan_pack_exactly(&problem, &options, prefetch->packed, &result, NULL);
 
+	*fits = false;
 	if (err)
 		return err;
 	prefetch->work += result.work;
 	if (result.status != NPUMEM_PLAN_STATUS_OPTIMAL &&
 	    result.status != NPUMEM_PLAN_STATUS_FEASIBLE)
 		return 0;
+	*fits = true;
 	memcpy(prefetch->trial.offset, prefetch->packed,
 	       moves->item_count * sizeof(*prefetch->packed));
 	offer(prefetch);
@@ -203,17 +210,26 @@ static void move_to(struct prefetch *prefetch, uint32_t event, uint32_t to)
 		trial->position[trial->order[p]] = p;
 }
 
+/* Sets the instants of all items as the trial has them. */
+static void span_all(struct prefetch *prefetch)
+{
+	const struct cosma_moves *moves = &prefetch->moves;
+
+	for (uint32_t k = 0; k < moves->item_count; k++)
+		cosma_moves_span(moves, &prefetch->trial, k, &prefetch->span[k]);
+	prefetch->work += moves->item_count;
+}
+
 /* Tries a transfer at a place of the order, with as many addresses as there are gaps for it. */
 static int try_at(struct prefetch *prefetch, uint32_t event, uint32_t to)
 {
 	const struct cosma_moves *moves = &prefetch->moves;
 	uint32_t item = moves->stay[moves->event[event].stay].item, count;
 	uint64_t places[MAX_PLACES], own;
+	bool packed;
 
 	move_to(prefetch, event, to);
-	for (uint32_t k = 0; k < moves->item_count; k++)
-		cosma_moves_span(moves, &prefetch->trial, k, &prefetch->span[k]);
-	prefetch->work += moves->item_count;
+	span_all(prefetch);
 	own = prefetch->trial.offset[item];
 	if (fits(prefetch, item, own))
 		offer(prefetch);
@@ -225,7 +241,7 @@ static int try_at(struct prefetch *prefetch, uint32_t event, uint32_t to)
 		if (places[i] != own)
 			offer(prefetch);
 	}
-	return count ? 0 : repack(prefetch);
+	return count ? 0 : repack(prefetch, PACK_WORK, &packed);
 }
 
 /* The next distance that is tried: 1, 2, 3, 4, 6, 8, 12, 16, 24 ... */
@@ -290,6 +306,69 @@ static int descend(struct prefetch *prefetch)
 	return err;
 }
 
+/* ------------------------------------------------------------- two beginnings */
+
+/* Offers an order in which all comes as early as these bytes have room. @fits: out: as intended */
+static int offer_ahead(struct prefetch *prefetch, uint64_t room, bool *fits)
+{
+	bool packed;
+	int err = cosma_ahead_order(&prefetch->moves, room, &prefetch->trial, prefetch->span,
+				    &prefetch->work);
+
+	err = err ? err : repack(prefetch, AHEAD_WORK, fits);
+	if (err || *fits || is_over(prefetch))
+		return err;
+	/* It may still gain if something waits for bytes. */
+	span_all(prefetch);
+	return repack(prefetch, AHEAD_WORK, &packed);
+}
+
+/* The same, beside what lies where the plan has it. */
+static int offer_beside(struct prefetch *prefetch, const struct npuplan_cosma_plan *plan)
+{
+	const struct cosma_moves *moves = &prefetch->moves;
+	int err;
+
+	cosma_moves_arrange(moves, plan, &prefetch->trial);
+	err = cosma_ahead_order(moves, 0, &prefetch->trial, prefetch->span, &prefetch->work);
+	if (err)
+		return err;
+	span_all(prefetch);
+	prefetch->work += (uint64_t)moves->item_count * moves->item_count / 4;
+	for (uint32_t k = 0; k < moves->item_count; k++)
+		if (!fits(prefetch, k, prefetch->trial.offset[k]))
+			return 0;
+	offer(prefetch);
+	return 0;
+}
+
+/*
+ * Offers orders in which all comes as early as there is room. The more of the arena they take, the
+ * sooner they are over, but the more often there are no addresses for them.
+ */
+static int try_ahead(struct prefetch *prefetch, const struct npuplan_cosma_plan *plan)
+{
+	uint64_t part = prefetch->moves.capacity / AHEAD_PARTS;
+	uint64_t rest = prefetch->moves.capacity % AHEAD_PARTS;
+	uint64_t least = AHEAD_PARTS / 2, most = AHEAD_PARTS, at = most;
+	bool fits = false;
+	int err = offer_beside(prefetch, plan);
+
+	while (least <= most && !err && !is_over(prefetch)) {
+		uint64_t room = part * at + rest * at / AHEAD_PARTS;
+
+		if (!room)
+			break;
+		err = offer_ahead(prefetch, room, &fits);
+		if (fits)
+			least = at + 1;
+		else
+			most = at - 1;
+		at = (least + most) / 2;
+	}
+	return err;
+}
+
 static void take_arrangement(struct prefetch *prefetch, struct cosma_arrangement *arrangement)
 {
 	struct npuplan_pool *pool = &prefetch->pool;
@@ -308,6 +387,7 @@ static int take_memory(struct prefetch *prefetch)
 	take_arrangement(prefetch, &prefetch->best);
 	take_arrangement(prefetch, &prefetch->trial);
 	take_arrangement(prefetch, &prefetch->found);
+	take_arrangement(prefetch, &prefetch->kept);
 	prefetch->span = npuplan_pool_take(pool, items, sizeof(*prefetch->span));
 	prefetch->ends = npuplan_pool_take(pool, events, sizeof(*prefetch->ends));
 	prefetch->blocker = npuplan_pool_take(pool, events, sizeof(*prefetch->blocker));
@@ -315,6 +395,41 @@ static int take_memory(struct prefetch *prefetch)
 	prefetch->packed = npuplan_pool_take(pool, items, sizeof(*prefetch->packed));
 	prefetch->path = npuplan_pool_take(pool, events, sizeof(*prefetch->path));
 	return pool->failed ? -ENOMEM : 0;
+}
+
+/* Descends from an order in which all comes early. The better one stays. */
+static int descend_ahead(struct prefetch *prefetch, const struct npuplan_cosma_plan *plan)
+{
+	int err;
+
+	copy(prefetch, &prefetch->kept, &prefetch->best);
+	prefetch->found.makespan = UINT64_MAX;
+	err = try_ahead(prefetch, plan);
+	if (err || prefetch->found.makespan == UINT64_MAX)
+		return err;
+	copy(prefetch, &prefetch->best, &prefetch->found);
+	err = descend(prefetch);
+	if (!is_better(&prefetch->best, &prefetch->kept))
+		copy(prefetch, &prefetch->best, &prefetch->kept);
+	return err;
+}
+
+/* Descends from both beginnings, with half of the work and of the time first, then with the rest. */
+static int descend_twice(struct prefetch *prefetch, const struct npuplan_cosma_plan *plan,
+			 uint64_t work_limit)
+{
+	int err;
+
+	npuplan_effort_share(prefetch->effort, prefetch->work, work_limit / 2 + 1, 0.5);
+	err = descend(prefetch);
+	if (!err && prefetch->work < work_limit) {
+		npuplan_effort_share(prefetch->effort, prefetch->work, work_limit - prefetch->work,
+				     1);
+		if (!is_over(prefetch))
+			err = descend_ahead(prefetch, plan);
+	}
+	npuplan_effort_share(prefetch->effort, prefetch->work, 0, 1);
+	return err;
 }
 
 int cosma_prefetch(const struct cosma_units *units, const struct cosma_settings *settings,
@@ -325,8 +440,6 @@ int cosma_prefetch(const struct cosma_units *units, const struct cosma_settings 
 	struct prefetch prefetch = {
 		.effort = effort,
 		.traffic = plan->spill + plan->fill,
-		.work_limit = settings->common.work_limit ? settings->common.work_limit :
-							    COSMA_PREFETCH_WORK,
 	};
 	uint64_t before, sum;
 	int err;
@@ -342,7 +455,9 @@ int cosma_prefetch(const struct cosma_units *units, const struct cosma_settings 
 		play(&prefetch, &prefetch.best);
 		before = prefetch.best.makespan;
 		sum = prefetch.best.sum;
-		err = descend(&prefetch);
+		err = descend_twice(&prefetch, plan,
+				    settings->common.work_limit ? settings->common.work_limit :
+								  COSMA_PREFETCH_WORK);
 		*makespan = prefetch.best.makespan;
 		if (!err && (*makespan < before || prefetch.best.sum < sum))
 			err = cosma_moves_write(&prefetch.moves, &prefetch.best, plan);
