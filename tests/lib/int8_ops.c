@@ -176,27 +176,52 @@ static int weight(const struct window *w, int64_t in, int64_t out, int64_t outs_
 	return load(k, 1, at);
 }
 
-static int8_t convolution(const struct int8_op *k, const int64_t *out)
+/* Input channels of one group. */
+static int64_t group_channels(const struct int8_op *k)
 {
 	uint32_t axis = channel_axis(k->graph, output_of(k)->dim_count);
-	int64_t ins = input_of(k, 0)->shape[axis] / k->op->attrs.groups;
+
+	return input_of(k, 0)->shape[axis] / k->op->attrs.groups;
+}
+
+/* Of input channels @from to @from + @count of the group. */
+static int64_t conv_products(const struct int8_op *k, const int64_t *out, int64_t from,
+			     int64_t count)
+{
+	uint32_t axis = channel_axis(k->graph, output_of(k)->dim_count);
 	int64_t outs = output_of(k)->shape[axis] / k->op->attrs.groups;
-	int64_t first = out[axis] / outs * ins, sum = 0, terms = 0;
+	int64_t first = out[axis] / outs * group_channels(k), sum = 0;
 	struct window w = { .k = k, .out = out };
 
 	w.at[0] = out[0];
 	do {
 		if (!place_tap(&w))
 			continue;
-		for (int64_t i = 0; i < ins; i++) {
+		for (int64_t i = from; i < from + count; i++) {
 			w.at[axis] = first + i;
 			sum += load(k, 0, w.at) * weight(&w, i, out[axis], outs);
-			terms++;
 		}
 	} while (next_tap(&w));
+	return sum;
+}
+
+static int8_t conv_of_sum(const struct int8_op *k, const int64_t *out, int64_t sum)
+{
+	uint32_t axis = channel_axis(k->graph, output_of(k)->dim_count);
+	struct window w = { .k = k, .out = out };
+	int64_t taps = 0;
+
+	do
+		taps += place_tap(&w);
+	while (next_tap(&w));
 	if (k->op->input_count > 2)
 		sum += load(k, 2, &out[axis]) * INT64_C(16);
-	return requantise(sum, terms);
+	return requantise(sum, taps * group_channels(k));
+}
+
+static int8_t convolution(const struct int8_op *k, const int64_t *out)
+{
+	return conv_of_sum(k, out, conv_products(k, out, 0, group_channels(k)));
 }
 
 static int8_t pool(const struct int8_op *k, const int64_t *out)
@@ -330,7 +355,8 @@ static int8_t reduce(const struct int8_op *k, const int64_t *out)
 }
 
 /* The last dimension of the source's order, whatever it is; or the last ones together. */
-static int8_t linear(const struct int8_op *k, const int64_t *out)
+static int64_t linear_products(const struct int8_op *k, const int64_t *out, int64_t first,
+			       int64_t count)
 {
 	const struct npuplan_tensor *in = input_of(k, 0), *to = output_of(k);
 	uint32_t last = to->dim_count - 1, summed = k->graph->source_layout == NPUPLAN_NHWC;
@@ -340,7 +366,7 @@ static int8_t linear(const struct int8_op *k, const int64_t *out)
 		row = row * to->shape[d] + out[d];
 	terms = input_of(k, 1)->shape[summed];
 	weights[!summed] = out[last];
-	for (int64_t i = 0; i < terms; i++) {
+	for (int64_t i = first; i < first + count; i++) {
 		int64_t element = row * terms + i;
 
 		for (uint32_t d = in->dim_count; d-- > 0; element /= in->shape[d])
@@ -348,9 +374,24 @@ static int8_t linear(const struct int8_op *k, const int64_t *out)
 		weights[summed] = i;
 		sum += load(k, 0, at) * load(k, 1, weights);
 	}
+	return sum;
+}
+
+static int64_t linear_terms(const struct int8_op *k)
+{
+	return input_of(k, 1)->shape[k->graph->source_layout == NPUPLAN_NHWC];
+}
+
+static int8_t linear_of_sum(const struct int8_op *k, const int64_t *out, int64_t sum)
+{
 	if (k->op->input_count > 2)
-		sum += load(k, 2, &out[last]) * INT64_C(16);
-	return requantise(sum, terms);
+		sum += load(k, 2, &out[output_of(k)->dim_count - 1]) * INT64_C(16);
+	return requantise(sum, linear_terms(k));
+}
+
+static int8_t linear(const struct int8_op *k, const int64_t *out)
+{
+	return linear_of_sum(k, out, linear_products(k, out, 0, linear_terms(k)));
 }
 
 static int8_t matmul(const struct int8_op *k, const int64_t *out)
@@ -629,6 +670,17 @@ int8_t int8_element(const struct int8_op *k, const int64_t *at)
 		if (!strcmp(kernels[i].type, k->op->type))
 			return kernels[i].element(k, at);
 	return each(k, at);
+}
+
+int64_t int8_products(const struct int8_op *k, const int64_t *at, int64_t first, int64_t count)
+{
+	return strcmp(k->op->type, "linear") ? conv_products(k, at, first, count) :
+					       linear_products(k, at, first, count);
+}
+
+int8_t int8_of_sum(const struct int8_op *k, const int64_t *at, int64_t sum)
+{
+	return strcmp(k->op->type, "linear") ? conv_of_sum(k, at, sum) : linear_of_sum(k, at, sum);
 }
 
 struct npuplan_op *int8_add_op_of(struct npuplan_graph *graph, const char *type,

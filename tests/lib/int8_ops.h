@@ -50,6 +50,14 @@ bool int8_next(const struct npuplan_tensor *tensor, int64_t *at);
 /** int8_element() - one element of an output of the operator, from its inputs */
 int8_t int8_element(const struct int8_op *k, const int64_t *at);
 
+/* int8_products() - a part of the sum that an element of a convolution's or a linear's output is of
+ * @first, @count: channels of the first input, whose products with weights are added up
+ */
+int64_t int8_products(const struct int8_op *k, const int64_t *at, int64_t first, int64_t count);
+
+/** int8_of_sum() - the element that int8_element() says, if all products add up to @sum */
+int8_t int8_of_sum(const struct int8_op *k, const int64_t *at, int64_t sum);
+
 /** int8_knows() - whether there is an operator of that type here */
 bool int8_knows(const char *type);
 

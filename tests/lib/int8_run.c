@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "int8_run.h"
+#include "int8_parts.h"
 #include "place_byte.h"
 #include "random.h"
 #include "text.h"
@@ -16,52 +17,6 @@ static int8_t nothing;
 /* Keeps the first reason; false. */
 #define wrong(net, ...) text_reason((net)->text, sizeof((net)->text), __VA_ARGS__)
 
-/* -------------------------------------------------------- joined concats and splits */
-
-/* Where a tensor lies that is part of another one; NULL: it has bytes of its own. */
-static const struct npuplan_joined *joined_of(const struct npuplan_graph *graph, uint32_t tensor)
-{
-	for (uint32_t i = 0; i < graph->joined_count; i++)
-		if (graph->joined[i].tensor == tensor)
-			return &graph->joined[i];
-	return NULL;
-}
-
-/* Bytes of a tensor, as its shape has them. */
-static uint64_t size_of(const struct npuplan_graph *graph, uint32_t tensor)
-{
-	const struct npuplan_joined *joined = joined_of(graph, tensor);
-
-	return joined ? joined->size : graph->tensors[tensor].size;
-}
-
-/* Of a tensor's byte the tensor and byte that it is. */
-static void locate(const struct npuplan_graph *graph, uint32_t *tensor, uint64_t *byte)
-{
-	const struct npuplan_joined *joined = joined_of(graph, *tensor);
-
-	if (!joined)
-		return;
-	*byte = joined->first + *byte / joined->run * joined->stride + *byte % joined->run;
-	*tensor = joined->base;
-}
-
-/* The other way round: the byte of @tensor that a byte of its base is; false: it is none. */
-static bool locate_back(const struct npuplan_graph *graph, uint32_t tensor, uint64_t *byte)
-{
-	const struct npuplan_joined *joined = joined_of(graph, tensor);
-	uint64_t run, within;
-
-	if (!joined)
-		return true;
-	if (*byte < joined->first)
-		return false;
-	run = (*byte - joined->first) / joined->stride;
-	within = (*byte - joined->first) % joined->stride;
-	*byte = run * joined->run + within;
-	return within < joined->run && *byte < joined->size;
-}
-
 /* ------------------------------------------------------- tensors that a tiling added */
 
 static void unravel(const struct npuplan_tensor *tensor, int64_t element, int64_t *at)
@@ -70,38 +25,19 @@ static void unravel(const struct npuplan_tensor *tensor, int64_t element, int64_
 		at[d] = element % tensor->shape[d];
 }
 
-/* What a tensor has a part of; NULL: the tiling did not add it. */
-static const struct npuplan_added *added_of(const struct npuplan_graph *graph, uint32_t tensor)
-{
-	uint32_t first = graph->tensor_count - graph->added_count;
-
-	return tensor < first ? NULL : &graph->added[tensor - first];
-}
-
-/* Elements of a patch counted as those of the tensor whose part it has; or, @sign -1, back. */
-static void move(const struct npuplan_graph *graph, const struct npuplan_added *added, int sign,
-		 int64_t *at)
-{
-	bool nhwc = graph->source_layout == NPUPLAN_NHWC;
-
-	at[nhwc ? 1 : 2] += sign * added->first_row;
-	at[nhwc ? 2 : 3] += sign * added->first_column;
-	at[nhwc ? 3 : 1] += sign * added->first_channel;
-}
-
 /* Of a patch's byte the tensor and byte that it is; false: it only fills up a block. */
 static bool out_of_patch(const struct int8_net *net, uint32_t *tensor, uint64_t *byte)
 {
 	const struct npuplan_graph *graph = net->graph;
-	const struct npuplan_added *added = added_of(graph, *tensor);
-	int64_t at[NPUPLAN_MAX_DIMS];
+	const struct npuplan_added *added = int8_added(graph, *tensor, NPUPLAN_ADDED_PATCH);
+	int64_t own[NPUPLAN_MAX_DIMS], at[NPUPLAN_MAX_DIMS];
 
 	if (!added)
 		return true;
 	if (net->element[*tensor][*byte] < 0)
 		return false;
-	unravel(&graph->tensors[*tensor], net->element[*tensor][*byte], at);
-	move(graph, added, 1, at);
+	unravel(&graph->tensors[*tensor], net->element[*tensor][*byte], own);
+	int8_of_part(graph, added, own, at);
 	*tensor = added->of;
 	*byte = int8_byte(graph, added->of, at);
 	return true;
@@ -111,18 +47,15 @@ static bool out_of_patch(const struct int8_net *net, uint32_t *tensor, uint64_t 
 static bool into_patch(const struct int8_net *net, uint32_t patch, uint64_t *byte)
 {
 	const struct npuplan_graph *graph = net->graph;
-	const struct npuplan_added *added = added_of(graph, patch);
-	const struct npuplan_tensor *tensor = &graph->tensors[patch];
-	int64_t at[NPUPLAN_MAX_DIMS];
+	uint32_t of = int8_added(graph, patch, NPUPLAN_ADDED_PATCH)->of;
+	int64_t own[NPUPLAN_MAX_DIMS], at[NPUPLAN_MAX_DIMS];
 
-	if (net->element[added->of][*byte] < 0)
+	if (net->element[of][*byte] < 0)
 		return false;
-	unravel(&graph->tensors[added->of], net->element[added->of][*byte], at);
-	move(graph, added, -1, at);
-	for (uint32_t d = 0; d < tensor->dim_count; d++)
-		if (at[d] < 0 || at[d] >= tensor->shape[d])
-			return false;
-	*byte = int8_byte(graph, patch, at);
+	unravel(&graph->tensors[of], net->element[of][*byte], at);
+	if (!int8_in_part(graph, patch, at, own))
+		return false;
+	*byte = int8_byte(graph, patch, own);
 	return true;
 }
 
@@ -145,12 +78,15 @@ static bool map_elements(struct int8_net *net, uint32_t tensor)
 	const struct npuplan_tensor *t = &net->graph->tensors[tensor];
 	int64_t at[NPUPLAN_MAX_DIMS] = { 0 }, element = 0;
 
-	for (uint64_t b = 0; b < size_of(net->graph, tensor); b++)
+	for (uint64_t b = 0; b < int8_size(net->graph, tensor); b++)
 		net->element[tensor][b] = -1;
+	/* Its elements are sums, of which there are none as long as nothing has run. */
+	if (int8_added(net->graph, tensor, NPUPLAN_ADDED_SUMS))
+		return true;
 	do {
 		uint64_t byte = int8_byte(net->graph, tensor, at);
 
-		if (byte >= size_of(net->graph, tensor) || net->element[tensor][byte] >= 0)
+		if (byte >= int8_size(net->graph, tensor) || net->element[tensor][byte] >= 0)
 			return wrong(net, "tensor %s: its shape is not that of its bytes", t->name);
 		net->element[tensor][byte] = element++;
 	} while (int8_next(t, at));
@@ -177,7 +113,7 @@ static void compute(struct int8_net *net, const struct npuplan_op *op, uint32_t 
 	uint32_t tensor = op->outputs[output];
 	int64_t at[NPUPLAN_MAX_DIMS] = { 0 };
 
-	memset(net->bytes[tensor], 0, size_of(net->graph, tensor));
+	memset(net->bytes[tensor], 0, int8_size(net->graph, tensor));
 	do
 		net->bytes[tensor][int8_byte(net->graph, tensor, at)] = int8_element(&k, at);
 	while (int8_next(&net->graph->tensors[tensor], at));
@@ -207,7 +143,7 @@ static bool parts_agree(struct int8_net *net)
 			uint32_t base = part;
 			uint64_t byte = b;
 
-			locate(graph, &base, &byte);
+			int8_locate(graph, &base, &byte);
 			if (net->element[part][b] < 0 &&
 			    graph->tensors[base].kind == NPUMEM_TENSOR_INPUT)
 				continue;
@@ -236,11 +172,11 @@ bool int8_net_init(struct int8_net *net, const struct npuplan_graph *graph, enum
 	};
 	good = net->bytes && net->element;
 	for (uint32_t t = 0; t < graph->tensor_count && good; t++) {
-		uint64_t size = size_of(graph, t);
+		uint64_t size = int8_size(graph, t);
 
 		net->bytes[t] = malloc(size + 1);
 		net->element[t] = malloc((size + 1) * sizeof(**net->element));
-		if (graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_ALIAS && !joined_of(graph, t))
+		if (graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_ALIAS && !int8_joined(graph, t))
 			return wrong(net, "tensor %s is an alias", graph->tensors[t].name);
 		good = net->bytes[t] && net->element[t] && map_elements(net, t);
 		for (uint64_t b = 0; b < size && good; b++)
@@ -249,7 +185,7 @@ bool int8_net_init(struct int8_net *net, const struct npuplan_graph *graph, enum
 	for (uint32_t i = 0; i < graph->op_count && good; i++)
 		good = compute_all(net, &graph->ops[i]);
 	for (uint32_t t = 0; t < graph->tensor_count && good; t++)
-		if (added_of(graph, t))
+		if (int8_added(graph, t, NPUPLAN_ADDED_PATCH))
 			fill_patch(net, t);
 	return (good || wrong(net, "out of memory")) && parts_agree(net);
 }
@@ -355,6 +291,17 @@ static bool outside(const struct run *run, uint32_t tensor)
 	       t->flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
 }
 
+/*
+ * Where the value of a byte is that the step reads: among what a staged step has taken, in the
+ * arena, or, without a plan, where the net has it.
+ */
+static int8_t *read_place(struct run *run, uint32_t tensor, uint64_t byte)
+{
+	if (!run->plan || outside(run, tensor))
+		return &run->net->bytes[tensor][byte];
+	return run->staged ? &run->taken[tensor][byte] : place_of(run, tensor, byte);
+}
+
 /* If the step reads a patch of a tensor: the patch, and where in it the byte lies. */
 static bool find_patch(const struct run *run, uint32_t *tensor, uint64_t *byte)
 {
@@ -363,7 +310,7 @@ static bool find_patch(const struct run *run, uint32_t *tensor, uint64_t *byte)
 
 	for (uint32_t a = s->first_access; a < s->first_access + s->access_count; a++) {
 		uint32_t read = graph->tiles[graph->accesses[a].tile].tensor;
-		const struct npuplan_added *added = added_of(graph, read);
+		const struct npuplan_added *added = int8_added(graph, read, NPUPLAN_ADDED_PATCH);
 
 		if (!added || added->of != *tensor ||
 		    graph->accesses[a].mode == NPUMEM_ACCESS_WRITE)
@@ -382,7 +329,7 @@ static int8_t load_read(void *context, uint32_t input, uint64_t byte)
 
 	if (graph->tensors[tensor].kind == NPUMEM_TENSOR_PARAMETER && !run->with_parameters)
 		return run->net->bytes[tensor][byte];
-	locate(graph, &tensor, &byte);
+	int8_locate(graph, &tensor, &byte);
 	if (!find_patch(run, &tensor, &byte) || run->seen[tensor][byte] != run->step + 1) {
 		wrong(run->net,
 		      "operator %s, step %u %s, tile %u: needs byte %" PRIu64 " (element %" PRId64
@@ -393,9 +340,7 @@ static int8_t load_read(void *context, uint32_t input, uint64_t byte)
 	}
 	run->loaded += run->used[tensor][byte] != run->step + 1;
 	run->used[tensor][byte] = run->step + 1;
-	if (!run->plan || outside(run, tensor))
-		return run->net->bytes[tensor][byte];
-	return run->staged ? run->taken[tensor][byte] : *place_of(run, tensor, byte);
+	return *read_place(run, tensor, byte);
 }
 
 /* What the step reads, from its tiles. */
@@ -424,13 +369,94 @@ static uint32_t output_at(const struct run *run, uint32_t tensor, uint64_t *byte
 		uint32_t base = run->op->outputs[i];
 		uint64_t first = 0, own = *byte;
 
-		locate(graph, &base, &first);
-		if (base != tensor || !locate_back(graph, run->op->outputs[i], &own))
+		int8_locate(graph, &base, &first);
+		if (base != tensor || !int8_locate_back(graph, run->op->outputs[i], &own))
 			continue;
 		*byte = own;
 		return i;
 	}
 	return NPUMEM_NONE;
+}
+
+/* -------------------------------------------------------------- sums in the making */
+
+/* A sum that the step reads. */
+static int32_t load_sum(struct run *run, uint32_t tensor, const int64_t *sum)
+{
+	uint64_t byte = int8_byte(run->net->graph, tensor, sum) * sizeof(int32_t);
+	uint32_t value = 0;
+
+	for (uint64_t b = 0; b < sizeof(int32_t); b++) {
+		if (run->seen[tensor][byte + b] != run->step + 1)
+			wrong(run->net, "step %u %s: reads no byte %" PRIu64 " of %s", run->step,
+			      run->net->graph->steps[run->step].name, byte + b,
+			      run->net->graph->tensors[tensor].name);
+		value |= (uint32_t)(uint8_t)*read_place(run, tensor, byte + b) << 8 * b;
+	}
+	return (int32_t)value;
+}
+
+/* Begin the sums of a tensor, or add to them. */
+static bool store_sums(struct run *run, uint32_t tensor, bool update)
+{
+	const struct npuplan_graph *graph = run->net->graph;
+	const struct npuplan_added *added = int8_added(graph, tensor, NPUPLAN_ADDED_SUMS);
+	struct int8_op k = { graph, run->op, run->net->resize, load_read, run, 0 };
+	struct int8_depth depth;
+	int64_t sum[NPUPLAN_MAX_DIMS] = { 0 }, at[NPUPLAN_MAX_DIMS];
+
+	if (!int8_depth_of(graph, run->step, &depth) || depth.last ||
+	    added->of != run->op->outputs[0])
+		return wrong(run->net, "operator %s, step %u: writes tensor %s", run->op->name,
+			     run->step, graph->tensors[tensor].name);
+	do {
+		uint64_t byte = int8_byte(graph, tensor, sum) * sizeof(int32_t);
+		int64_t value = update ? load_sum(run, tensor, sum) : 0;
+
+		int8_of_part(graph, added, sum, at);
+		value += int8_products(&k, at, depth.first, depth.count);
+		for (uint64_t b = 0; b < sizeof(int32_t); b++) {
+			int8_t *place = run->plan ? place_of(run, tensor, byte + b) :
+						    &run->net->bytes[tensor][byte + b];
+
+			*place = (int8_t)(uint8_t)((uint64_t)value >> 8 * b);
+		}
+	} while (int8_next(&graph->tensors[tensor], sum) && !run->net->text[0]);
+	return !run->net->text[0];
+}
+
+/* The sum that the last step of a tile finds for an element of the output. */
+static int64_t sum_so_far(struct run *run, const int64_t *at)
+{
+	const struct npuplan_graph *graph = run->net->graph;
+	const struct npuplan_step *s = &graph->steps[run->step];
+	int64_t sum[NPUPLAN_MAX_DIMS];
+
+	for (uint32_t a = s->first_access; a < s->first_access + s->access_count; a++) {
+		uint32_t tensor = graph->tiles[graph->accesses[a].tile].tensor;
+
+		if (int8_added(graph, tensor, NPUPLAN_ADDED_SUMS) &&
+		    int8_in_part(graph, tensor, at, sum))
+			return load_sum(run, tensor, sum);
+	}
+	wrong(run->net, "operator %s, step %u %s: there is no sum of an element", run->op->name,
+	      run->step, graph->steps[run->step].name);
+	return 0;
+}
+
+/* An element of the output, from what the step reads. */
+static int8_t element_of(struct run *run, const struct int8_op *k, const int64_t *at)
+{
+	struct int8_depth depth;
+	int64_t rest;
+
+	if (!int8_depth_of(run->net->graph, run->step, &depth))
+		return int8_element(k, at);
+	if (!depth.last)
+		wrong(run->net, "operator %s, step %u %s: writes elements whose sums are not there",
+		      run->op->name, run->step, run->net->graph->steps[run->step].name);
+	rest = int8_products(k, at, depth.first, depth.count);
+	return int8_of_sum(k, at, sum_so_far(run, at) + rest);
 }
 
 static bool store(struct run *run, uint32_t tensor, uint64_t byte)
@@ -444,7 +470,7 @@ static bool store(struct run *run, uint32_t tensor, uint64_t byte)
 	int8_t value = 0;
 
 	if (fills)
-		whole = added_of(run->net->graph, tensor)->of;
+		whole = int8_added(run->net->graph, tensor, NPUPLAN_ADDED_PATCH)->of;
 	k.output = output_at(run, whole, &own);
 	if (k.output == NPUMEM_NONE)
 		return wrong(run->net,
@@ -458,7 +484,7 @@ static bool store(struct run *run, uint32_t tensor, uint64_t byte)
 	/* Channels that only fill up a block. */
 	if (element >= 0) {
 		unravel(t, element, at);
-		value = int8_element(&k, at);
+		value = element_of(run, &k, at);
 	}
 	if (run->plan && !outside(run, tensor))
 		*place_of(run, tensor, byte) = value;
@@ -498,6 +524,11 @@ static bool run_step(struct run *run, uint32_t step)
 		run->tile = graph->accesses[a].tile;
 		if (graph->accesses[a].mode == NPUMEM_ACCESS_READ)
 			continue;
+		if (int8_added(graph, tile->tensor, NPUPLAN_ADDED_SUMS)) {
+			good = store_sums(run, tile->tensor,
+					  graph->accesses[a].mode == NPUMEM_ACCESS_UPDATE);
+			continue;
+		}
 		while (good && chunks_next(&walk))
 			for (uint64_t b = walk.byte; b < walk.byte + tile->region.length && good;
 			     b++)
@@ -523,11 +554,11 @@ static bool is_written(struct run *run, const struct npuplan_op *op, uint32_t ou
 {
 	const struct npuplan_graph *graph = run->net->graph;
 
-	for (uint64_t b = 0; b < size_of(graph, output); b++) {
+	for (uint64_t b = 0; b < int8_size(graph, output); b++) {
 		uint32_t tensor = output;
 		uint64_t byte = b;
 
-		locate(graph, &tensor, &byte);
+		int8_locate(graph, &tensor, &byte);
 		if (!run->written[tensor][byte] && run->net->element[output][b] >= 0)
 			return wrong(run->net,
 				     "operator %s: byte %" PRIu64 " of tensor %s is never written",
@@ -541,9 +572,12 @@ static bool patches_are_written(struct run *run, const struct npuplan_op *op, ui
 {
 	const struct npuplan_graph *graph = run->net->graph;
 
-	for (uint32_t t = graph->tensor_count - graph->added_count; t < graph->tensor_count; t++)
-		if (added_of(graph, t)->of == output && !is_written(run, op, t))
+	for (uint32_t t = graph->tensor_count - graph->added_count; t < graph->tensor_count; t++) {
+		const struct npuplan_added *added = int8_added(graph, t, NPUPLAN_ADDED_PATCH);
+
+		if (added && added->of == output && !is_written(run, op, t))
 			return false;
+	}
 	return true;
 }
 

@@ -24,6 +24,39 @@ static inline struct npuplan_graph *conv(uint32_t *in, uint32_t *weights, uint32
 	return graph;
 }
 
+/* One-byte elements, row-major. */
+static inline uint32_t matrix(struct npuplan_graph *graph, const char *name, uint32_t kind,
+			      uint32_t dim_count, const int64_t *shape)
+{
+	uint64_t size = 1;
+	uint32_t index;
+
+	for (uint32_t i = 0; i < dim_count; i++)
+		size *= (uint64_t)shape[i];
+	index = build_tensor(graph, name, kind, size);
+	graph->tensors[index].dim_count = dim_count;
+	graph->tensors[index].elem_size = 1;
+	memcpy(graph->tensors[index].shape, shape, dim_count * sizeof(*shape));
+	return index;
+}
+
+#define MATRIX(GRAPH, NAME, KIND, ...)                                     \
+	matrix(GRAPH, NAME, NPUMEM_TENSOR_##KIND,                          \
+	       sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t), \
+	       (const int64_t[]){ __VA_ARGS__ })
+
+/* The region that a step accesses of a tensor; its length is 0 if there is none. */
+static inline struct npumem_region step_region(const struct npuplan_graph *graph, uint32_t step,
+					       uint32_t tensor)
+{
+	const struct npuplan_step *s = &graph->steps[step];
+
+	for (uint32_t i = s->first_access; i < s->first_access + s->access_count; i++)
+		if (graph->tiles[graph->accesses[i].tile].tensor == tensor)
+			return graph->tiles[graph->accesses[i].tile].region;
+	return (struct npumem_region){ 0 };
+}
+
 /* Cutting the graph as @tiling says fails with @want and with exactly this sentence. */
 static inline void refused(struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 			   int want, const char *why)

@@ -5,6 +5,9 @@
  * reads alone, and the same through the arena of a plan. See int8_run.h.
  *
  * usage: prop_tiling [SEED [CASES]]
+ *
+ * Built with SUMS it is prop_sums: operators that add up input channels alone, cut along these
+ * wherever they can be, with the plans of all planners.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,6 +17,10 @@
 #include "int8_run.h"
 #include "property.h"
 #include "tiling/partition.h"
+
+#ifndef SUMS
+#define SUMS 0
+#endif
 
 /* ------------------------------------------------------------------ random operators */
 
@@ -93,10 +100,10 @@ static uint32_t add_spatial(uint32_t kind, const struct shape *s)
 
 static struct shape random_shape(uint32_t spatial)
 {
-	bool many = !draw(0, 3);
+	bool many = !draw(0, SUMS ? 1 : 3);
 	struct shape s = {
 		.batch = draw(0, 3) || many ? 1 : 2,
-		.channels = many ? draw(20, 70) : draw(1, 6),
+		.channels = many ? draw(20, 70) : draw(1 + SUMS, 6),
 		.spatial = spatial,
 	};
 
@@ -244,13 +251,13 @@ static void random_conv(bool transposed)
 	if (transposed && in.spatial == 2 && draw(0, 1))
 		type = "conv2d";
 	find_window(&attrs, true, &in, &out);
-	if (!draw(0, 2)) {
+	if (!draw(0, SUMS ? 9 : 2)) {
 		/* Depthwise; sometimes with several outputs a channel. */
 		attrs.groups = (int32_t)in.channels;
 		channels = in.channels * (draw(0, 3) || network ? 1 : 2);
 		if (!transposed && in.spatial == 2 && draw(0, 1))
 			type = "depthwise_conv2d";
-	} else if (in.channels % group == 0) {
+	} else if (in.channels % group == 0 && (!SUMS || !draw(0, 9))) {
 		attrs.groups = (int32_t)group;
 		channels = group * draw(1, network ? 2 : 12);
 	} else if (!draw(0, 3) && in.channels < 10 && !network) {
@@ -430,10 +437,11 @@ static void reduction(void)
 /* Of two to five dimensions; the last is what is summed over. */
 static void linear(void)
 {
-	uint32_t rank = draw(2, 5), inputs[3], summed = graph->source_layout == NPUPLAN_NHWC;
+	uint32_t rank = draw(2, SUMS ? 3 : 5), inputs[3];
+	uint32_t summed = graph->source_layout == NPUPLAN_NHWC;
 	int64_t shape[NPUPLAN_MAX_DIMS], weights[2], outs = draw(1, 8);
 	struct shape flat = random_shape(2);
-	bool flatten = !draw(0, 4);
+	bool flatten = !draw(0, SUMS ? 19 : 4);
 
 	for (uint32_t d = 0; d < rank; d++)
 		shape[d] = draw(1, 5);
@@ -529,32 +537,33 @@ static const struct {
 	const char *name;
 	void (*make)(void);
 } kinds[] = {
-	{ "convolution", conv },
-	{ "transposed", transposed_conv },
-	{ "pooling", pool },
-	{ "element-wise", elementwise },
-	{ "concat", concat },
-	{ "pad", pad },
-	{ "softmax", softmax },
-	{ "reduction", reduction },
-	{ "linear", linear },
-	{ "matmul", matmul },
-	{ "normalisation", normalisation },
+	{ "convolution", conv }, { "transposed", transposed_conv },
+	{ "linear", linear },	 { "network", layers },
+	{ "pooling", pool },	 { "element-wise", elementwise },
+	{ "concat", concat },	 { "pad", pad },
+	{ "softmax", softmax },	 { "reduction", reduction },
+	{ "matmul", matmul },	 { "normalisation", normalisation },
 	{ "resize", resizing },
-	{ "network", layers },
 };
 
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+/* With SUMS the first ones alone. */
+#define KINDS (SUMS ? 4 : sizeof(kinds) / sizeof(kinds[0]))
 
 /* ------------------------------------------------------------------------- one case */
 
 /*
- * struct count - of all cases of a kind: how many, how many that cut columns of an operator in a
- * way of its own, steps, bytes that they read and need
+ * struct count - of all cases of a kind
+ * @columns: cases that cut columns of an operator in a way of its own
+ * @depth: operators whose depth is cut
+ * @joined: tensors that are joined in such cases
+ * @read, @loaded: bytes that steps read, and that they need
  */
 struct count {
 	uint32_t cases;
 	uint32_t columns;
+	uint32_t depth;
+	uint32_t joined;
+	uint32_t plans;
 	uint64_t steps;
 	uint64_t read;
 	uint64_t loaded;
@@ -589,6 +598,7 @@ static struct npuplan_tile_choice random_choice(uint32_t op)
 	struct npuplan_tile_choice choice = { .op = op, .order = draw(0, 1) };
 	uint32_t rows, channels, granule;
 	struct npuplan_partition p;
+	int64_t depth_granule, depth;
 
 	extents(&graph->ops[op], &rows, &channels, &granule);
 	choice.rows = draw(0, rows) / draw(1, 4);
@@ -598,6 +608,9 @@ static struct npuplan_tile_choice random_choice(uint32_t op)
 		choice.channels = granule;
 	if (npuplan_partition_init(&p, graph, op, 0) && npuplan_has_columns(&p) && draw(0, 1))
 		choice.columns = draw(1, (uint32_t)p.output.row);
+	depth = npuplan_depth(&p, &depth_granule);
+	if (depth > depth_granule && (SUMS || draw(0, 1)))
+		choice.depth = draw(1, (uint32_t)((depth - 1) / depth_granule)) * depth_granule;
 	return choice;
 }
 
@@ -608,6 +621,7 @@ static void tile_onchip(struct npuplan_tiling *tiling, struct npuplan_error *err
 
 	tiling->bands = tiling->rows = tiling->op_count = 0;
 	tiling->double_buffer = draw(0, 1);
+	tiling->partial_sums = SUMS || draw(0, 1);
 	tiling->onchip = draw(1, 4000);
 	do {
 		err = npuplan_graph_tile(graph, tiling, error);
@@ -624,15 +638,17 @@ static void tile(struct npuplan_error *error)
 	struct npuplan_tiling tiling = {
 		.layout = draw(0, 2),
 		.with_parameters = draw(0, 1),
+		/* Elsewhere prop_join has them joined. */
+		.concat = SUMS ? draw(0, 2) : NPUPLAN_CONCAT_COPY,
 		.ops = choices,
 	};
 
 	if (npuplan_graph_set_layout(graph, tiling.layout, error))
 		fail("%s", error->text);
 	for (uint32_t i = 0; i < graph->op_count; i++)
-		if (draw(0, 3))
+		if (SUMS || draw(0, 3))
 			choices[tiling.op_count++] = random_choice(i);
-	switch (draw(0, 4)) {
+	switch (draw(SUMS ? 2 : 0, 4)) {
 	case 0:
 		tiling.bands = draw(1, 16);
 		tiling.op_count = draw(0, 1) ? tiling.op_count : 0;
@@ -666,6 +682,43 @@ static void check_plan(struct int8_net *net, const char *planner, struct npuplan
 	npuplan_plan_free(plan);
 }
 
+/*
+ * Plans of all planners but for those that move parameters, where these are in the arena, and but
+ * for the integer program, which has no steps that update bytes.
+ */
+static uint32_t check_planners(struct int8_net *net, struct npuplan_error *error)
+{
+	uint32_t plans = 0;
+	const char *name;
+
+	for (unsigned int i = 0; (name = npuplan_planner_name(i)); i++) {
+		/* The paper's engine gives up where tiles are many. */
+		if (!strcmp(name, "taa-paper") && graph->tile_count >= 40)
+			continue;
+		if (graph->tiling.with_parameters && !strncmp(name, "cosma", 5))
+			continue;
+		if (!strcmp(name, "cosma-ilp"))
+			continue;
+		check_plan(net, name, error);
+		plans++;
+	}
+	return plans;
+}
+
+/* Operators whose depth is cut. */
+static uint32_t depth_cut(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < graph->op_count; i++) {
+		struct npuplan_partition p;
+
+		npuplan_partition_of(&p, graph, &graph->tiling, i);
+		count += p.depth_steps > 1;
+	}
+	return count;
+}
+
 /* Whether an operator is cut into columns, as it was told or as the tiler chose. */
 static bool columns_cut(void)
 {
@@ -693,8 +746,15 @@ static void run_case(uint64_t seed, struct count *count)
 	if (!int8_check_tiles(&net, &count->loaded, &count->read))
 		fail("%s: %s", kinds[seed % KINDS].name, net.text);
 	/* The paper's engine gives up where tiles are many. */
-	check_plan(&net, planners[draw(0, graph->tile_count < 40 ? 3 : 2)], &error);
+	if (SUMS) {
+		count->plans += check_planners(&net, &error);
+	} else {
+		check_plan(&net, planners[draw(0, graph->tile_count < 40 ? 3 : 2)], &error);
+		count->plans++;
+	}
 	count->cases++;
+	count->depth += depth_cut();
+	count->joined += depth_cut() ? graph->joined_count : 0;
 	count->columns += columns_cut();
 	count->steps += graph->step_count;
 	int8_net_fini(&net);
@@ -703,15 +763,24 @@ static void run_case(uint64_t seed, struct count *count)
 
 int main(int argc, char **argv)
 {
-	struct count counts[KINDS] = { 0 };
+	struct count counts[sizeof(kinds) / sizeof(kinds[0])] = { 0 };
+	uint32_t depth = 0;
 
-	property_begin(argc, argv, 20261121, 600);
-	for (unsigned long i = 0; i < property.cases; i++)
-		run_case(property_case(i), &counts[property.current % KINDS]);
-	for (size_t k = 0; k < KINDS; k++)
-		printf("%-14s %5u operators, %4u in columns, %6" PRIu64 " steps, %9" PRIu64
-		       " bytes read, %9" PRIu64 " needed\n",
-		       kinds[k].name, counts[k].cases, counts[k].columns, counts[k].steps,
-		       counts[k].read, counts[k].loaded);
+	property_begin(argc, argv, 20261121, SUMS ? 1800 : 600);
+	for (unsigned long i = 0; i < property.cases; i++) {
+		uint64_t seed = property_case(i);
+
+		run_case(seed, &counts[seed % KINDS]);
+	}
+	for (size_t k = 0; k < KINDS; k++) {
+		depth += counts[k].depth;
+		printf("%-14s %5u operators, %4u in columns, %4u in depth, %3u joined, %5u plans, %6" PRIu64
+		       " steps, %9" PRIu64 " bytes read, %9" PRIu64 " needed\n",
+		       kinds[k].name, counts[k].cases, counts[k].columns, counts[k].depth,
+		       counts[k].joined, counts[k].plans, counts[k].steps, counts[k].read,
+		       counts[k].loaded);
+	}
+	if (property.cases > 100 && !depth)
+		fail("no depth was cut");
 	return 0;
 }

@@ -38,6 +38,8 @@ enum npuplan_tile_order {
  * @order: enum npuplan_tile_order
  * @columns: columns of each row of a tile, likewise; 0 for whole rows. Only of an operator on
  *	images (rank 4) that needs columns of its inputs for columns of its outputs
+ * @depth: channels of its first input that a step adds up, the last step of a tile having what is
+ *	left; 0 for all. Only of an operator that adds up all channels of its first input
  */
 struct npuplan_tile_choice {
 	uint32_t op;
@@ -45,6 +47,7 @@ struct npuplan_tile_choice {
 	uint32_t channels;
 	uint32_t order;
 	uint32_t columns;
+	uint32_t depth;
 };
 
 /** enum npuplan_inputs - where what is there before the first step starts */
@@ -219,6 +222,7 @@ struct npuplan_concat_input {
  * @patches: operators that run patch by patch, ascending; owned as @ops is. Of none of them @ops
  *	says anything. Neither @concat nor operators that are added beside them
  * @patch_count: number of @patches
+ * @partial_sums: the tiler may have steps add up some input channels alone. Needs @onchip
  *
  * At most one of @bands, @rows and @onchip is not 0. It is for the operators that
  * @ops and @patches do not speak of. All 0: not known, or, in asking, whole operators.
@@ -244,7 +248,8 @@ struct npuplan_tiling {
 	uint32_t columns;
 	struct npuplan_patches *patches;
 	uint32_t patch_count;
-	uint32_t reserved[1];
+	bool partial_sums;
+	uint64_t reserved[2];
 };
 
 /**
@@ -343,7 +348,9 @@ NPUPLAN_EXPORT int npuplan_graph_tile_bands(struct npuplan_graph *graph, uint32_
  *
  * Each tile is a staged step that reads what it needs of each input, halos
  * included, and writes its tile of each output; but whole operators, and nothing
- * said of any, are one step each, with whole tensors as tiles. graph->tiling then
+ * said of any, are one step each, with whole tensors as tiles. Where depth is cut a
+ * tile has several steps, which add up its sums in a tensor that is added to the
+ * graph (struct npuplan_added). graph->tiling then
  * says all of it, what the tiler chose included: tiling a graph like it by that
  * gives the same steps.
  *
@@ -380,8 +387,9 @@ NPUPLAN_EXPORT int npuplan_patches_find(struct npuplan_graph *graph, struct npup
  * @rows: output rows of a tile, of bands those of the largest; 0 if it cannot be cut
  * @channels: output channels of a tile, likewise
  * @columns: columns of each row of a tile; 0 if it has whole rows
+ * @depth: input channels of a step; 0 if it has all of them
  * @order: enum npuplan_tile_order
- * @steps: tiles
+ * @steps: tiles, as often as each is gone through
  * @onchip: bytes of the step that has most on chip (docs/tiling.md)
  * @inputs: bytes of inputs that all steps move together
  * @weights: bytes of weights, likewise
@@ -396,6 +404,7 @@ struct npuplan_tile_report {
 	int64_t rows;
 	int64_t channels;
 	int64_t columns;
+	int64_t depth;
 	uint64_t steps;
 	uint64_t onchip;
 	uint64_t inputs;

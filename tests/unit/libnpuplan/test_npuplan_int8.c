@@ -332,6 +332,47 @@ TEST(tiles)
 	print_message("# %u plans, seed %u\n", plans, SEED);
 }
 
+/* Some input channels at a time: of a stem, of a point-wise, of a transposed convolution. */
+static struct npuplan_graph *summed(enum npuplan_layout layout, bool parameters)
+{
+	bool blocks = layout == NPUPLAN_NC32HW32;
+	struct npuplan_tile_choice choices[] = {
+		{ .op = 0, .rows = 5, .channels = 32, .depth = blocks ? 0 : 2 },
+		{ .op = 2, .rows = 7, .columns = 3, .depth = 32 },
+		{ .op = 8, .depth = blocks ? 0 : 3, .order = 1 },
+	};
+	struct npuplan_tiling tiling = {
+		.layout = layout,
+		.ops = choices,
+		.op_count = sizeof(choices) / sizeof(choices[0]),
+		.with_parameters = parameters,
+	};
+
+	return tiled_by(&tiling);
+}
+
+TEST(partial_sums)
+{
+	unsigned int plans = 0;
+
+	for (uint32_t layout = NPUPLAN_NHWC; layout <= NPUPLAN_NC32HW32; layout++) {
+		struct npuplan_tiling onchip = {
+			.layout = layout,
+			.onchip = layout == NPUPLAN_NC32HW32 ? 4096 : 600,
+			.partial_sums = true,
+			.double_buffer = layout == NPUPLAN_NCHW,
+		};
+		struct npuplan_graph *graph = summed(layout, layout != NPUPLAN_NCHW);
+
+		assert_true(graph->added_count >= 4);
+		plans += check_planners(graph, "partial sums");
+		graph = tiled_by(&onchip);
+		assert_true(graph->added_count > 0 || layout == NPUPLAN_NC32HW32);
+		plans += check_planners(graph, "chosen partial sums");
+	}
+	print_message("# %u plans, seed %u\n", plans, SEED);
+}
+
 /* N,D,H,W,C: kernel, in, out, or, transposed, kernel, out, in; kernels as deep as channels. */
 TEST(weights_3d)
 {
@@ -410,16 +451,22 @@ TEST(weights_of_pixels)
 
 /* ---------------------------------------------------------------------- what is wrong */
 
-/* The region of a tensor that a step accesses. */
-static struct npumem_region *region_of(struct npuplan_graph *graph, uint32_t step, uint32_t tensor)
+/* The access of a tensor by a step. */
+static struct npumem_access *access_of(struct npuplan_graph *graph, uint32_t step, uint32_t tensor)
 {
 	const struct npuplan_step *s = &graph->steps[step];
 
 	for (uint32_t a = s->first_access; a < s->first_access + s->access_count; a++)
 		if (graph->tiles[graph->accesses[a].tile].tensor == tensor)
-			return &graph->tiles[graph->accesses[a].tile].region;
+			return &graph->accesses[a];
 	fail_msg("step %u does not access tensor %u", step, tensor);
 	return NULL;
+}
+
+/* The region of a tensor that a step accesses. */
+static struct npumem_region *region_of(struct npuplan_graph *graph, uint32_t step, uint32_t tensor)
+{
+	return &graph->tiles[access_of(graph, step, tensor)->tile].region;
 }
 
 #define REFUSE(graph, check, words)                                                      \
@@ -485,6 +532,44 @@ TEST(wrong_writes)
 	REFUSE(graph, int8_check_tiles(&net, NULL, NULL),
 	       "operator conv2d, step 1 conv2d[1/2], tile 3: byte 680 of tensor "
 	       "stem is written again");
+}
+
+/* The stem's first tile has three steps: what each reads, adds to and begins. */
+TEST(wrong_sums)
+{
+	struct npuplan_graph *graph = summed(NPUPLAN_NHWC, false);
+	uint32_t sums = graph->tensor_count - graph->added_count;
+
+	/* A pixel less. */
+	region_of(graph, 0, IN)->count[0]--;
+	REFUSE(graph, int8_check_tiles(&net, NULL, NULL),
+	       "operator conv2d, step 0 conv2d[0/18], tile 1: needs byte 138 "
+	       "(element 138) of tensor in, which the step does not read");
+
+	/* The second step begins anew, so that what the first one added up is lost. */
+	graph = summed(NPUPLAN_NHWC, false);
+	access_of(graph, 1, sums)->mode = NPUMEM_ACCESS_WRITE;
+	REFUSE(graph, int8_check_tiles(&net, NULL, NULL),
+	       "operator conv2d, step 2 conv2d[2/18], tile 4: byte 1 (element 1) "
+	       "of tensor stem is -80, must be -128");
+
+	/* The last step finds no sums. */
+	graph = summed(NPUPLAN_NHWC, false);
+	access_of(graph, 2, sums)->tile = access_of(graph, 2, IN)->tile;
+	REFUSE(graph, int8_check_tiles(&net, NULL, NULL),
+	       "operator conv2d, step 2 conv2d[2/18]: there is no sum of an element");
+
+	/* It writes them. */
+	graph = summed(NPUPLAN_NHWC, false);
+	access_of(graph, 2, sums)->mode = NPUMEM_ACCESS_UPDATE;
+	REFUSE(graph, int8_check_tiles(&net, NULL, NULL),
+	       "operator conv2d, step 2: writes tensor stem.sums[0]");
+
+	/* The first one writes the output, too. */
+	graph = summed(NPUPLAN_NHWC, false);
+	access_of(graph, 0, sums)->tile = access_of(graph, 2, STEM)->tile;
+	REFUSE(graph, int8_check_tiles(&net, NULL, NULL),
+	       "operator conv2d, step 0 conv2d[0/18]: writes elements whose sums are not there");
 }
 
 static struct npuplan_plan *plan_of(const struct npuplan_graph *graph)

@@ -48,27 +48,6 @@ static void assert_part(const struct npuplan_graph *graph, uint32_t step, uint32
 #define WRITES(GRAPH, STEP, TENSOR, ...) \
 	assert_part(GRAPH, STEP, TENSOR, NPUMEM_ACCESS_WRITE, __VA_ARGS__)
 
-/* One-byte elements, row-major. */
-static uint32_t matrix(struct npuplan_graph *graph, const char *name, uint32_t kind,
-		       uint32_t dim_count, const int64_t *shape)
-{
-	uint64_t size = 1;
-	uint32_t index;
-
-	for (uint32_t i = 0; i < dim_count; i++)
-		size *= (uint64_t)shape[i];
-	index = build_tensor(graph, name, kind, size);
-	graph->tensors[index].dim_count = dim_count;
-	graph->tensors[index].elem_size = 1;
-	memcpy(graph->tensors[index].shape, shape, dim_count * sizeof(*shape));
-	return index;
-}
-
-#define MATRIX(GRAPH, NAME, KIND, ...)                                     \
-	matrix(GRAPH, NAME, NPUMEM_TENSOR_##KIND,                          \
-	       sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t), \
-	       (const int64_t[]){ __VA_ARGS__ })
-
 /* Cut all operators into tiles of @rows x @channels (0: all of them). */
 static void tile(struct npuplan_graph *graph, enum npuplan_layout layout, uint32_t rows,
 		 uint32_t channels, uint32_t order, bool parameters)
@@ -313,18 +292,6 @@ TEST(rows)
 	WRITES(graph, 2, out, 6, 2, 0, 64);
 }
 
-/* The region that a step accesses of a tensor; its length is 0 if there is none. */
-static struct npumem_region step_region(const struct npuplan_graph *graph, uint32_t step,
-					uint32_t tensor)
-{
-	const struct npuplan_step *s = &graph->steps[step];
-
-	for (uint32_t i = s->first_access; i < s->first_access + s->access_count; i++)
-		if (graph->tiles[graph->accesses[i].tile].tensor == tensor)
-			return graph->tiles[graph->accesses[i].tile].region;
-	return (struct npumem_region){ 0 };
-}
-
 static void assert_region(struct npumem_region region, uint64_t offset, uint64_t length,
 			  uint32_t count, uint64_t stride)
 {
@@ -444,6 +411,8 @@ TEST(refused_tilings)
 		"double buffering is of a tiling for on-chip memory");
 	refused(graph, &(struct npuplan_tiling){ .columns = 2 }, -EINVAL,
 		"columns of tiles need their rows");
+	refused(graph, &(struct npuplan_tiling){ .rows = 2, .partial_sums = true }, -EINVAL,
+		"partial sums are of a tiling for on-chip memory");
 	refused(graph, &(struct npuplan_tiling){ .columns = 2, .onchip = 1 << 20 }, -EINVAL,
 		"columns of tiles need their rows");
 	refused(graph, &(struct npuplan_tiling){ .layout = 3 }, -EINVAL, "there is no layout 3");

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "random.h"
-#include "tiling/cost.h"
+#include "tile_cost.h"
 
 #define SEED 20261121u
 
@@ -216,24 +216,6 @@ TEST(chosen_whole_rows)
 	assert_int_equal(graph->tiling.ops[0].rows, 1);
 	assert_int_equal(graph->tiling.ops[0].columns, 0);
 	assert_int_equal(graph->step_count, 8);
-}
-
-/* The cost of one tiling if it fits, or UINT64_MAX. */
-static uint64_t cost_of(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
-			const struct npuplan_tile_choice *choice)
-{
-	struct npuplan_tile_cost cost;
-
-	assert_int_equal(npuplan_choice_cost(graph, tiling, choice, &cost), 0);
-	return cost.report.onchip <= tiling->onchip ? cost.transfers : UINT64_MAX;
-}
-
-/* The size of the next more tiles that are as equal as can be; 0: there are as many as elements. */
-static int64_t smaller(int64_t extent, int64_t size)
-{
-	int64_t tiles = size > 1 ? (extent + size - 2) / (size - 1) : 0;
-
-	return tiles ? (extent + tiles - 1) / tiles : 0;
 }
 
 /*

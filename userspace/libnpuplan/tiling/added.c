@@ -38,6 +38,26 @@ static void set_shape(const struct npuplan_graph *graph, const struct npuplan_pa
 		tensor->shape[row_axis + 1] = part->columns.count;
 }
 
+/* The view of a part alone, with elements of @elem bytes. */
+static struct npuplan_spatial view_of(const struct npuplan_spatial *view,
+				      const struct npuplan_part *part, int64_t elem)
+{
+	struct npuplan_spatial alone = *view;
+
+	alone.rows = part->rows.count;
+	alone.channels = part->channels.count;
+	alone.row = part->columns.count ? part->columns.count : view->row;
+	alone.elem = elem;
+	return alone;
+}
+
+uint64_t npuplan_sums_bytes(const struct npuplan_spatial *view, const struct npuplan_part *part)
+{
+	const struct npuplan_spatial alone = view_of(view, part, SUM_BYTES);
+
+	return npuplan_spatial_bytes(&alone);
+}
+
 int64_t npuplan_add_part(struct npuplan_graph *graph, uint32_t of, const struct npuplan_part *part,
 			 enum npuplan_added_kind kind)
 {
@@ -57,10 +77,7 @@ int64_t npuplan_add_part(struct npuplan_graph *graph, uint32_t of, const struct 
 		return index;
 	npuplan_view(graph, of, &view);
 	set_shape(graph, part, &view, &tensor);
-	view.rows = part->rows.count;
-	view.channels = part->channels.count;
-	view.row = part->columns.count ? part->columns.count : view.row;
-	view.elem = kind == NPUPLAN_ADDED_SUMS ? SUM_BYTES : view.elem;
+	view = view_of(&view, part, kind == NPUPLAN_ADDED_SUMS ? SUM_BYTES : view.elem);
 	tensor.elem_size = (uint32_t)view.elem;
 	tensor.size = npuplan_spatial_bytes(&view);
 	tensor.kind = NPUMEM_TENSOR_INTERMEDIATE;

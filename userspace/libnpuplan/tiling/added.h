@@ -16,5 +16,8 @@
 int64_t npuplan_add_part(struct npuplan_graph *graph, uint32_t of, const struct npuplan_part *part,
 			 enum npuplan_added_kind kind);
 
+/** npuplan_sums_bytes() - bytes of the sums of a part of a tensor that has this view */
+uint64_t npuplan_sums_bytes(const struct npuplan_spatial *view, const struct npuplan_part *part);
+
 /* npuplan_drop_added() - the graph without the tensors that were added, which nobody accesses */
 void npuplan_drop_added(struct npuplan_graph *graph);

@@ -6,8 +6,9 @@
  * A tile is the product of a range of rows, a range of channels and a range of columns, and so is
  * the part of an input that it needs. Let r be the bytes of the part for those rows with all
  * channels, c the bytes for those channels with all rows, and w the bytes of the whole: then the
- * part for both has r * c / w bytes; columns are a factor more. So each dimension is cut alone,
- * once for each size of a tile, and the cost of cutting several is computed from these.
+ * part for both has r * c / w bytes; columns are a factor more, and so is depth, the channels of
+ * the input that a step adds up. So each dimension is cut alone, once for each size of a tile, and
+ * the cost of cutting several is computed from these.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -49,12 +50,13 @@ enum dimension {
 	ROWS,
 	CHANNELS,
 	COLUMNS,
+	DEPTH, /* steps of a tile, which add up its sums */
 	DIMENSIONS,
 };
 
 /*
  * struct profile - an operator cut along one dimension alone
- * @size: rows, channels or columns of a tile
+ * @size: rows, channels or columns of a tile, or input channels of a step
  * @tiles: number of tiles
  * @sum: per operand, cost of moving its parts of all tiles
  * @changed: per operand, cost of moving those parts that differ from the part of the tile before
@@ -75,8 +77,8 @@ struct profile {
 };
 
 /*
- * struct profiles - profiles along one dimension, the first of one tile; of rows and columns from
- * large tiles to small ones
+ * struct profiles - profiles along one dimension, the first of one tile; of rows, columns and depth
+ * from large tiles to small ones
  */
 struct profiles {
 	struct profile *at;
@@ -87,14 +89,16 @@ struct profiles {
  * struct chooser - the operator whose tiling is chosen
  * @p: the partition of the operator into one tile
  * @o: operands of the tile at hand; its @counted is that of the one tile
+ * @depth: channels of the first input that may be cut; 0: they may not be
  * @all: per operand, its bytes in the one tile
- * @profiles: by enum dimension; those of columns are one alone if they cannot be cut
+ * @profiles: by enum dimension; those of columns and depth are one alone if they cannot be cut
  * @pool: all arrays but the lists of profiles
  */
 struct chooser {
 	struct npuplan_partition p;
 	struct npuplan_operands o;
 	bool double_buffer;
+	int64_t depth;
 	uint64_t *all;
 	struct profiles profiles[DIMENSIONS];
 	struct npuplan_pool pool;
@@ -164,7 +168,7 @@ static void add_footprint(const struct chooser *c, struct profile *profile)
 		profile->footprint_count++;
 }
 
-/* Add the profile of tiles of @size rows, channels or columns, unless it is there. */
+/* Add the profile of tiles of @size rows, channels, columns or depth, unless it is there. */
 static int add_profile(struct chooser *c, enum dimension along, int64_t size)
 {
 	struct profiles *list = &c->profiles[along];
@@ -180,11 +184,13 @@ static int add_profile(struct chooser *c, enum dimension along, int64_t size)
 					  .rows = along == ROWS ? (uint32_t)size : 0,
 					  .channels = along == CHANNELS ? (uint32_t)size : 0,
 					  .columns = along == COLUMNS ? (uint32_t)size : 0,
+					  .depth = along == DEPTH && c->depth ? (uint32_t)size : 0,
 				  });
+	p.sums = c->p.sums;
 	profile = &list->at[list->count++];
 	*profile = (struct profile){
 		.size = size,
-		.tiles = npuplan_partition_tiles(&p),
+		.tiles = npuplan_partition_steps(&p),
 		.sum = take(c, 1, sizeof(*profile->sum)),
 		.changed = take(c, 1, sizeof(*profile->changed)),
 		.varies = take(c, 1, sizeof(*profile->varies)),
@@ -211,17 +217,19 @@ static int add_profile(struct chooser *c, enum dimension along, int64_t size)
 
 /*
  * Add the profiles to try: for each number of tiles the least size that makes so many, and along
- * channels also this size rounded up to whole lanes.
+ * channels and depth also this size rounded up to whole lanes.
  */
 static int add_profiles(struct chooser *c, enum dimension along)
 {
 	const struct npuplan_spatial *output = &c->p.output;
-	const int64_t extents[DIMENSIONS] = { output->rows, output->channels, output->row };
+	int64_t depth_granule = 1, depth = c->depth ? npuplan_depth(&c->p, &depth_granule) : 1;
+	const int64_t extents[DIMENSIONS] = { output->rows, output->channels, output->row, depth };
 	/* Of rows that cannot be cut whole ones are the only profile. */
 	const int64_t granules[DIMENSIONS] = {
 		1,
 		npuplan_granule(output),
 		npuplan_has_columns(&c->p) ? 1 : output->row,
+		depth_granule,
 	};
 	int64_t extent = extents[along], granule = granules[along];
 	int64_t units = (extent + granule - 1) / granule, before = 0;
@@ -239,7 +247,7 @@ static int add_profiles(struct chooser *c, enum dimension along)
 			continue;
 		}
 		before = size;
-		if (along == CHANNELS && size % LANES &&
+		if ((along == CHANNELS || along == DEPTH) && size % LANES &&
 		    (size + LANES - 1) / LANES * LANES < extent)
 			err = add_profile(c, along, (size + LANES - 1) / LANES * LANES);
 		if (!err)
@@ -250,10 +258,23 @@ static int add_profiles(struct chooser *c, enum dimension along)
 	return err;
 }
 
+static int by_size(const void *left, const void *right)
+{
+	const struct profile *a = left, *b = right;
+
+	return a->size < b->size ? 1 : -(a->size > b->size);
+}
+
 /* a * b / all, where the product may need more than 64 bits. */
 static uint64_t share(uint64_t a, uint64_t b, uint64_t all)
 {
 	return all ? (uint64_t)((unsigned __int128)a * b / all) : 0;
+}
+
+/* Whether depth is cut; then what is read twice is read in other parts. */
+static bool is_deep(const struct tile_candidate *candidate)
+{
+	return candidate->cut[DEPTH]->tiles > 1;
 }
 
 /* Bytes on chip of a step, given for each dimension the number of a footprint. */
@@ -266,7 +287,7 @@ static uint64_t onchip_at(const struct chooser *c, const struct tile_candidate *
 		uint64_t part = c->all[i];
 		bool streamed = false;
 
-		if (!c->o.counted[i])
+		if (!is_deep(candidate) && (!c->o.counted[i] || npuplan_operand_is_sums(&c->o, i)))
 			continue;
 		for (int d = 0; d < DIMENSIONS; d++) {
 			const struct profile *profile = candidate->cut[d];
@@ -291,12 +312,14 @@ static uint64_t onchip_of(const struct chooser *c, const struct tile_candidate *
 		for (at[CHANNELS] = 0; at[CHANNELS] < candidate->cut[CHANNELS]->footprint_count;
 		     at[CHANNELS]++)
 			for (at[COLUMNS] = 0;
-			     at[COLUMNS] < candidate->cut[COLUMNS]->footprint_count;
-			     at[COLUMNS]++) {
-				uint64_t bytes = onchip_at(c, candidate, at);
+			     at[COLUMNS] < candidate->cut[COLUMNS]->footprint_count; at[COLUMNS]++)
+				for (at[DEPTH] = 0;
+				     at[DEPTH] < candidate->cut[DEPTH]->footprint_count;
+				     at[DEPTH]++) {
+					uint64_t bytes = onchip_at(c, candidate, at);
 
-				most = bytes > most ? bytes : most;
-			}
+					most = bytes > most ? bytes : most;
+				}
 	return most;
 }
 
@@ -341,7 +364,8 @@ static struct operand_cost cost_of_places(const struct chooser *c,
 
 /*
  * Cost of moving a candidate's tiles. While the inner loop advances, an input whose part stays the
- * same stays on chip; one whose part changes is read again for each tile of the outer loop.
+ * same stays on chip; one whose part changes is read again for each tile of the outer loop. Depth
+ * is the innermost loop: what changes with it is read again for each tile.
  */
 static uint64_t cost_of(const struct chooser *c, const struct tile_candidate *candidate)
 {
@@ -353,9 +377,13 @@ static uint64_t cost_of(const struct chooser *c, const struct tile_candidate *ca
 		bool rows_outer = candidate->order == NPUPLAN_ROWS_OUTER;
 		const struct operand_cost *outer = rows_outer ? &places : &channels;
 		const struct operand_cost *inner = rows_outer ? &channels : &places;
+		const struct profile *depth = candidate->cut[DEPTH];
 
-		if (i >= c->p.op->input_count)
+		if (npuplan_operand_is_output(&c->o, i))
 			bytes += share(outer->sum, inner->sum, c->all[i]);
+		else if (depth->varies[i])
+			bytes += share(share(outer->sum, inner->sum, c->all[i]), depth->sum[i],
+				       c->profiles[DEPTH].at[0].sum[i]);
 		else if (c->o.counted[i] && inner->varies)
 			bytes += share(outer->sum, inner->changed, c->all[i]);
 		else if (c->o.counted[i])
@@ -393,41 +421,53 @@ static void enter(struct tile_candidate *best, struct tile_candidate candidate)
 		}
 }
 
-/* Cut the candidate's rows as the profile of columns @at says. */
-static void set_columns(const struct chooser *c, uint32_t at, struct tile_candidate *candidate)
+/* Cut the candidate along @along, columns or depth, as the profile @at says. */
+static void set_cut(const struct chooser *c, enum dimension along, uint32_t at,
+		    struct tile_candidate *candidate)
 {
-	candidate->cut[COLUMNS] = &c->profiles[COLUMNS].at[at];
+	candidate->cut[along] = &c->profiles[along].at[at];
 	candidate->onchip = onchip_of(c, candidate);
-	candidate->steps = candidate->cut[ROWS]->tiles * candidate->cut[CHANNELS]->tiles *
-			   candidate->cut[COLUMNS]->tiles;
+	candidate->steps = 1;
+	for (int d = 0; d < DIMENSIONS; d++)
+		candidate->steps *= candidate->cut[d]->tiles;
 }
 
 /*
- * Give the candidate whole rows if these fit into @onchip bytes, or else the largest columns that
- * do; if there are none, the smallest of which there are not too many.
+ * Leave the candidate whole along @along, columns or depth, if it fits into @onchip bytes so, or
+ * else give it the largest of these that do; if there are none, the smallest of which there are not
+ * too many.
  */
-static void fit_columns(const struct chooser *c, uint64_t onchip, struct tile_candidate *candidate)
+static void fit(const struct chooser *c, enum dimension along, uint64_t onchip,
+		struct tile_candidate *candidate)
 {
-	const struct profiles *columns = &c->profiles[COLUMNS];
-	uint64_t tiles = candidate->cut[ROWS]->tiles * candidate->cut[CHANNELS]->tiles;
-	uint32_t large = 0, small = columns->count - 1;
+	const struct profiles *sizes = &c->profiles[along];
+	uint32_t large = 0, small = sizes->count - 1;
+	uint64_t tiles;
 
-	set_columns(c, 0, candidate);
+	set_cut(c, along, 0, candidate);
 	if (candidate->onchip <= onchip)
 		return;
-	while (small && tiles * columns->at[small].tiles > npuv_default_limits.max_accesses)
+	tiles = candidate->steps;
+	while (small && tiles * sizes->at[small].tiles > npuv_default_limits.max_accesses)
 		small--;
-	set_columns(c, small, candidate);
+	set_cut(c, along, small, candidate);
 	if (candidate->onchip > onchip)
 		return;
 	/* Those at @large do not fit, those at @small do. */
 	while (large + 1 < small) {
 		uint32_t middle = large + (small - large) / 2;
 
-		set_columns(c, middle, candidate);
+		set_cut(c, along, middle, candidate);
 		*(candidate->onchip <= onchip ? &small : &large) = middle;
 	}
-	set_columns(c, small, candidate);
+	set_cut(c, along, small, candidate);
+}
+
+/* Note that a candidate may be the one that takes the fewest bytes on chip. */
+static void enter_least(struct tile_candidate *least, const struct tile_candidate *candidate)
+{
+	if (!least->cut[ROWS] || candidate->onchip < least->onchip)
+		*least = *candidate;
 }
 
 /*
@@ -442,16 +482,16 @@ static void search(const struct chooser *c, uint64_t onchip, struct tile_candida
 	for (uint32_t k = 0; k < channels->count; k++)
 		for (uint32_t r = 0; r < rows->count; r++) {
 			struct tile_candidate candidate = {
-				.cut = { [ROWS] = &rows->at[r], [CHANNELS] = &channels->at[k] },
+				.cut = { &rows->at[r], &channels->at[k], NULL,
+					 c->profiles[DEPTH].at },
 			};
 			struct tile_candidate *best;
 
-			fit_columns(c, onchip, &candidate);
+			fit(c, COLUMNS, onchip, &candidate);
 			best = candidate.cut[COLUMNS]->tiles > 1 ? cut : whole;
 			if (candidate.steps > npuv_default_limits.max_accesses)
 				continue;
-			if (!least->cut[ROWS] || candidate.onchip < least->onchip)
-				*least = candidate;
+			enter_least(least, &candidate);
 			if (candidate.onchip > onchip)
 				continue;
 			candidate.cost = cost_of(c, &candidate);
@@ -462,6 +502,77 @@ static void search(const struct chooser *c, uint64_t onchip, struct tile_candida
 			candidate.order = NPUPLAN_CHANNELS_OUTER;
 			candidate.cost = cost_of(c, &candidate);
 			enter(best, candidate);
+		}
+}
+
+/*
+ * Enter a candidate whose depth is cut, if that fits and makes not too many steps. Its order is
+ * rows first: what depth cuts is read again for each tile either way.
+ */
+static void enter_deep(const struct chooser *c, uint64_t onchip, struct tile_candidate *candidate,
+		       struct tile_candidate *best, struct tile_candidate *least)
+{
+	if (candidate->steps * c->o.count > npuv_default_limits.max_accesses)
+		return;
+	enter_least(least, candidate);
+	if (candidate->onchip > onchip)
+		return;
+	candidate->cost = cost_of(c, candidate);
+	enter(best, *candidate);
+}
+
+/* Enter a candidate once more, with the next less depth of whole lanes, unless it has such. */
+static void enter_lanes(const struct chooser *c, uint64_t onchip, struct tile_candidate *candidate,
+			struct tile_candidate *best, struct tile_candidate *least)
+{
+	const struct profiles *depths = &c->profiles[DEPTH];
+	uint32_t at = (uint32_t)(candidate->cut[DEPTH] - depths->at);
+
+	if (depths->at[at].size % LANES == 0)
+		return;
+	while (at < depths->count && depths->at[at].size % LANES != 0)
+		at++;
+	if (at == depths->count)
+		return;
+	set_cut(c, DEPTH, at, candidate);
+	enter_deep(c, onchip, candidate, best, least);
+}
+
+/*
+ * Look at all candidates that fit only with their depth cut: into the fewest ranges; if that takes
+ * columns, too, into some numbers of ranges, each twice the one before.
+ */
+static void search_deep(const struct chooser *c, uint64_t onchip, struct tile_candidate *best,
+			struct tile_candidate *least)
+{
+	const struct profiles *rows = &c->profiles[ROWS], *channels = &c->profiles[CHANNELS];
+	const struct profiles *depths = &c->profiles[DEPTH], *columns = &c->profiles[COLUMNS];
+
+	for (uint32_t k = 0; k < channels->count; k++)
+		for (uint32_t r = 0; r < rows->count; r++) {
+			struct tile_candidate candidate = {
+				.cut = { &rows->at[r], &channels->at[k], columns->at, NULL },
+			};
+			uint64_t most = 2;
+
+			fit(c, DEPTH, onchip, &candidate);
+			if (!is_deep(&candidate))
+				continue;
+			enter_deep(c, onchip, &candidate, best, least);
+			if (candidate.onchip <= onchip) {
+				enter_lanes(c, onchip, &candidate, best, least);
+				continue;
+			}
+			if (columns->count == 1)
+				continue;
+			for (uint32_t d = 1; d < depths->count; d++) {
+				if (depths->at[d].tiles < most && d + 1 < depths->count)
+					continue;
+				most = 2 * depths->at[d].tiles;
+				candidate.cut[DEPTH] = &depths->at[d];
+				fit(c, COLUMNS, onchip, &candidate);
+				enter_deep(c, onchip, &candidate, best, least);
+			}
 		}
 }
 
@@ -478,6 +589,7 @@ static void set_choice(const struct tile_candidate *candidate, struct npuplan_ti
 	choice->rows = size_of(candidate, ROWS);
 	choice->channels = size_of(candidate, CHANNELS);
 	choice->columns = size_of(candidate, COLUMNS);
+	choice->depth = size_of(candidate, DEPTH);
 	choice->order = candidate->order;
 }
 
@@ -497,11 +609,45 @@ static const struct tile_candidate *pick(const struct chooser *c,
 		set_choice(&best[i], choice);
 		if (npuplan_choice_cost(c->p.graph, tiling, choice, &cost))
 			return NULL;
+		/* Parts of sums are rounded to blocks, so that they may take more than computed. */
+		if (choice->depth && cost.report.onchip > tiling->onchip)
+			continue;
 		best[i].cost = cost.transfers;
 		if (!first || is_better(&best[i], first))
 			first = &best[i];
 	}
 	return first;
+}
+
+/*
+ * The best of the candidates whose depth is cut, or one of the next less depths of it: with small
+ * depths, bursts that the product leaves out matter most.
+ */
+static const struct tile_candidate *pick_deep(struct chooser *c,
+					      const struct npuplan_tiling *tiling,
+					      struct npuplan_tile_choice *choice,
+					      struct tile_candidate *best)
+{
+	const struct tile_candidate *first = pick(c, tiling, choice, best);
+	const struct profiles *depths = &c->profiles[DEPTH];
+	struct tile_candidate less[FINALISTS] = { 0 };
+	const struct tile_candidate *other;
+	uint32_t at;
+
+	if (!first)
+		return NULL;
+	at = (uint32_t)(first->cut[DEPTH] - depths->at) + 1;
+	for (int i = 0; i < FINALISTS && at < depths->count; i++, at++) {
+		less[i] = *first;
+		set_cut(c, DEPTH, at, &less[i]);
+		if (less[i].steps * c->o.count > npuv_default_limits.max_accesses)
+			less[i].cut[ROWS] = NULL;
+	}
+	other = pick(c, tiling, choice, less);
+	if (!other || !is_better(other, first))
+		return first;
+	best[0] = *other;
+	return &best[0];
 }
 
 /*
@@ -511,21 +657,33 @@ static const struct tile_candidate *pick(const struct chooser *c,
 static int choose(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 		  struct npuplan_tile_choice *choice)
 {
-	struct tile_candidate whole[FINALISTS] = { 0 }, cut[FINALISTS] = { 0 }, least = { 0 };
+	struct tile_candidate whole[FINALISTS] = { 0 }, cut[FINALISTS] = { 0 };
+	struct tile_candidate deep[FINALISTS] = { 0 }, least = { 0 };
 	const struct tile_candidate *chosen, *other;
 	struct chooser c = { .double_buffer = tiling->double_buffer };
+	int64_t granule;
 	int err;
 
 	if (!npuplan_partition_init(&c.p, graph, choice->op, 0))
 		return 0;
+	c.depth = tiling->partial_sums ? npuplan_depth(&c.p, &granule) : 0;
+	c.p.sums = c.depth > 0;
 	err = chooser_init(&c);
 	for (int d = 0; d < DIMENSIONS && !err; d++)
 		err = add_profiles(&c, d);
 	if (!err) {
+		/* Rounding may have put them out of order. */
+		qsort(c.profiles[DEPTH].at, c.profiles[DEPTH].count, sizeof(*c.profiles[DEPTH].at),
+		      by_size);
 		search(&c, tiling->onchip, whole, cut, &least);
 		chosen = pick(&c, tiling, choice, whole);
 		other = pick(&c, tiling, choice, cut);
 		if (!chosen || (other && chosen->cost / WORTH_COLUMNS > other->cost / 100))
+			chosen = other;
+		/* Whole depth stays where that moves no more. */
+		search_deep(&c, tiling->onchip, deep, &least);
+		other = pick_deep(&c, tiling, choice, deep);
+		if (!chosen || (other && other->cost < chosen->cost))
 			chosen = other;
 		set_choice(chosen ? chosen : &least, choice);
 	}
@@ -542,7 +700,7 @@ static int check_fit(const struct npuplan_graph *graph, const struct npuplan_til
 	const struct npuplan_op *op = &graph->ops[choice->op];
 	struct npuplan_tile_cost cost;
 	const struct npuplan_tile_report *report = &cost.report;
-	char tiles[96] = "whole", columns[32] = "", label[96];
+	char tiles[128] = "whole", columns[32] = "", depth[32] = "", label[96];
 	int err = npuplan_choice_cost(graph, tiling, choice, &cost);
 
 	if (err == -E2BIG)
@@ -553,16 +711,18 @@ static int check_fit(const struct npuplan_graph *graph, const struct npuplan_til
 		return 0;
 	if (report->columns)
 		snprintf(columns, sizeof(columns), " x %" PRId64 " columns", report->columns);
+	if (report->depth)
+		snprintf(depth, sizeof(depth), " of depth %" PRId64, report->depth);
 	if (report->steps > 1)
 		snprintf(tiles, sizeof(tiles),
-			 "in tiles of %" PRId64 " rows x %" PRId64 " channels%s", report->rows,
-			 report->channels, columns);
+			 "in tiles of %" PRId64 " rows x %" PRId64 " channels%s%s", report->rows,
+			 report->channels, columns, depth);
 	return npuplan_fail(error, -ENOSPC,
 			    "operator %s %s: step %" PRIu64 " of %" PRIu64 " needs %" PRIu64
-			    " bytes on chip, %" PRIu64 " of them for %s; there are %" PRIu64,
+			    " bytes on chip, %" PRIu64 " of them for %s%s; there are %" PRIu64,
 			    op->name, tiles, cost.step, report->steps, report->onchip,
-			    cost.tensor_bytes, npuplan_tensor_label(graph, cost.tensor, label),
-			    tiling->onchip);
+			    cost.tensor_bytes, cost.of_sums ? "sums of " : "",
+			    npuplan_tensor_label(graph, cost.tensor, label), tiling->onchip);
 }
 
 int npuplan_choose_tiles(const struct npuplan_graph *graph, struct npuplan_tiling *tiling,

@@ -22,7 +22,7 @@ static bool same(const struct npumem_region *a, const struct npumem_region *b)
 void npuplan_operands_init(struct npuplan_operands *o, const struct npuplan_partition *p,
 			   struct npuplan_pool *pool)
 {
-	uint32_t count = npuplan_operand_count(p->op);
+	uint32_t count = npuplan_operand_count(p->op) + p->sums;
 
 	*o = (struct npuplan_operands){
 		.p = p,
@@ -47,6 +47,8 @@ void npuplan_operands_count(struct npuplan_operands *o)
 {
 	for (uint32_t i = 0; i < o->count; i++) {
 		o->counted[i] = true;
+		if (npuplan_operand_is_sums(o, i))
+			continue;
 		for (uint32_t k = 0; k < i && o->counted[i]; k++)
 			o->counted[i] = npuplan_operand(o->p->op, k) !=
 						npuplan_operand(o->p->op, i) ||
@@ -63,7 +65,7 @@ uint64_t npuplan_operand_cost(const struct npuplan_operands *o, uint32_t operand
 {
 	uint64_t bytes = chunks_bytes(&o->regions[operand]), chunks = 1;
 
-	if (!bytes)
+	if (!bytes || npuplan_operand_is_sums(o, operand))
 		return 0;
 	/* Parameters are constant, so a compiler lays out each tile in one chunk. */
 	if (!npuplan_operand_is_parameter(o, operand))
@@ -78,10 +80,11 @@ static void count_step(const struct npuplan_operands *o, const bool *streamed,
 	struct npuplan_tile_report *report = &cost->report;
 	uint64_t onchip = 0, most = 0;
 	uint32_t largest = NPUMEM_NONE;
+	bool of_sums = false;
 
 	for (uint32_t i = 0; i < o->count; i++) {
 		uint64_t bytes = chunks_bytes(&o->regions[i]);
-		bool output = i >= o->p->op->input_count;
+		bool output = npuplan_operand_is_output(o, i), sums = npuplan_operand_is_sums(o, i);
 		bool is_new = npuplan_operand_is_new(o, i);
 
 		/* An operand that is both read and written is on chip once, and is moved twice. */
@@ -91,20 +94,22 @@ static void count_step(const struct npuplan_operands *o, const bool *streamed,
 			report->outputs += bytes;
 		if (!o->counted[i])
 			continue;
-		if (!output && is_new)
+		if (!output && !sums && is_new)
 			*(npuplan_operand_is_parameter(o, i) ? &report->weights :
 							       &report->inputs) += bytes;
 		bytes *= streamed[i] ? 2 : 1;
 		onchip += bytes;
 		if (bytes > most) {
 			most = bytes;
-			largest = npuplan_operand(o->p->op, i);
+			of_sums = sums;
+			largest = sums ? o->p->op->outputs[0] : npuplan_operand(o->p->op, i);
 		}
 	}
 	if (!o->index || onchip > report->onchip) {
 		report->onchip = onchip;
 		cost->step = o->index;
 		cost->tensor = largest;
+		cost->of_sums = of_sums;
 		cost->tensor_bytes = most;
 	}
 }
@@ -112,7 +117,7 @@ static void count_step(const struct npuplan_operands *o, const bool *streamed,
 static int find_cost(const struct npuplan_partition *p, bool double_buffer,
 		     struct npuplan_tile_cost *cost)
 {
-	uint64_t steps = npuplan_partition_tiles(p);
+	uint64_t steps = npuplan_partition_steps(p);
 	struct npuplan_pool pool = { 0 };
 	struct npuplan_operands o;
 	bool *streamed;
@@ -124,6 +129,7 @@ static int find_cost(const struct npuplan_partition *p, bool double_buffer,
 			.rows = p->rows,
 			.channels = p->channels,
 			.columns = p->columns,
+			.depth = p->depth,
 			.order = p->order,
 			.steps = steps,
 		},

@@ -6,6 +6,7 @@
 
 /*
  * struct npuplan_operands - the regions that one step of an operator accesses
+ * @count: its operands, and one more if the partition has sums
  * @index: number of the step
  * @regions, @before: per operand, its region in this step and in the step before
  * @counted: per operand, whether its bytes count; false if another operand stands for the same
@@ -33,14 +34,29 @@ void npuplan_operands_count(struct npuplan_operands *o);
 /* Whether an operand's region is another one than in the step before. */
 bool npuplan_operand_is_new(const struct npuplan_operands *o, uint32_t operand);
 
+/* Whether an operand is the sums in the making, which are on chip and move nothing. */
+static inline bool npuplan_operand_is_sums(const struct npuplan_operands *o, uint32_t operand)
+{
+	return operand == npuplan_operand_count(o->p->op);
+}
+
+/* Whether an operand is an output, which is moved in each step that has some of it. */
+static inline bool npuplan_operand_is_output(const struct npuplan_operands *o, uint32_t operand)
+{
+	return operand >= o->p->op->input_count && !npuplan_operand_is_sums(o, operand);
+}
+
 static inline bool npuplan_operand_is_parameter(const struct npuplan_operands *o, uint32_t operand)
 {
-	uint32_t tensor = npuplan_operand(o->p->op, operand);
+	uint32_t tensor;
 
+	if (npuplan_operand_is_sums(o, operand))
+		return false;
+	tensor = npuplan_operand(o->p->op, operand);
 	return o->p->graph->tensors[tensor].kind == NPUMEM_TENSOR_PARAMETER;
 }
 
-/* Cost of moving an operand, in bytes of whole bursts. */
+/* Cost of moving an operand, in bytes of whole bursts; of sums none. */
 uint64_t npuplan_operand_cost(const struct npuplan_operands *o, uint32_t operand);
 
 /*
@@ -48,9 +64,10 @@ uint64_t npuplan_operand_cost(const struct npuplan_operands *o, uint32_t operand
  * @report: how the operator is cut, and the bytes that are moved to and from the chip. Bytes of a
  *	tensor that the step before had are on chip already.
  * @report.onchip: the most bytes that a step has on chip: all that it reads and writes, parameters
- *	included, and, if tiles are double-buffered, once more all that is not the same in all steps
+ *	included, sums in the making, and, if tiles are double-buffered, once more all that is not
+ *	the same in all steps
  * @step, @tensor: the first step that has so many bytes on chip, and its largest tensor, which has
- *	@tensor_bytes of them
+ *	@tensor_bytes of them; @of_sums: these are sums of it in the making
  * @transfers: cost of moving all operands of all steps, in bytes as npuplan_operand_cost() counts
  */
 struct npuplan_tile_cost {
@@ -58,6 +75,7 @@ struct npuplan_tile_cost {
 	uint64_t step;
 	uint64_t tensor_bytes;
 	uint32_t tensor;
+	bool of_sums;
 	uint64_t transfers;
 };
 

@@ -94,6 +94,8 @@ static enum axis axis_of(const struct npuplan_graph *graph, const struct npuplan
  * @axis: the operator's axis, as a dimension of this input's view
  * @start_rows, @start_channels, @start_columns: rows, channels and columns of the inputs before
  *	this one, added up
+ * @depth: channels of the first input that are added up in this step; NULL: all
+ * @depth_channels: with @depth, how many the first input has
  */
 struct input {
 	const struct npuplan_partition *p;
@@ -108,6 +110,8 @@ struct input {
 	int64_t start_rows;
 	int64_t start_channels;
 	int64_t start_columns;
+	const struct npuplan_rows *depth;
+	int64_t depth_channels;
 };
 
 /*
@@ -321,31 +325,80 @@ static int parameter_axis(const struct input *in)
 	return axis >= 0 && t->shape[axis] == channels ? axis : -1;
 }
 
-/* The region of a parameter that a tile's channels are made with. */
+/* Likewise along which it has an element, or a slice, for each channel of the first input. */
+static int parameter_depth_axis(const struct input *in)
+{
+	const struct npuplan_tensor *t = in->tensor;
+	bool nhwc = in->p->graph->source_layout == NPUPLAN_NHWC;
+	int last = (int)t->dim_count - 1, output = parameter_axis(in), axis;
+
+	if (output < 0 || last < 1)
+		return -1;
+	if (in->pattern == LINEAR)
+		axis = !output;
+	else if (nhwc)
+		axis = last == 4 && in->pattern == WINDOW ? 3 : last;
+	else
+		axis = in->pattern == WINDOW;
+	return axis != output && t->shape[axis] == in->depth_channels ? axis : -1;
+}
+
+/*
+ * Add @count of what a region has, @step bytes apart: for two axes that are cut two dimensions do.
+ * False: a region cannot count so many.
+ */
+static bool extend(struct npumem_region *region, uint64_t count, uint64_t step)
+{
+	int last = region->stride[1] > 0;
+
+	if (count == 1)
+		return true;
+	if (!region->stride[0] && region->length == step) {
+		region->length *= count;
+		return true;
+	}
+	if (region->stride[last] && region->stride[last] * region->count[last] == step) {
+		count *= region->count[last];
+	} else {
+		last += region->stride[last] > 0;
+		region->stride[last] = step;
+	}
+	region->count[last] = (uint32_t)count;
+	return count <= UINT32_MAX;
+}
+
+/*
+ * The region of a parameter that a tile's channels are made with: for these channels and, if depth
+ * is cut, for those of the first input.
+ */
 static struct npumem_region parameter_region(const struct input *in, struct npuplan_rows channels)
 {
 	const struct npuplan_tensor *t = in->tensor;
-	int axis = parameter_axis(in);
-	struct npumem_region region = { .count = { 1, 1, 1 } };
-	uint64_t inner = t->elem_size, outer = 1;
+	int axis = channels.count == in->p->output.channels ? -1 : parameter_axis(in);
+	int depth_axis = in->depth ? parameter_depth_axis(in) : -1;
+	struct npumem_region region = { .length = t->elem_size, .count = { 1, 1, 1 } };
+	uint64_t bytes = t->elem_size;
 
-	if (axis < 0 || !t->elem_size || channels.count == in->p->output.channels)
+	if ((axis < 0 && depth_axis < 0) || !t->elem_size)
 		return npuplan_whole(t);
-	for (int i = 0; i < (int)t->dim_count; i++)
+	for (uint32_t i = 0; i < t->dim_count; i++)
 		if (t->shape[i] < 1 || t->shape[i] > UINT32_MAX ||
-		    __builtin_mul_overflow(i < axis ? outer : inner, i == axis ? 1 : t->shape[i],
-					   i < axis ? &outer : &inner))
+		    __builtin_mul_overflow(bytes, t->shape[i], &bytes))
 			return npuplan_whole(t);
 	/* The parameter is taken whole unless its shape accounts for its bytes. */
-	if (outer > UINT32_MAX || inner > t->size ||
-	    inner * (uint64_t)t->shape[axis] > t->size / outer ||
-	    inner * (uint64_t)t->shape[axis] * outer != t->size)
+	if (bytes != t->size)
 		return npuplan_whole(t);
-	region.offset = channels.first * inner;
-	region.length = channels.count * inner;
-	if (outer > 1) {
-		region.count[0] = outer;
-		region.stride[0] = inner * t->shape[axis];
+	bytes = t->elem_size;
+	for (int i = (int)t->dim_count - 1; i >= 0; i--) {
+		struct npuplan_rows range = i == axis ? channels :
+					    i == depth_axis ?
+							*in->depth :
+							(struct npuplan_rows){ 0, t->shape[i] };
+
+		region.offset += (uint64_t)range.first * bytes;
+		if (!extend(&region, (uint64_t)range.count, bytes))
+			return npuplan_whole(t);
+		bytes *= (uint64_t)t->shape[i];
 	}
 	return region;
 }
@@ -437,6 +490,8 @@ static struct npuplan_part needed_part(const struct input *in, const struct npup
 						 (struct npuplan_rows){ 0, in->view.row },
 	};
 
+	if (in->depth && !in->index)
+		part.channels = *in->depth;
 	/* The tile may be made of padding, or of other inputs, alone. */
 	if (!part.rows.count || !part.channels.count || !part.columns.count)
 		return (struct npuplan_part){ 0 };
@@ -450,19 +505,71 @@ static struct npuplan_part whole_part(const struct npuplan_spatial *view)
 	return (struct npuplan_part){ { 0, view->rows }, { 0, view->channels }, { 0, view->row } };
 }
 
-void npuplan_tile_inputs(const struct npuplan_partition *p, const struct npuplan_part *tile,
-			 struct npumem_region *regions, struct npuplan_part *parts)
+/* Whether sums are products of the first input and this one, and are not added to it alone. */
+static bool is_factor(const struct input *in)
+{
+	const struct npuplan_tensor *t = in->tensor, *output = in->output;
+	bool alike = t->dim_count == output->dim_count &&
+		     !memcmp(t->shape, output->shape, t->dim_count * sizeof(*t->shape));
+
+	if (t->kind == NPUMEM_TENSOR_PARAMETER && t->dim_count <= 1)
+		return in->index == 1 && parameter_axis(in) < 0;
+	/* Weights may happen to have the output's shape, or be computed. */
+	if (in->index == 1)
+		return t->kind == NPUMEM_TENSOR_PARAMETER || in->pattern == LINEAR || !alike;
+	return t->kind == NPUMEM_TENSOR_PARAMETER && !alike;
+}
+
+/* The operator's inputs, to be gone through. */
+static struct input first_input(const struct npuplan_partition *p)
 {
 	const struct npuplan_tensor *tensors = p->graph->tensors;
 	const struct npuplan_op *op = p->op;
-	struct input in = {
+
+	return (struct input){
 		.p = p,
 		.attrs = &op->attrs,
 		.first = op->input_count ? &tensors[op->inputs[0]] : NULL,
 		.output = &tensors[op->outputs[0]],
 		.pattern = p->pattern,
 	};
+}
 
+int64_t npuplan_depth(const struct npuplan_partition *p, int64_t *granule)
+{
+	struct input in = first_input(p);
+	const char *type = p->op->type;
+
+	*granule = 1;
+	if (!p->rows || p->bands || !in.first || p->op->output_count != 1 ||
+	    in.first->kind == NPUMEM_TENSOR_PARAMETER ||
+	    !npuplan_partition_view(p, p->op->inputs[0], &in.view))
+		return 0;
+	in.tensor = in.first;
+	*granule = npuplan_granule(&in.view);
+	/* A matrix whose rows are others than the output's is summed over more than channels. */
+	if (in.pattern == LINEAR)
+		return in.first->dim_count < 4 && is_alike(&in) && in.view.rows == p->output.rows ?
+			       in.view.channels :
+			       0;
+	if ((in.pattern != WINDOW && in.pattern != TRANSPOSED) || strstr(type, "pool") ||
+	    is_depthwise(&in) || in.attrs->groups != 1 || in.first->dim_count < 4 || !is_alike(&in))
+		return 0;
+	return in.view.channels;
+}
+
+/* What is needed of the inputs; @depth: channels of the first that are added up, NULL: all. */
+static void tile_inputs(const struct npuplan_partition *p, const struct npuplan_part *tile,
+			const struct npuplan_rows *depth, struct npumem_region *regions,
+			struct npuplan_part *parts)
+{
+	const struct npuplan_tensor *tensors = p->graph->tensors;
+	const struct npuplan_op *op = p->op;
+	struct input in = first_input(p);
+	int64_t granule;
+
+	in.depth = depth;
+	in.depth_channels = depth ? npuplan_depth(p, &granule) : 0;
 	for (in.index = 0; in.index < op->input_count; in.index++) {
 		struct npumem_region *region = &regions[in.index];
 		bool seen = npuplan_partition_view(p, op->inputs[in.index], &in.view);
@@ -470,7 +577,10 @@ void npuplan_tile_inputs(const struct npuplan_partition *p, const struct npuplan
 
 		in.tensor = &tensors[op->inputs[in.index]];
 		in.axis = axis_of(p->graph, in.tensor, op->attrs.axis);
-		if (in.tensor->kind == NPUMEM_TENSOR_PARAMETER) {
+		if (depth && in.index && depth->first + depth->count < in.depth_channels &&
+		    !is_factor(&in)) {
+			*region = (struct npumem_region){ 0 };
+		} else if (in.tensor->kind == NPUMEM_TENSOR_PARAMETER) {
 			*region = parameter_region(&in, tile->channels);
 		} else if (!seen || !is_alike(&in)) {
 			*region = npuplan_whole(in.tensor);
@@ -489,4 +599,16 @@ void npuplan_tile_inputs(const struct npuplan_partition *p, const struct npuplan
 		     __builtin_add_overflow(in.start_columns, in.view.row, &in.start_columns)))
 			in.start_rows = in.start_channels = in.start_columns = INT64_MAX / 2;
 	}
+}
+
+void npuplan_tile_inputs(const struct npuplan_partition *p, const struct npuplan_part *tile,
+			 struct npumem_region *regions, struct npuplan_part *parts)
+{
+	tile_inputs(p, tile, NULL, regions, parts);
+}
+
+void npuplan_depth_inputs(const struct npuplan_partition *p, const struct npuplan_part *tile,
+			  struct npuplan_rows depth, struct npumem_region *regions)
+{
+	tile_inputs(p, tile, &depth, regions, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "partition.h"
 
+#include "added.h"
 #include "base/sorted.h"
 
 bool npuplan_partition_view(const struct npuplan_partition *p, uint32_t tensor,
@@ -47,6 +48,7 @@ void npuplan_partition_whole(struct npuplan_partition *p, const struct npuplan_g
 		.row_tiles = 1,
 		.channel_tiles = 1,
 		.column_tiles = 1,
+		.depth_steps = 1,
 	};
 }
 
@@ -86,6 +88,7 @@ bool npuplan_has_columns(const struct npuplan_partition *p)
 void npuplan_partition_set(struct npuplan_partition *p, const struct npuplan_tile_choice *choice)
 {
 	const struct npuplan_spatial *output = &p->output;
+	int64_t depth, granule;
 
 	p->order = choice->order;
 	if (!p->rows || p->bands)
@@ -95,12 +98,18 @@ void npuplan_partition_set(struct npuplan_partition *p, const struct npuplan_til
 										output->channels;
 	p->row_tiles = (output->rows + p->rows - 1) / p->rows;
 	p->channel_tiles = (output->channels + p->channels - 1) / p->channels;
-	p->columns = 0;
-	p->column_tiles = 1;
-	if (!choice->columns || choice->columns >= output->row || !npuplan_has_columns(p))
-		return;
-	p->columns = choice->columns;
-	p->column_tiles = (output->row + p->columns - 1) / p->columns;
+	p->columns = p->depth = 0;
+	p->column_tiles = p->depth_steps = 1;
+	if (choice->columns && choice->columns < output->row && npuplan_has_columns(p)) {
+		p->columns = choice->columns;
+		p->column_tiles = (output->row + p->columns - 1) / p->columns;
+	}
+	depth = choice->depth ? npuplan_depth(p, &granule) : 0;
+	if (choice->depth < depth) {
+		p->depth = choice->depth;
+		p->depth_steps = (depth + p->depth - 1) / p->depth;
+	}
+	p->sums = p->depth_steps > 1;
 }
 
 const struct npuplan_tile_choice *npuplan_told(const struct npuplan_tiling *tiling, uint32_t op)
@@ -128,9 +137,10 @@ static struct npuplan_rows range(int64_t index, int64_t each, int64_t extent)
 	return (struct npuplan_rows){ first, extent - first < each ? extent - first : each };
 }
 
-void npuplan_partition_tile(const struct npuplan_partition *p, uint64_t index,
+void npuplan_partition_tile(const struct npuplan_partition *p, uint64_t step,
 			    struct npuplan_part *tile)
 {
+	uint64_t index = step / (uint64_t)p->depth_steps;
 	bool rows_outer = p->order == NPUPLAN_ROWS_OUTER;
 	uint64_t places = (uint64_t)p->row_tiles * p->column_tiles;
 	uint64_t inner = rows_outer ? (uint64_t)p->channel_tiles : places;
@@ -146,10 +156,29 @@ void npuplan_partition_tile(const struct npuplan_partition *p, uint64_t index,
 	};
 }
 
+/* The inputs' regions of a step, and whether it is the last of its tile. */
+static bool step_inputs(const struct npuplan_partition *p, uint64_t index,
+			const struct npuplan_part *tile, struct npumem_region *regions)
+{
+	struct npuplan_rows depth;
+	int64_t all, granule;
+
+	if (p->depth_steps == 1) {
+		npuplan_tile_inputs(p, tile, regions, NULL);
+		return true;
+	}
+	all = npuplan_depth(p, &granule);
+	depth = range((int64_t)(index % (uint64_t)p->depth_steps), p->depth, all);
+	npuplan_depth_inputs(p, tile, depth, regions);
+	return depth.first + depth.count == all;
+}
+
 void npuplan_tile_regions(const struct npuplan_partition *p, uint64_t index,
 			  struct npumem_region *regions)
 {
+	struct npumem_region *outputs = regions + p->op->input_count;
 	struct npuplan_part tile;
+	bool last;
 
 	if (!p->rows) {
 		for (uint32_t i = 0; i < npuplan_operand_count(p->op); i++)
@@ -157,7 +186,7 @@ void npuplan_tile_regions(const struct npuplan_partition *p, uint64_t index,
 		return;
 	}
 	npuplan_partition_tile(p, index, &tile);
-	npuplan_tile_inputs(p, &tile, regions, NULL);
+	last = step_inputs(p, index, &tile, regions);
 	for (uint32_t i = 0; i < p->op->output_count; i++) {
 		struct npuplan_part part = tile;
 		struct npuplan_spatial view;
@@ -169,6 +198,15 @@ void npuplan_tile_regions(const struct npuplan_partition *p, uint64_t index,
 		 */
 		if (tile.channels.count == p->output.channels)
 			part.channels = (struct npuplan_rows){ 0, view.channels };
-		regions[p->op->input_count + i] = npuplan_part_region(&view, &part);
+		outputs[i] = npuplan_part_region(&view, &part);
 	}
+	if (!p->sums)
+		return;
+	outputs[1] = (struct npumem_region){
+		.offset = outputs[0].offset,
+		.length = npuplan_sums_bytes(&p->output, &tile),
+		.count = { 1, 1, 1 },
+	};
+	if (!last)
+		outputs[0] = (struct npumem_region){ 0 };
 }

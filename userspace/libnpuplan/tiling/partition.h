@@ -14,6 +14,10 @@
  * @rows, @channels: rows and channels of a tile; the last tiles have what is left. 0: the operator
  *	is one step
  * @columns: elements of each row of a tile, likewise; 0: rows are not cut
+ * @depth: channels of the first input that a step adds up, the last step of a tile having what is
+ *	left; 0: all of them
+ * @depth_steps: steps of a tile
+ * @sums: sums in the making are one operand more, the last one
  * @bands: number of nearly equal bands of rows, of tensors of ranks 4 and 5 alone; 0: no bands
  * @order: enum npuplan_tile_order
  * @pattern: pattern of the operator's type (npuplan_pattern())
@@ -28,6 +32,9 @@ struct npuplan_partition {
 	int64_t row_tiles;
 	int64_t channel_tiles;
 	int64_t column_tiles;
+	int64_t depth;
+	int64_t depth_steps;
+	bool sums;
 	uint32_t bands;
 	uint32_t order;
 	int pattern;
@@ -46,8 +53,8 @@ bool npuplan_partition_init(struct npuplan_partition *p, const struct npuplan_gr
 			    uint32_t op, uint32_t bands);
 
 /*
- * Cut as @choice says; if it says more rows, channels or columns than there are, tiles have all of
- * them, and so they have of columns that cannot be cut (npuplan_has_columns()).
+ * Cut as @choice says; if it says more rows, channels, columns or depth than there are, tiles have
+ * all of them, and so they have of what cannot be cut (npuplan_has_columns(), npuplan_depth()).
  */
 void npuplan_partition_set(struct npuplan_partition *p, const struct npuplan_tile_choice *choice);
 
@@ -69,18 +76,24 @@ static inline uint64_t npuplan_partition_tiles(const struct npuplan_partition *p
 	return (uint64_t)p->row_tiles * p->column_tiles * p->channel_tiles;
 }
 
+/* The steps of an operator: those of all its tiles. */
+static inline uint64_t npuplan_partition_steps(const struct npuplan_partition *p)
+{
+	return npuplan_partition_tiles(p) * (uint64_t)p->depth_steps;
+}
+
+/* The tile that a step is of, as a part of the outputs; without columns: of whole rows. */
+void npuplan_partition_tile(const struct npuplan_partition *p, uint64_t step,
+			    struct npuplan_part *tile);
+
 /* The view of a tensor by which it is cut; false if it has no rows. */
 bool npuplan_partition_view(const struct npuplan_partition *p, uint32_t tensor,
 			    struct npuplan_spatial *view);
 
-/* Tile @index of the outputs, in the order of the steps; without columns: whole rows. */
-void npuplan_partition_tile(const struct npuplan_partition *p, uint64_t index,
-			    struct npuplan_part *tile);
-
-/* npuplan_tile_regions() - the regions that the step of a tile accesses
- * @index: number of the tile in the order of the steps
+/* npuplan_tile_regions() - the regions that a step accesses
+ * @index: number of the step
  * @regions: out: one region for each operand (npuplan_operand()); its length is 0 if nothing of it
- *	is needed
+ *	is needed. With sums one more, which has their bytes and another offset for each tile
  */
 void npuplan_tile_regions(const struct npuplan_partition *p, uint64_t index,
 			  struct npumem_region *regions);
@@ -94,6 +107,13 @@ int npuplan_pattern(const struct npuplan_op *op);
 /* Whether an operator needs columns of images for columns of its outputs (inputs.c). */
 bool npuplan_pattern_columns(const struct npuplan_partition *p);
 
+/* npuplan_depth() - channels of the first input that an operator adds up for each of its outputs'
+ * @granule: out: channels of its depth are a multiple of it
+ *
+ * 0: it adds up none, or not those alone, so that its depth cannot be cut (inputs.c).
+ */
+int64_t npuplan_depth(const struct npuplan_partition *p, int64_t *granule);
+
 /* npuplan_tile_inputs() - what any part of the outputs needs of the inputs alone (inputs.c)
  * @regions: out: one for each input
  * @parts: out: the same as parts of inputs that have a view and are no parameters; without a row:
@@ -101,6 +121,13 @@ bool npuplan_pattern_columns(const struct npuplan_partition *p);
  */
 void npuplan_tile_inputs(const struct npuplan_partition *p, const struct npuplan_part *tile,
 			 struct npumem_region *regions, struct npuplan_part *parts);
+
+/*
+ * The same of a step that adds up some channels of the first input alone; what is only added to the
+ * sums (bias, residual) is read with the last of them.
+ */
+void npuplan_depth_inputs(const struct npuplan_partition *p, const struct npuplan_part *tile,
+			  struct npuplan_rows depth, struct npumem_region *regions);
 
 /* The number of an operator's operands: its inputs, then its outputs. */
 static inline uint32_t npuplan_operand_count(const struct npuplan_op *op)

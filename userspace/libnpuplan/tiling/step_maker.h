@@ -9,7 +9,7 @@
  * struct npuplan_step_maker - makes the steps of a graph, one after the other
  * @table: finds equal tiles of the graph
  * @tensors, @regions: of each operand of the step at hand the tensor and its part that is accessed;
- *	a region without a length: none is
+ *	a region without a length: none is. There is room for one region more, of sums
  * @accesses: accesses of the step at hand, with room for one for each operand and two more
  * @access_of: per tile, number of its last access, in @accesses if that is of the step at hand
  */

@@ -159,7 +159,31 @@ int npuplan_maker_step(struct npuplan_step_maker *m, const struct npuplan_op *op
 	return 0;
 }
 
-/* Make the step of tile @index of @count. */
+/*
+ * Add the access of the sums of the tile at hand, which are made with its first step and are the
+ * tensor that was added last.
+ */
+static int access_sums(struct npuplan_step_maker *m, const struct npuplan_partition *p,
+		       uint64_t index)
+{
+	struct npuplan_part tile;
+	int64_t at = (int64_t)(index % (uint64_t)p->depth_steps), sums = m->graph->tensor_count - 1;
+	uint32_t mode = !at			 ? NPUMEM_ACCESS_WRITE :
+			at == p->depth_steps - 1 ? NPUMEM_ACCESS_READ :
+						   NPUMEM_ACCESS_UPDATE;
+	struct npumem_region whole;
+
+	npuplan_partition_tile(p, index, &tile);
+	if (!at)
+		sums = npuplan_add_part(m->graph, p->op->outputs[0], &tile, NPUPLAN_ADDED_SUMS);
+	if (sums < 0)
+		return (int)sums;
+	whole = npuplan_whole(&m->graph->tensors[sums]);
+	sums = npuplan_maker_access(m, (uint32_t)sums, &whole, mode);
+	return sums < 0 ? (int)sums : 0;
+}
+
+/* Make step @index of @count. */
 static int make_step(struct npuplan_step_maker *m, const struct npuplan_partition *p,
 		     uint64_t index, uint64_t count, uint32_t flags, struct npuplan_error *error)
 {
@@ -169,6 +193,8 @@ static int make_step(struct npuplan_step_maker *m, const struct npuplan_partitio
 	for (uint32_t i = 0; i < npuplan_operand_count(p->op); i++)
 		m->tensors[i] = npuplan_operand(p->op, i);
 	err = npuplan_maker_operands(m, p->op);
+	if (!err && p->sums)
+		err = access_sums(m, p, index);
 	if (err)
 		return npuplan_fail(error, err, "operator %s: %s", p->op->name, strerror(-err));
 	return npuplan_maker_step(m, p->op, index, count, flags, error);
@@ -186,7 +212,7 @@ static int make_steps(struct npuplan_step_maker *m, const struct npuplan_tiling 
 		npuplan_partition_whole(&p, m->graph, op);
 	else
 		npuplan_partition_of(&p, m->graph, tiling, op);
-	count = npuplan_partition_tiles(&p);
+	count = npuplan_partition_steps(&p);
 	if (count > npuv_default_limits.max_accesses)
 		return npuplan_fail_accesses(p.op, error);
 	for (uint64_t k = 0; k < count && !err; k++)
@@ -208,7 +234,7 @@ int npuplan_make_steps(struct npuplan_graph *graph, const struct npuplan_tiling 
 		if (npuplan_operand_count(&graph->ops[i]) > most)
 			most = npuplan_operand_count(&graph->ops[i]);
 	m.tensors = calloc(most, sizeof(*m.tensors));
-	m.regions = calloc(most, sizeof(*m.regions));
+	m.regions = calloc(most + 1, sizeof(*m.regions));
 	m.accesses = calloc(most + 2, sizeof(*m.accesses));
 	if (!m.tensors || !m.regions || !m.accesses)
 		err = npuplan_fail(error, -ENOMEM, "out of memory");

@@ -13,7 +13,31 @@ const char *npuplan_layout_name(unsigned int layout)
 	return layout < sizeof(names) / sizeof(names[0]) ? names[layout] : NULL;
 }
 
-/* Check the rows, channels and columns that a tiling says of one operator. */
+/* Check the depth that a tiling says of one operator. */
+static int check_depth(const struct npuplan_partition *p, uint32_t depth,
+		       struct npuplan_error *error)
+{
+	int64_t granule, all = npuplan_depth(p, &granule);
+
+	if (!all)
+		return npuplan_fail(error, -EINVAL,
+				    "operator %s: it does not add up channels of its input, so "
+				    "that no depth can be cut",
+				    p->op->name);
+	if (depth > all)
+		return npuplan_fail(error, -EINVAL,
+				    "operator %s: tiles of depth %u, its inputs have %lld channels",
+				    p->op->name, depth, (long long)all);
+	if (depth % granule && depth != all)
+		return npuplan_fail(error, -EINVAL,
+				    "operator %s: tiles of depth %u, in %s they are multiples of "
+				    "%lld",
+				    p->op->name, depth, npuplan_layout_name(p->output.layout),
+				    (long long)granule);
+	return 0;
+}
+
+/* Check the rows, channels, columns and depth that a tiling says of one operator. */
 static int check_choice(const struct npuplan_graph *graph, const struct npuplan_tile_choice *choice,
 			struct npuplan_error *error)
 {
@@ -26,7 +50,7 @@ static int check_choice(const struct npuplan_graph *graph, const struct npuplan_
 	if (choice->order != NPUPLAN_ROWS_OUTER && choice->order != NPUPLAN_CHANNELS_OUTER)
 		return npuplan_fail(error, -EINVAL, "operator %s: there is no order %u of tiles",
 				    op->name, choice->order);
-	if (!choice->rows && !choice->channels && !choice->columns)
+	if (!choice->rows && !choice->channels && !choice->columns && !choice->depth)
 		return 0;
 	if (op->attrs.whole)
 		return npuplan_fail(error, -EINVAL,
@@ -59,7 +83,7 @@ static int check_choice(const struct npuplan_graph *graph, const struct npuplan_
 	if (choice->columns > output->row)
 		return npuplan_fail(error, -EINVAL, "operator %s: tiles of %u columns, it has %lld",
 				    op->name, choice->columns, (long long)output->row);
-	return 0;
+	return choice->depth ? check_depth(&p, choice->depth, error) : 0;
 }
 
 static int check_tiling(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
@@ -80,6 +104,9 @@ static int check_tiling(const struct npuplan_graph *graph, const struct npuplan_
 	if (tiling->double_buffer && !tiling->onchip)
 		return npuplan_fail(error, -EINVAL,
 				    "double buffering is of a tiling for on-chip memory");
+	if (tiling->partial_sums && !tiling->onchip)
+		return npuplan_fail(error, -EINVAL,
+				    "partial sums are of a tiling for on-chip memory");
 	if (tiling->patch_count &&
 	    (tiling->clone_count || tiling->carry_copy_count || tiling->link_copy_count))
 		return npuplan_fail(error, -EINVAL,
