@@ -44,6 +44,13 @@ scheduled() {
 	[ "$(field arena run.json)" -le "$bytes" ]
 }
 
+# summed GRAPH OPTION...: some steps add up a part of their sums, which the next ones update.
+summed() {
+	graph=$1
+	shift
+	planned taa "$graph" "$@" && grep -q '"depth":[0-9]' plan.json
+}
+
 # patched GRAPH BYTES: patch by patch, as found, in an arena of at most so many bytes.
 patched() {
 	planned auto "$1" --patches best && grep -q '"patches":\[' plan.json || return 1
@@ -87,6 +94,11 @@ shown "SqueezeNet, concats joined, in tiles of 8 rows x 20 columns: outputs equa
 	joined "$SQUEEZENET" --rows 8 --columns 20 --layout nchw
 shown "SqueezeNet in tiles of 4 rows x 28 columns, tile-scheduled: outputs equal" \
 	planned tile-scheduled "$SQUEEZENET" --rows 4 --columns 28
+shown "MobileNetV2 through 16 KiB with partial sums: outputs equal" \
+	summed "$MOBILENET" --onchip 16KiB --partial-sums
+shown "SqueezeNet, two convolutions told depth, concats joined: outputs equal" \
+	summed "$SQUEEZENET" --concat join --rows 8 \
+	--tile features.3.squeeze=8x8xallx16 --tile features.3.expand3x3=4xallx10x5
 shown "FSRCNN-s patch by patch, 32 x 32 pixels each: outputs equal" \
 	planned taa "$FSRCNN" --patches 0..4=32x32
 shown "SqueezeNet in the best patches: 274 KiB, outputs equal" patched "$SQUEEZENET" 280624

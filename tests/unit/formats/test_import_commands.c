@@ -283,6 +283,17 @@ TEST(refused_graphs)
 	refuse_graph(NULL, -EINVAL, "graph m is not cut into steps");
 	refuse_graph(&(struct npuplan_tiling){ .layout = NPUPLAN_NCHW, .bands = 1 }, -EOPNOTSUPP,
 		     "graph m is laid out as nchw");
+	refuse_graph(&(struct npuplan_tiling){ .ops = &(struct npuplan_tile_choice){ .depth = 2 },
+					       .op_count = 1 },
+		     -EOPNOTSUPP,
+		     "tensor 3 'c' is made of partial sums: an engine has no commands for these");
+	refuse_graph(
+		&(struct npuplan_tiling){
+			.patches = &(struct npuplan_patches){ 0, 1, 2, 0 },
+			.patch_count = 1,
+		},
+		-EOPNOTSUPP,
+		"tensor 3 'c' is made in patches: an engine has no commands for these");
 	open_world(&w, &model, &whole);
 	w.graph->tensors[2].id = 5;
 	assert_int_equal(tflite_commands_new(w.file.bytes, w.file.size, w.graph, &commands,

@@ -525,6 +525,59 @@ TEST(tilings_round_trip)
 	}
 }
 
+/* 1x1 convolution of 8 x 2 places, 8 channels to 8, tiled as asked for. */
+static struct npuplan_graph *summed_as(const struct npuplan_tiling *tiling)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("sums");
+	uint32_t in = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, 8, 2, 8);
+	uint32_t out = build_spatial(graph, "out", NPUMEM_TENSOR_OUTPUT, 1, 8, 2, 8);
+	struct npuplan_error error = { "" };
+
+	build_window(build_op(graph, "conv2d", in, NPUMEM_NONE, NPUMEM_NONE, out), 1, 1, 1, 0);
+	graph->ops[0].attrs.groups = 1;
+	if (tiling && npuplan_graph_tile(graph, tiling, &error))
+		fail_msg("%s", error.text);
+	return graph;
+}
+
+/* Depths that are told, and that are chosen; and the same steps come out of what is read. */
+TEST(partial_sums_round_trip)
+{
+	static struct npuplan_tile_choice told = { .rows = 3, .depth = 5 };
+	static const struct {
+		struct npuplan_tiling tiling;
+		const char *text;
+	} cases[] = {
+		{ { .ops = &told, .op_count = 1 },
+		  "\"tiling\": {\"bands\":1,\"parameters\":false,\"ops\":[\n"
+		  "{\"op\":1000,\"rows\":3,\"depth\":5}\n]},\n" },
+		{ { .onchip = 8, .partial_sums = true },
+		  "\"tiling\": {\"onchip\":8,\"partial_sums\":true,\"parameters\":false,\"ops\":[\n"
+		  "{\"op\":1000,\"rows\":1,\"channels\":1,\"columns\":1,\"depth\":2}\n]},\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		AUTO_GRAPH struct npuplan_graph *graph = summed_as(&cases[i].tiling), *again = NULL;
+		AUTO_PLAN struct npuplan_plan *plan = build_plan_of(graph, NULL), *read = NULL;
+		AUTO_TEXT char *text = NULL, *second = NULL;
+		struct npuplan_error error = { "" };
+		struct npuplan_tiling tiling;
+
+		assert_true(graph->added_count > 0);
+		assert_int_equal(npuplan_plan_to_json(graph, plan, &text, &error), 0);
+		ASSERT_CONTAINS(text, cases[i].text);
+		again = summed_as(NULL);
+		assert_int_equal(npuplan_json_tiling(again, text, strlen(text), &tiling, &error),
+				 0);
+		if (npuplan_graph_tile(again, &tiling, &error) ||
+		    npuplan_plan_from_json(again, text, strlen(text), &read, &error))
+			fail_msg("case %zu: %s", i, error.text);
+		assert_int_equal(npuplan_plan_to_json(again, read, &second, &error), 0);
+		assert_string_equal(text, second);
+		npuplan_tiling_fini(&tiling);
+	}
+}
+
 /* Steps of channel tiles say rows and channels. */
 TEST(channels_of_steps)
 {
@@ -578,6 +631,8 @@ TEST(tilings_refused)
 		       "tiling.layout: must be nhwc, nchw or nc32hw");
 	tiling_refused("{\"onchip\":1,\"parameters\":false,\"double_buffer\":1}", -EINVAL,
 		       "tiling.double_buffer: must be true or false");
+	tiling_refused("{\"onchip\":1,\"parameters\":false,\"partial_sums\":1}", -EINVAL,
+		       "tiling.partial_sums: must be true or false");
 	tiling_refused("{\"rows\":4294967296,\"parameters\":false}", -EINVAL,
 		       "tiling.rows: must be an integer from 0 to 4294967295");
 	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":{}}", -EINVAL,
@@ -590,6 +645,8 @@ TEST(tilings_refused)
 		       -EINVAL, "tiling.ops[0].outer: must be rows or channels");
 	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":[{\"op\":1000,\"columns\":-1}]}",
 		       -EINVAL, "tiling.ops[0].columns: must be an integer from 0 to 4294967295");
+	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":[{\"op\":1000,\"depth\":-1}]}",
+		       -EINVAL, "tiling.ops[0].depth: must be an integer from 0 to 4294967295");
 	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":[{\"op\":1000,\"places\":1}]}",
 		       -EINVAL, "tiling.ops[0].places: unknown field");
 	tiling_refused("{\"bands\":1,\"parameters\":false,\"patches\":{}}", -EINVAL,

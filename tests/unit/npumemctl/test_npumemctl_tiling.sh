@@ -80,6 +80,39 @@ r = json.loads(subprocess.check_output(
 assert [t["columns"] for t in r["tiles"]] == [30 if t["name"] == "features.1.0" else 0 for t in r["tiles"]], r
 ' "$ctl" "$net"
 
+for layout in nhwc nchw nc32hw; do
+	check "64 KiB on chip, partial sums, $layout" \
+		round_trip --onchip 64KiB --partial-sums --layout $layout
+done
+check 'partial sums, double buffers, parameters' \
+	round_trip --onchip 96KiB --partial-sums --double-buffer --params
+check 'two operators told depth' round_trip --tile fc=allx250xallx256 \
+	--tile features.26.0=allx256x4x500,channels
+depths() {
+	"$ctl" plan --onchip 64KiB --partial-sums -o plan.json "$net" >/dev/null &&
+		grep -q '"partial_sums":true' plan.json &&
+		grep -q '^{"op":.*"depth":[0-9]' plan.json && "$ctl" verify "$net" plan.json
+}
+check 'depths that are chosen are in the plan' depths
+check 'plan --tiles: depth' prints 'fc                                    1x250xallx256      16' \
+	"$ctl" plan --tiles --tile fc=allx250xallx256 "$net"
+check 'plan -j --tiles: depth' python3 -c '
+import json, subprocess, sys
+r = json.loads(subprocess.check_output(
+    [sys.argv[1], "plan", "-j", "--tiles", "--tile", "fc=allxallxallx256", sys.argv[2]]))
+assert [t["depth"] for t in r["tiles"]] == [256 if t["name"] == "fc" else 0 for t in r["tiles"]], r
+' "$ctl" "$net"
+# Less is moved with partial sums, in the same memory, or as much.
+check 'partial sums move less' python3 -c '
+import json, subprocess, sys
+def moved(*options):
+    r = json.loads(subprocess.check_output([sys.argv[1], "plan", "-j", "--tiles", "--planner", "greedy",
+                                            "--onchip", "32KiB", *options, sys.argv[2]]))
+    return [sum(t["moved"].values()) for t in r["tiles"]]
+without, with_sums = moved(), moved("--partial-sums")
+assert sum(with_sums) < 0.95 * sum(without), (sum(with_sums), sum(without))
+' "$ctl" "$net"
+
 # ---------------------------------------------------------------- patches
 for layout in nhwc nchw nc32hw; do
 	check "patches, $layout" round_trip --patches features.0.0..features.8.0=14x14 --layout $layout
@@ -185,11 +218,17 @@ check 'more columns than there are' says 1 \
 check 'columns of what has none' says 1 \
 	"npumemctl: $net: operator fc: its outputs are no images, or it needs whole rows of its inputs, so that no columns can be cut" \
 	"$ctl" plan --tile fc=allxallx1 "$net"
+check 'more depth than there is' says 1 \
+	"npumemctl: $net: operator fc: tiles of depth 1025, its inputs have 1024 channels" \
+	"$ctl" plan --tile fc=allxallxallx1025 "$net"
+check 'depth of what has none' says 1 \
+	"npumemctl: $net: operator features.1.0: it does not add up channels of its input, so that no depth can be cut" \
+	"$ctl" plan --tile features.1.0=allxallxallx16 "$net"
 check 'an operator told twice' says 1 \
 	"npumemctl: $net: operator features.0.0: its tiling is said twice, or not in order" \
 	"$ctl" plan --tile features.0.0=2 --tile 0=3 "$net"
-for value in conv1 =3 fc= fc=0 fc=3x fc=3x0 fc=3x3x fc=3x3x0 fc=3x3x3x3 fc=3,rows,rows fc=-1 fc=4294967296; do
-	check "--tile $value" usage_says "npumemctl plan: --tile: '$value' is not OP=ROWS[xCHANNELS[xCOLUMNS]][,channels|,rows], each a number or all" \
+for value in conv1 =3 fc= fc=0 fc=3x fc=3x0 fc=3x3x fc=3x3x0 fc=3x3x3x fc=3x3x3x0 fc=3x3x3x3x3 fc=3,rows,rows fc=-1 fc=4294967296; do
+	check "--tile $value" usage_says "npumemctl plan: --tile: '$value' is not OP=ROWS[xCHANNELS[xCOLUMNS[xDEPTH]]][,channels|,rows], each a number or all" \
 		"$ctl" plan --tile "$value" "$net"
 done
 check 'bands and rows' usage_says \
@@ -200,6 +239,14 @@ check 'rows and on-chip memory' usage_says \
 	"$ctl" plan --onchip 4096 --rows 3 "$net"
 check 'double buffers of nothing' usage_says \
 	'npumemctl plan: --double-buffer needs --onchip' "$ctl" plan --double-buffer "$net"
+check 'partial sums of nothing' usage_says \
+	'npumemctl plan: --partial-sums needs --onchip' "$ctl" plan --partial-sums "$net"
+for told in '--onchip 64KiB --partial-sums' '--tile fc=allxallxallx9'; do
+	# shellcheck disable=SC2086
+	check "npumemd and $told" usage_says \
+		'npumemctl run: --partial-sums and depths of --tile: npumemd has all input channels added up at once: leave out --daemon-cuts' \
+		"$ctl" run $told --daemon-cuts "$net"
+done
 check 'columns of whole operators' usage_says \
 	'npumemctl plan: --columns needs --rows' "$ctl" plan --columns 30 --onchip 1MiB "$net"
 check 'no columns' usage_says \
@@ -224,6 +271,12 @@ other_columns() {
 			"$ctl" verify --rows 14 --columns 29 "$net" plan.json
 }
 check 'verify with other columns' other_columns
+other_sums() {
+	"$ctl" plan --onchip 1MiB -o plan.json "$net" >/dev/null &&
+		says 1 'npumemctl: plan.json: tiling: the graph was tiled with other partial_sums' \
+			"$ctl" verify --onchip 1MiB --partial-sums "$net" plan.json
+}
+check 'verify with partial sums' other_sums
 blob_tiles() {
 	"$ctl" plan --rows 28 "$net" --graph-blob graph.bin >/dev/null &&
 		says 1 'npumemctl: graph.bin: graph mobilenet_v1.fused is not tiled, or not known how' \

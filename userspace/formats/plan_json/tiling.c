@@ -5,10 +5,10 @@
 
 #include "plan_json.h"
 
-static const char *const fields[] = { "layout", "bands",	 "rows",    "columns",
-				      "onchip", "double_buffer", "patches", "parameters",
-				      "inputs", "ops",		 "clones",  "carry_copies",
-				      "concat", "link_copies",	 NULL };
+static const char *const fields[] = { "layout",	      "bands",	       "rows",	       "columns",
+				      "onchip",	      "double_buffer", "partial_sums", "patches",
+				      "parameters",   "inputs",	       "ops",	       "clones",
+				      "carry_copies", "concat",	       "link_copies",  NULL };
 static const char *const order_names[] = { "rows", "channels", NULL };
 static const char *const inputs_names[] = { "given", "host", "resident", NULL };
 static const char *const concat_names[] = { "copy", "join", "fit", NULL };
@@ -77,6 +77,8 @@ json_t *plan_json_tiling(const struct npuplan_tiling *tiling)
 		npujson_set(&object, "layout", json_string(npuplan_layout_name(tiling->layout)));
 	if (tiling->double_buffer)
 		npujson_set(&object, "double_buffer", json_true());
+	if (tiling->partial_sums)
+		npujson_set(&object, "partial_sums", json_true());
 	npujson_set(&object, "parameters", json_boolean(tiling->with_parameters));
 	if (tiling->inputs)
 		npujson_set(&object, "inputs", json_string(inputs_names[tiling->inputs]));
@@ -100,6 +102,7 @@ json_t *plan_json_choice(const struct npuplan_graph *graph,
 	npujson_set_if(&object, "rows", choice->rows);
 	npujson_set_if(&object, "channels", choice->channels);
 	npujson_set_if(&object, "columns", choice->columns);
+	npujson_set_if(&object, "depth", choice->depth);
 	if (choice->order)
 		npujson_set(&object, "outer", json_string(order_names[choice->order]));
 	return object;
@@ -154,13 +157,15 @@ static uint32_t read_op(struct plan_json_reader *r, const json_t *entry, const c
 static void read_choice(struct plan_json_reader *r, json_t *entry,
 			struct npuplan_tile_choice *choice)
 {
-	static const char *const known[] = { "op", "rows", "channels", "columns", "outer", NULL };
+	static const char *const known[] = { "op",    "rows",  "channels", "columns",
+					     "depth", "outer", NULL };
 
 	npujson_object(r->json, entry, known);
 	choice->op = read_op(r, entry, "op");
 	choice->rows = npujson_int_or(r->json, entry, "rows", 0, UINT32_MAX, 0);
 	choice->channels = npujson_int_or(r->json, entry, "channels", 0, UINT32_MAX, 0);
 	choice->columns = npujson_int_or(r->json, entry, "columns", 0, UINT32_MAX, 0);
+	choice->depth = npujson_int_or(r->json, entry, "depth", 0, UINT32_MAX, 0);
 	choice->order = npujson_choice(r->json, entry, "outer", false, order_names, 0);
 }
 
@@ -306,6 +311,7 @@ static void read_fields(struct plan_json_reader *r, json_t *object, struct npupl
 		fail_without_size(r, object);
 	tiling->layout = npujson_choice(r->json, object, "layout", false, layouts, NPUPLAN_NHWC);
 	tiling->double_buffer = npujson_bool_or(r->json, object, "double_buffer", false);
+	tiling->partial_sums = npujson_bool_or(r->json, object, "partial_sums", false);
 	if (!json_object_get(object, "parameters"))
 		npujson_fail(r->json, "parameters", "missing");
 	tiling->with_parameters = npujson_bool_or(r->json, object, "parameters", false);

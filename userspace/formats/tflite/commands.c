@@ -179,6 +179,12 @@ static int check_operators(struct tflite_commands *c)
 				    "graph %s has loops or branches: which way to go an engine's "
 				    "commands do not say",
 				    graph->name);
+	if (graph->added_count)
+		return flatbuf_fail(&c->fb, -EOPNOTSUPP,
+				    "%s is made %s: an engine has no commands for these",
+				    import_tensor_text(&graph->tensors[graph->added[0].of]).s,
+				    graph->added[0].kind == NPUPLAN_ADDED_SUMS ? "of partial sums" :
+										 "in patches");
 	for (uint32_t i = 0; i < graph->op_count && c->subgraphs > 1; i++)
 		if ((uint64_t)graph->ops[i].id >= c->operators.count)
 			return flatbuf_fail(&c->fb, -EOPNOTSUPP,

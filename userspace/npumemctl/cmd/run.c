@@ -145,6 +145,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				state,
 				"--patches: npumemd cuts no operators into patches: leave out %s",
 				cuts);
+		if (args->tiling.is_deep && cuts)
+			usage_error(state,
+				    "--partial-sums and depths of --tile: npumemd has all input "
+				    "channels added up at once: leave out %s",
+				    cuts);
 		if (args->choices && args->iterations_given)
 			usage_error(state, "--path is not random; --max-iterations is for random");
 		if (args->session.engine && !*args->session.engine)

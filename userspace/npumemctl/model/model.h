@@ -22,6 +22,7 @@ enum concats {
  * @asked: without what is said of single operators; all 0: nothing
  * @layout: 1 more than its number; 0: none was given. @asked has it in the end
  * @tiles: values of --tile
+ * @is_deep: it may have steps add up some input channels alone
  * @patches: values of --patches
  * @finds_patches: they are looked for
  * @most_again: of 100 operations as many may run again then
@@ -34,6 +35,7 @@ struct tiling {
 	struct npuplan_tiling asked;
 	uint32_t layout;
 	struct option_texts tiles;
+	bool is_deep;
 	struct option_texts patches;
 	bool finds_patches;
 	uint32_t most_again;

@@ -20,7 +20,7 @@ static const char *const inputs[] = { "host", "resident", NULL };
 /* As enum concats has them, from CONCAT_COPY on. */
 static const char *const concats[] = { "copy", "join", "fit", "best", NULL };
 
-#define TILE	    "OP=ROWS[xCHANNELS[xCOLUMNS]][,channels|,rows]"
+#define TILE	    "OP=ROWS[xCHANNELS[xCOLUMNS[xDEPTH]]][,channels|,rows]"
 #define PATCHES	    "FIRST..LAST=ROWS[xCOLUMNS]"
 #define BEST	    "best"
 /* Of 100 operations as many may be computed again where patches are found and nothing is said. */
@@ -42,12 +42,17 @@ static const struct command_option options[] = {
 	{ "double-buffer", 0, VALUE_FLAG, NULL,
 	  "With --onchip: what changes from step to step has to fit twice",
 	  FIELD(asked.double_buffer) },
+	{ "partial-sums", 0, VALUE_FLAG, NULL,
+	  "With --onchip: steps may add up some of the input channels alone, and so read less at "
+	  "once; sums in the making take 4 bytes each",
+	  FIELD(asked.partial_sums) },
 	{ "layout", 0, VALUE_CHOICE, "LAYOUT", "Order of the tensors' bytes: %s (default), %s, %s",
 	  FIELD(layout), 1, .list = npuplan_layout_name },
 	{ "tile", OPTION_TILE, VALUE_OTHER, TILE,
 	  "Cut this operator (name or id) into tiles of so many rows, channels and columns of images "
 	  "(\"all\": of all), all channels of some rows first (\",rows\", default), or all rows of some "
-	  "channels. Again for more operators" },
+	  "channels; with DEPTH each step adds up so many input channels alone. Again for more "
+	  "operators" },
 	{ "patches", OPTION_PATCHES, VALUE_OTHER, PATCHES,
 	  "Run the operators from one to another (names or ids) patch by patch: all of them for so "
 	  "many rows and columns (\"all\": of all) of the last one's output, then for the next. "
@@ -92,7 +97,7 @@ static bool parse_count(const char **text, uint32_t *out)
 /* The choice that TILE is, without its operator. */
 static bool parse_tile(const char *text, struct npuplan_tile_choice *choice)
 {
-	uint32_t *const more[] = { &choice->channels, &choice->columns };
+	uint32_t *const more[] = { &choice->channels, &choice->columns, &choice->depth };
 	const char *at = strrchr(text, '=');
 
 	*choice = (struct npuplan_tile_choice){ 0 };
@@ -169,11 +174,14 @@ static void check_together(const struct argp_state *state, struct tiling *tiling
 				   "--concat");
 	if (asked->double_buffer && !asked->onchip)
 		usage_error(state, "--double-buffer needs --onchip");
+	if (asked->partial_sums && !asked->onchip)
+		usage_error(state, "--partial-sums needs --onchip");
 	if (tiling->concat == CONCAT_BEST && !tiling->takes_best)
 		usage_error(state, "--concat best is of plan, which tries all");
 	if (tiling->concat >= CONCAT_JOIN)
 		tiling->asked.concat = tiling->concat == CONCAT_FIT ? NPUPLAN_CONCAT_FIT :
 								      NPUPLAN_CONCAT_JOIN;
+	tiling->is_deep |= asked->partial_sums;
 	tiling->is_said |= asked->bands || asked->rows || asked->onchip || tiling->tiles.count ||
 			   tiling->patches.count || tiling->finds_patches || tiling->concat;
 }
@@ -190,6 +198,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			usage_error(state, "--tile: '%s' is not " TILE ", each a number or all",
 				    arg);
 		option_texts_add(&tiling->tiles, arg);
+		tiling->is_deep |= choice.depth > 0;
 		return 0;
 	case OPTION_PATCHES:
 		if (parse_best(arg, &tiling->most_again)) {

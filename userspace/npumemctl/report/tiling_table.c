@@ -44,15 +44,20 @@ static struct npuplan_tile_report total_of(const struct npuplan_tile_report *rep
 }
 
 /*
- * "14x96x7,channels": rows x channels of a tile, and columns if it has no whole rows; and what is
- * gone through last, if that is channels.
+ * "14x96x7x32,channels": rows x channels of a tile, columns if it has no whole rows, or "all" if
+ * depth follows, input channels of a step if it has not all; and what is gone through last, if that
+ * is channels.
  */
 static void tile_text(const struct npuplan_tile_report *report, char text[64])
 {
-	char columns[24] = "";
+	char columns[24] = "", depth[24] = "";
 
 	if (report->columns)
 		snprintf(columns, sizeof(columns), "x%" PRId64, report->columns);
+	else if (report->depth)
+		strcpy(columns, "xall");
+	if (report->depth)
+		snprintf(depth, sizeof(depth), "x%" PRId64, report->depth);
 	if (!report->steps)
 		snprintf(text, 64, "joined");
 	else if (report->steps == 1)
@@ -60,8 +65,9 @@ static void tile_text(const struct npuplan_tile_report *report, char text[64])
 	else if (!report->rows)
 		snprintf(text, 64, "copies");
 	else
-		snprintf(text, 64, "%" PRId64 "x%" PRId64 "%s%s", report->rows, report->channels,
-			 columns, report->order == NPUPLAN_CHANNELS_OUTER ? ",channels" : "");
+		snprintf(text, 64, "%" PRId64 "x%" PRId64 "%s%s%s", report->rows, report->channels,
+			 columns, depth,
+			 report->order == NPUPLAN_CHANNELS_OUTER ? ",channels" : "");
 }
 
 static void print_row(FILE *out, const char *name, const char *tile,
@@ -104,14 +110,14 @@ json_t *tiling_table_json(const char *path, const struct npuplan_graph *graph)
 
 		json_array_append_new(
 			list,
-			json_pack("{sI ss sI sI sI ss sI sI s{sI sI sI} sI sI sI}", "op",
+			json_pack("{sI ss sI sI sI sI ss sI sI s{sI sI sI} sI sI sI}", "op",
 				  (json_int_t)graph->ops[i].id, "name", graph->ops[i].name, "rows",
 				  (json_int_t)report->rows, "channels",
 				  (json_int_t)report->channels, "columns",
-				  (json_int_t)report->columns, "outer", orders[report->order],
-				  "steps", (json_int_t)report->steps, "onchip",
-				  (json_int_t)report->onchip, "moved", "inputs",
-				  (json_int_t)report->inputs, "weights",
+				  (json_int_t)report->columns, "depth", (json_int_t)report->depth,
+				  "outer", orders[report->order], "steps",
+				  (json_int_t)report->steps, "onchip", (json_int_t)report->onchip,
+				  "moved", "inputs", (json_int_t)report->inputs, "weights",
 				  (json_int_t)report->weights, "outputs",
 				  (json_int_t)report->outputs, "least", (json_int_t)report->least,
 				  "operations", (json_int_t)report->operations, "again",
