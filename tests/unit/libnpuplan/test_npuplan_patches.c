@@ -464,7 +464,7 @@ static void find(struct npuplan_graph *graph, uint32_t most_again, struct npupla
 	assert_int_equal(graph->step_count, 0);
 }
 
-/* With nothing computed again only SUM and LAST can be in patches, which leaves the peak as it is. */
+/* With nothing computed again only SUM and LAST can be in patches, and the peak stays. */
 TEST(found)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = network();

@@ -714,9 +714,9 @@ static void find_beside(const struct run *run, uint32_t *beside)
 
 /*
  * Sets the instants of items. An item is held until what begins while it is still in use has begun:
- * it shall not be given bytes that it would wait for. What a staged step reads makes way for what it
- * writes, which is as if that came behind what begins beside the step; so all that ends there ends
- * later.
+ * it shall not be given bytes that it would wait for. What a staged step reads makes way for what
+ * it writes, which is as if that came behind what begins beside the step; so all that ends there
+ * ends later.
  */
 static void find_spans(struct run *run, const uint32_t *beside, struct npuplan_item *spans)
 {

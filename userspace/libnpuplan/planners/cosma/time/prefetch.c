@@ -414,7 +414,7 @@ static int descend_ahead(struct prefetch *prefetch, const struct npuplan_cosma_p
 	return err;
 }
 
-/* Descends from both beginnings, with half of the work and of the time first, then with the rest. */
+/* Descends from both beginnings, with half of the work and of the time, then with the rest. */
 static int descend_twice(struct prefetch *prefetch, const struct npuplan_cosma_plan *plan,
 			 uint64_t work_limit)
 {
