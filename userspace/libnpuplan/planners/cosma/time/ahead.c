@@ -265,9 +265,9 @@ static bool lies_in(const struct run *run, uint32_t item, uint64_t first, uint64
 static uint64_t left_at(struct run *run, uint64_t from, uint64_t first, uint64_t end)
 {
 	run->work += run->leaving_count;
-	for (uint32_t i = run->leaving_count; i-- > 0 && run->leaving[i].time > from;)
-		if (lies_in(run, run->leaving[i].item, first, end))
-			return run->leaving[i].time;
+	for (uint32_t i = run->leaving_count; i > 0 && run->leaving[i - 1].time > from; i--)
+		if (lies_in(run, run->leaving[i - 1].item, first, end))
+			return run->leaving[i - 1].time;
 	return from;
 }
 
