@@ -110,6 +110,10 @@ cat >split.json <<'END'
 {"id": 2, "name": "of_a", "type": "conv2d", "inputs": [2], "outputs": [4]},
 {"id": 3, "name": "of_b", "type": "conv2d", "inputs": [3], "outputs": [5]}]}
 END
+joined_thrice() {
+	"$ctl" plan --concat "$1" thrice.json -o thrice.plan >/dev/null &&
+		"$ctl" verify thrice.json thrice.plan
+}
 split() {
 	"$ctl" plan --concat join split.json -o split.plan >/dev/null &&
 		"$ctl" verify split.json split.plan &&
@@ -117,6 +121,19 @@ split() {
 		[ "$(arena --layout nchw --concat join split.json)" = 96 ]
 }
 check 'a split without a copy' split
+# What cannot be joined of a concat of one tensor, three times, is two steps of a whole operator.
+cat >thrice.json <<'END'
+{"name": "thrice", "dtype_bytes": 1, "layout": "NCHW", "tensors": [
+{"id": 0, "name": "in", "shape": [1, 4, 4, 4], "bytes": 64, "kind": "input"},
+{"id": 1, "name": "x", "shape": [1, 4, 4, 4], "bytes": 64, "kind": "activation"},
+{"id": 2, "name": "out", "shape": [1, 12, 4, 4], "bytes": 192, "kind": "output"}],
+"ops": [
+{"id": 0, "name": "a", "type": "relu", "inputs": [0], "outputs": [1]},
+{"id": 1, "name": "c", "type": "cat", "inputs": [1, 1, 1], "outputs": [2], "attrs": {"dim": 1}}]}
+END
+for how in join fit; do
+	check "one tensor joined, and copied twice, $how" joined_thrice $how
+done
 check 'how many outputs are joined' prints 'splits       2 of 2 outputs are parts of inputs' \
 	"$ctl" plan --concats --concat join split.json
 check 'what is said of an output' prints \

@@ -96,6 +96,14 @@ verified() {
 		"$ctl" verify --params --inputs host diamond.json plan.bin
 }
 check 'such plans verify, as JSON and as blob' verified
+# Of tiles with gaps each run of bytes is aligned; what is moved is their bytes alone.
+aligned() {
+	"$ctl" plan --planner cosma --align 64 --rows 7 --columns 14 --work 100000 "$@" \
+		"$graphs/mobilenet_v1_025.fused.json" -o aligned.json >/dev/null &&
+		"$ctl" verify "$graphs/mobilenet_v1_025.fused.json" aligned.json
+}
+check 'tiles with gaps, each run of bytes aligned' aligned
+check 'the same, with spills' aligned --budget MR
 shown() {
 	"$ctl" show --graph diamond.json plan.json >show.txt && grep -q ' store out$' show.txt &&
 		"$ctl" show --html plan.html --graph diamond.json plan.json && [ -s plan.html ]

@@ -118,7 +118,9 @@ static json_t *position_json(const struct npuplan_graph *graph,
 		return entry;
 	}
 	npujson_set_int(&entry, "op", graph->ops[graph->steps[index].op].id);
-	if (graph->tiling.bands != 1 || graph->tiling.op_count || graph->tiling.patch_count) {
+	/* What is left of a concat whose inputs are joined may be several steps of a whole operator. */
+	if (graph->tiling.bands != 1 || graph->tiling.op_count || graph->tiling.patch_count ||
+	    graph->steps[index].tile_index) {
 		npujson_set_int(&entry, "tile", graph->steps[index].tile_index);
 		npujson_set(&entry, "reads",
 			    npuplan_json_accesses(graph, index, NPUMEM_ACCESS_READ));

@@ -23,6 +23,7 @@
  * @host: per unit, the byte in host memory where its copy begins, fragments one after another
  *	The verifier has bytes copied to one address, whatever their version, so that it is set of
  *	origins, and others have theirs
+ * @stored: per unit, whether a position before has stored it
  * @copies: per origin, its versions' copies, from the position that needs the first one to the last
  *	one; its tensor is the unit, or NPUMEM_NONE if there is none
  */
@@ -37,6 +38,7 @@ struct transfer_writing {
 	uint32_t *origin;
 	uint32_t *resident;
 	uint64_t *host;
+	bool *stored;
 	struct npuplan_item *copies;
 };
 
@@ -224,11 +226,36 @@ int cosma_place_copies(const struct npuplan_item *copies, uint32_t count, uint64
 	return err;
 }
 
+/*
+ * Counts the bytes that a transfer moves: the search's are those of places, in which fragments are
+ * aligned. The first store of an output is compulsory, any other one is for room.
+ */
+static void count_transfer(struct transfer_writing *writing, uint32_t kind, uint32_t u)
+{
+	const struct cosma_unit *unit = &writing->units->unit[u];
+	struct npumem_plan_info *info = &writing->plan->info;
+	bool output = writing->units->graph->tensors[u].kind == NPUMEM_TENSOR_OUTPUT;
+	uint64_t bytes = 0;
+
+	for (uint32_t k = 0; k < unit->fragment_count; k++)
+		bytes += writing->units->fragment[unit->first_fragment + k].length;
+	if (kind == NPUMEM_POSITION_LOAD ||
+	    (kind == NPUMEM_POSITION_STORE && output && !writing->stored[u]))
+		info->load_bytes += bytes;
+	else if (kind == NPUMEM_POSITION_FILL)
+		info->fill_bytes += bytes;
+	else if (kind != NPUMEM_POSITION_DROP)
+		info->spill_bytes += bytes;
+	writing->stored[u] |= kind == NPUMEM_POSITION_STORE;
+}
+
 static void write_transfer(struct transfer_writing *writing, uint32_t i)
 {
 	const struct npumem_position *position = &writing->found->positions[i];
 	const struct cosma_unit *unit = &writing->units->unit[position->index];
 	bool drop = position->kind == NPUMEM_POSITION_DROP;
+
+	count_transfer(writing, position->kind, position->index);
 
 	for (uint32_t k = 0; k < unit->fragment_count; k++) {
 		const struct cosma_fragment *fragment =
@@ -333,9 +360,6 @@ static int write_plan(struct transfer_writing *writing, struct npuplan_error *er
 			plan->info.arena_size = state->offset + state->size;
 	}
 	plan->info.lower_bound = writing->units->state_bytes + found->peak;
-	plan->info.spill_bytes = found->spill;
-	plan->info.fill_bytes = found->fill;
-	plan->info.load_bytes = found->compulsory;
 	plan->info.work = found->work;
 	plan->info.status = found->status;
 	return find_peak(plan);
@@ -358,6 +382,7 @@ int cosma_transfers(const struct cosma_units *units, const struct npuplan_cosma_
 		.origin = npuplan_pool_take(&pool, count, sizeof(uint32_t)),
 		.resident = npuplan_pool_take(&pool, count, sizeof(uint32_t)),
 		.host = npuplan_pool_take(&pool, count, sizeof(uint64_t)),
+		.stored = npuplan_pool_take(&pool, count, sizeof(bool)),
 		.copies = npuplan_pool_take(&pool, count, sizeof(*writing.copies)),
 	};
 	int err = writing.plan && !pool.failed ? write_plan(&writing, error) : -ENOMEM;
