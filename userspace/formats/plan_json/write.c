@@ -118,7 +118,7 @@ static json_t *position_json(const struct npuplan_graph *graph,
 		return entry;
 	}
 	npujson_set_int(&entry, "op", graph->ops[graph->steps[index].op].id);
-	/* What is left of a concat whose inputs are joined may be several steps of a whole operator. */
+	/* What is left of a concat that is joined may be several steps of a whole operator. */
 	if (graph->tiling.bands != 1 || graph->tiling.op_count || graph->tiling.patch_count ||
 	    graph->steps[index].tile_index) {
 		npujson_set_int(&entry, "tile", graph->steps[index].tile_index);
