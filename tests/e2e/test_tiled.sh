@@ -101,7 +101,7 @@ shown "SqueezeNet, two convolutions told depth, concats joined: outputs equal" \
 	--tile features.3.squeeze=8x8xallx16 --tile features.3.expand3x3=4xallx10x5
 shown "FSRCNN-s patch by patch, 32 x 32 pixels each: outputs equal" \
 	planned taa "$FSRCNN" --patches 0..4=32x32
-shown "SqueezeNet in the best patches: 274 KiB, outputs equal" patched "$SQUEEZENET" 280624
+shown "SqueezeNet in the best patches: 169 KiB, outputs equal" patched "$SQUEEZENET" 173056
 shown "MobileNetV2, five layers patch by patch, parameters placed and loaded: outputs equal" \
 	planned cosma "$MOBILENET" --patches 0..4=28x28 --params --arena-budget 1300KiB --work 200000
 shown "32768 steps, 65536 tiles: verified, enforced, outputs equal" many_tiles

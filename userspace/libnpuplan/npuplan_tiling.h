@@ -373,8 +373,8 @@ NPUPLAN_EXPORT int npuplan_graph_tile(struct npuplan_graph *graph,
  * @most_again: of 100 operations, how many may be computed again; more than 100 is no error
  * @error: filled in if the call fails; may be NULL
  *
- * Patches with which the fewest bytes of the graph's tensors live at once, in its order, as far as
- * that can be told without a plan: whole tensors but for what is in patches. The same each time.
+ * Those are found with which the arena of planner "auto", in the graph's order, is the smallest of
+ * some that are tried; there are none if it is not smaller than without. The same each time.
  * -EINVAL: the graph is tiled, or the tiling has patches, on-chip memory, operators of its own, or
  * what excludes patches; -EOPNOTSUPP: see npuplan_graph_set_layout(); -ENOMEM: nothing is found.
  */

@@ -435,7 +435,7 @@ TEST(beside)
 	tiling.ops = &choice;
 	tiling.op_count = 1;
 	assert_int_equal(npuplan_graph_tile(graph, &tiling, &error), -EINVAL);
-	assert_string_equal(error.text, "operator add runs in patches: no tiles are told of it");
+	assert_string_equal(error.text, "operator add runs in patches: it has no tiles of its own");
 	tiling.op_count = 0;
 	tiling.clones = &clone;
 	tiling.clone_count = 1;

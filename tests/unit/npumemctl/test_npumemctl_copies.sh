@@ -99,7 +99,7 @@ check "smaller: a graph blob" refuses 1 ": swap.blob: --carry-copies smaller nee
  cut into steps already" \
 	sh -c "'$ctl' plan swap.json --graph-blob swap.blob >said && '$ctl' plan --carry-copies smaller swap.blob"
 check "smaller: with --onchip" refuses 1 ": swap.json: --carry-copies smaller is of operators that are cut\
- alike: not with --tile and --onchip" "$ctl" plan --carry-copies smaller --onchip 4096 swap.json
+ alike: not with --tile, --patches and --onchip" "$ctl" plan --carry-copies smaller --onchip 4096 swap.json
 check "smaller: with --pareto" refuses 2 " plan: --carry-copies smaller compares plans: not with --pareto,\
  --emit-lp or a budget by name" \
 	"$ctl" plan --planner tile-scheduled --pareto --carry-copies smaller swap.json

@@ -131,6 +131,8 @@ t = r["tiles"]
 assert [(x["rows"], x["columns"], x["steps"]) for x in t[:3]] == [(30, 57, 8), (28, 56, 8), (28, 56, 8)], t[:3]
 assert [x["again"] > 0 for x in t] == [True] + [False] * 29, t
 assert t[0]["operations"] == 112 * 112 * 32 * 27, t[0]
+# 864 of weights and a bias of 32, for each patch.
+assert t[0]["moved"]["weights"] == 8 * (864 + 32), t[0]
 ' "$ctl" "$net"
 planned_in_patches() {
 	"$ctl" plan --planner "$1" --rows 14 --work 100000 --arena-budget 1MiB --patches 0..8=28x28 \
@@ -142,18 +144,21 @@ done
 
 best_patches() {
 	"$ctl" plan --patches "$1" -o plan.json "$net" >out && "$ctl" verify "$net" plan.json &&
-		grep -q "^arena        $2 bytes" out && { [ -z "$3" ] || grep -qxF "             $3" out; }
+		grep -q "^arena        $2 bytes" out && grep -qxF "             $3" out
 }
 # The arenas of docs/tiling.md.
-check 'the best patches' best_patches best 301056 features.9.0..features.11.0=7x7
-check 'the best patches for 2 %' best_patches best=2 425047 features.0.0..features.7.0=14x14
-check 'no patches where nothing may run again' best_patches best=0 1204224 ''
+check 'the best patches' best_patches best 238848 features.4.0..features.8.0=2x6
+check 'the best patches for 2 %' best_patches best=2 337088 features.0.0..features.3.0=14x28
+check 'the best patches where nothing may run again' best_patches best=0 802816 features.1.0..features.2.0=8
 nothing_found() {
-	! "$ctl" plan --patches best=0 "$net" | grep '^patches'
+	! "$ctl" plan --patches best "$graphs/scalar_power.json" | grep '^patches'
 }
 check 'and nothing is said of them' nothing_found
 check 'the best patches, other layout, the rest in rows' \
 	round_trip --patches best --layout nc32hw --rows 2
+
+check 'the best patches where concats copy' prints 'arena        238848 bytes (233.2 KiB)' \
+	"$ctl" plan --patches best --concat copy "$net"
 
 # --------------------------------------------------------------- refusals
 for value in best= best=x best=-1 best=all best=3x bester; do

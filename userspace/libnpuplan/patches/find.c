@@ -2,292 +2,130 @@
 /*
  * Which operators to run patch by patch, in what patches, so that the fewest bytes live at once.
  *
- * While operators run in patches, all that they read from outside and the last one's output live;
- * of all else between them there is a patch. Of each operator what all patches together need of it,
- * and what the largest needs, is a product: rows are found with whole rows, columns with all rows.
- * So all numbers of patches cost as much as those of rows and those of columns one after the other.
+ * How many bytes live while a range of operators runs in patches does not depend on other ranges.
+ * So for a number of bytes the ranges of which least runs again are found from operator to operator:
+ * up to one, they are those up to the operator before it, if that many bytes live at it anyway, or
+ * some range that ends with it behind those up to where it begins. The number is halved to and fro,
+ * until the least for which there are some is known (MCUNetV2, section 3, has one range, from the
+ * first operator on).
  *
- * The operator at which most bytes live has to run in patches; all ranges of operators around it
- * that can are looked at, and the one with which the fewest bytes live anywhere in the graph is
- * taken; or in the range, if as many live elsewhere. Then the operator at which most live now is
- * next, as long as there are patches for it; those that were taken in vain are given back. How few
- * bytes can live is known by then: all is looked for once more, for as many, and as little as can
- * be that runs again (MCUNetV2, section 3, has one range, from the first operator on).
+ * That counts whole tensors, as they live without loops. Steps may share more of them, so that less
+ * has to run again for as small an arena; in loops tensors live otherwise, and packing leaves gaps.
+ * So patches for several numbers of bytes are planned, and the smallest plan has the last word.
  */
 #include <stdlib.h>
+#include <string.h>
 
-#include "graph/checked.h"
+#include "base/internal.h"
 #include "graph/operations.h"
-#include "problem/liveness.h"
-#include "tiling/lives.h"
-#include "tiling/patch_range.h"
+#include "npuplan_plan.h"
+#include "offers.h"
 #include "tiling/patches.h"
 
-/* Operators before and behind the one at which most bytes live that are looked at. */
-#define REACH 40
-/* Numbers of patches that are tried along rows, and along columns. */
-static const uint32_t parts[] = { 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64 };
-#define PART_COUNTS (sizeof(parts) / sizeof(parts[0]))
+/* The least number of bytes is known up to a part in so many. */
+#define PRECISION  256
+/* Plans are made for that, and for multiples of what is at most such a part of it, up to twice it. */
+#define PLAN_PARTS 16
+/* Ranges that are looked at: some ten seconds. */
+#define MOST_LOOKS 20000
+/* Work of the planner that has the last word. */
+#define PLAN_WORK  200000
 
 /*
- * struct cuts - the last operator's output cut along one dimension into parts[i] patches
- * @size: rows or columns of a patch; 0: there is no cut into so many
- * @most, @sum: per operator of the range, rows or columns that a patch needs at most, and that all
- *	need together
+ * struct cover - what is best up to an operator
+ * @again: operations that are computed again; UINT64_MAX: too many bytes live, whatever is done
+ * @steps: of all patches
+ * @first: of the last range; the operator itself: none ends before it
+ * @offer: of that range
  */
-struct cuts {
-	int64_t size;
-	int64_t most[2 * REACH + 1];
-	int64_t sum[2 * REACH + 1];
-};
-
-/*
- * struct found - the best that was found so far
- * @rank: less is better: bytes that live at once, anywhere in the graph, or in the range, if the
- *	peak is elsewhere, too; if there is a @target, whether more live elsewhere
- * @bytes: that live in the range
- * @again: operations that are computed again
- */
-struct found {
-	struct npuplan_patches patches;
-	uint64_t rank;
-	uint64_t bytes;
+struct cover {
 	uint64_t again;
+	uint64_t steps;
+	uint32_t first;
+	struct npuplan_offer offer;
 };
 
 /*
  * struct search - for patches of one graph
- * @bytes: per operator, bytes that live while it runs, with the patches that were taken so far
- * @peak: the most of these
- * @target: as few bytes are enough; 0: as few as can be
- * @useful: number of @taken with which the peak came down to what it is
- * @taken: patches in the order in which they were taken; @taken_count of them
- * @operations: of all operators; @again: that patches compute again; @most_again: at most
- * @rows, @columns: of the range at hand
- * @last_use: per operator of the range at hand, the last one of it that reads what it makes
+ * @covers: per operator what is best up to it, itself not included, and of all operators
  */
 struct search {
-	const struct npuplan_graph *graph;
-	struct npuplan_tiling *tiling;
-	const struct npuplan_tensor_uses *uses;
+	struct npuplan_market market;
 	struct npuplan_lives lives;
 	struct npuplan_pool pool;
-	uint64_t *bytes;
-	uint64_t peak;
-	uint64_t target;
-	struct npuplan_patches *taken;
-	uint32_t taken_count;
-	uint32_t useful;
-	uint64_t operations;
-	uint64_t again;
-	uint64_t most_again;
-	struct cuts rows[PART_COUNTS];
-	struct cuts columns[PART_COUNTS];
-	uint32_t last_use[2 * REACH + 1];
+	struct cover *covers;
 };
 
-/* What all patches along one dimension need of each operator. */
-static void cut_along(struct npuplan_patch_range *range, bool along_rows, uint32_t count,
-		      struct cuts *cuts)
+/* -------------------------------------------------------------- one number of bytes */
+
+static bool is_better(const struct cover *a, const struct cover *b)
 {
-	const struct npuplan_spatial *output = &range->partitions[range->count - 1].output;
-	int64_t extent = along_rows ? output->rows : output->row;
+	return a->again != b->again ? a->again < b->again : a->steps < b->steps;
+}
 
-	cuts->size = (extent + count - 1) / count;
-	/* Another number has patches of this size, too. */
-	if (count > extent || (extent + cuts->size - 1) / cuts->size != count) {
-		cuts->size = 0;
-		return;
+/* The offer of no more than @target bytes of which least runs again, in the fewest patches. */
+static const struct npuplan_offer *cheapest(const struct npuplan_offers *offers, uint64_t target)
+{
+	const struct npuplan_offer *best = NULL;
+
+	for (uint32_t i = 0; i < offers->count && offers->all[i].bytes <= target; i++) {
+		const struct npuplan_offer *offer = &offers->all[i];
+
+		if (!best || offer->again < best->again ||
+		    (offer->again == best->again && offer->patches < best->patches))
+			best = offer;
 	}
-	memset(cuts->most, 0, sizeof(cuts->most));
-	memset(cuts->sum, 0, sizeof(cuts->sum));
-	for (int64_t first = 0; first < extent; first += cuts->size) {
-		const struct npuplan_rows some = { first, extent - first < cuts->size ?
-								  extent - first :
-								  cuts->size };
-		const struct npuplan_part patch = {
-			.rows = along_rows ? some : (struct npuplan_rows){ 0, output->rows },
-			.channels = { 0, output->channels },
-			.columns = along_rows || count == 1 ? (struct npuplan_rows){ 0, 0 } : some,
-		};
+	return best;
+}
 
-		npuplan_patch_needs(range, &patch);
-		for (uint32_t i = 0; i < range->count; i++) {
-			const struct npuplan_part *need = &range->needs[i];
-			int64_t needs = along_rows || !need->rows.count ? need->rows.count :
-					need->columns.count		? need->columns.count :
-							      range->partitions[i].output.row;
+/* Take operators @first to @last as the last range, if that is better. -ENOMEM */
+static int try_range(struct search *search, uint32_t first, uint32_t last, uint64_t target)
+{
+	const struct cover *before = &search->covers[first];
+	struct cover cover = { .first = first };
+	const struct npuplan_offers *offers;
+	const struct npuplan_offer *offer;
+	int err = npuplan_offers_of(&search->market, first, last, target, &offers);
 
-			cuts->sum[i] += needs;
-			if (needs > cuts->most[i])
-				cuts->most[i] = needs;
+	if (err)
+		return err;
+	offer = cheapest(offers, target);
+	if (!offer)
+		return 0;
+	cover.again = before->again + offer->again;
+	cover.steps = before->steps + (uint64_t)offer->patches * (last + 1 - first);
+	cover.offer = *offer;
+	if (cover.again <= search->market.most_again &&
+	    is_better(&cover, &search->covers[last + 1]))
+		search->covers[last + 1] = cover;
+	return 0;
+}
+
+/* Find patches with which no more than @target bytes live. @any: out: there are some. -ENOMEM */
+static int try_target(struct search *search, uint64_t target, bool *any)
+{
+	const uint32_t count = search->market.graph->op_count;
+	struct cover *covers = search->covers;
+	int err = 0;
+
+	covers[0] = (struct cover){ 0 };
+	for (uint32_t v = 0; v < count && !err; v++) {
+		uint32_t behind = v < NPUPLAN_PATCH_LENGTH ? 0 : v + 1 - NPUPLAN_PATCH_LENGTH;
+		bool high = search->lives.bytes[v] > target;
+
+		covers[v + 1] = covers[v];
+		covers[v + 1].first = v + 1;
+		if (high)
+			covers[v + 1].again = UINT64_MAX;
+		/* Where no operator has too many bytes patches are of no use. */
+		for (uint32_t first = v; first-- > behind && !err;) {
+			high |= search->lives.bytes[first] > target;
+			if (high && covers[first].again != UINT64_MAX)
+				err = try_range(search, first, v, target);
 		}
 	}
-}
-
-/* Bytes of so much of an operator's output, of all its channels. */
-static uint64_t bytes_of(const struct npuplan_partition *p, int64_t rows, int64_t columns)
-{
-	struct npuplan_spatial part = p->output;
-
-	part.rows = rows;
-	part.row = columns;
-	return rows && columns ? npuplan_spatial_bytes(&part) : 0;
-}
-
-/* The most bytes of patches that live at once. */
-static uint64_t most_between(const struct search *search, const struct npuplan_patch_range *range,
-			     const struct cuts *rows, const struct cuts *columns)
-{
-	uint64_t most = 0, now = 0;
-
-	for (uint32_t i = 0; i + 1 < range->count; i++) {
-		now += bytes_of(&range->partitions[i], rows->most[i], columns->most[i]);
-		most = now > most ? now : most;
-		for (uint32_t k = 0; k < i; k++)
-			if (search->last_use[k] == i)
-				now -= bytes_of(&range->partitions[k], rows->most[k],
-						columns->most[k]);
-	}
-	return now > most ? now : most;
-}
-
-/* Operations of the range that are computed again. */
-static uint64_t again(const struct search *search, const struct npuplan_patch_range *range,
-		      const struct cuts *rows, const struct cuts *columns)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i + 1 < range->count; i++) {
-		const struct npuplan_spatial *output = &range->partitions[i].output;
-		unsigned __int128 all = (unsigned __int128)output->rows * output->row;
-		unsigned __int128 made = (unsigned __int128)rows->sum[i] * columns->sum[i];
-		uint32_t op = (uint32_t)(range->partitions[i].op - search->graph->ops);
-
-		if (made > all)
-			sum += (uint64_t)(npuplan_operations(search->graph, op) * (made - all) /
-					  all);
-	}
-	return sum;
-}
-
-/*
- * Bytes that live while a range runs in patches, but for those of patches: what lives at its first
- * operator, all that it reads from outside, and the last one's output.
- */
-static uint64_t bytes_around(const struct search *search, const struct npuplan_patch_range *range,
-			     uint32_t first, uint32_t last)
-{
-	const struct npuplan_graph *graph = search->graph;
-	const struct npuplan_lives *lives = &search->lives;
-	uint64_t bytes = search->bytes[first];
-
-	for (uint32_t i = 0; i < range->count; i++)
-		for (uint32_t k = 0; k < graph->ops[first + i].input_count; k++) {
-			uint32_t base = npuplan_base_of(graph, graph->ops[first + i].inputs[k]);
-
-			/* What an output may take the bytes of does not live any more there. */
-			if (npuplan_patch_writer(range, i, k) == range->count &&
-			    npuplan_lives_dies(lives, base) + 1 == first)
-				bytes += lives->size[base];
-		}
-	if (first == last)
-		return bytes;
-	return bytes - lives->size[graph->ops[first].outputs[0]] +
-	       lives->size[npuplan_base_of(graph, graph->ops[last].outputs[0])];
-}
-
-/* The most bytes that live at operators outside of a range. */
-static uint64_t most_outside(const struct search *search, uint32_t first, uint32_t last)
-{
-	uint64_t most = 0;
-
-	for (uint32_t v = 0; v < search->graph->op_count; v++)
-		if ((v < first || v > last) && search->bytes[v] > most)
-			most = search->bytes[v];
-	return most;
-}
-
-static bool is_better(const struct found *a, const struct found *b)
-{
-	return a->rank != b->rank ? a->rank < b->rank : a->again < b->again;
-}
-
-/* Look at all patches that a range may have. -ENOMEM */
-static int look_at(struct search *search, uint32_t first, uint32_t last, struct found *best)
-{
-	struct npuplan_patch_range range;
-	uint64_t around, outside = most_outside(search, first, last);
-	int err = npuplan_patch_range_init(&range, search->graph, first, last);
-	bool columns = true;
-
-	around = err ? 0 : bytes_around(search, &range, first, last);
-	if (err || around >= (search->target ? search->target : best->rank))
-		goto out;
-	for (uint32_t i = 0; i < range.count; i++) {
-		columns &= npuplan_has_columns(&range.partitions[i]);
-		for (uint32_t k = 0; k < range.partitions[i].op->input_count; k++)
-			if (npuplan_patch_writer(&range, i, k) < range.count)
-				search->last_use[npuplan_patch_writer(&range, i, k)] = i;
-	}
-	for (size_t n = 0; n < PART_COUNTS; n++) {
-		cut_along(&range, true, parts[n], &search->rows[n]);
-		search->columns[n].size = 0;
-		if (columns || !n)
-			cut_along(&range, false, parts[n], &search->columns[n]);
-	}
-	for (size_t r = 0; r < PART_COUNTS; r++)
-		for (size_t c = 0; c < PART_COUNTS; c++) {
-			const struct cuts *rows = &search->rows[r], *across = &search->columns[c];
-			struct found found = {
-				.patches = { .first = first, .last = last },
-				.bytes = around,
-			};
-
-			if (!rows->size || !across->size || (!r && !c))
-				continue;
-			found.again = again(search, &range, rows, across);
-			found.bytes += most_between(search, &range, rows, across);
-			if (search->target && found.bytes > search->target)
-				continue;
-			found.rank = search->target ? outside > search->target :
-				     outside < search->peak && outside > found.bytes ? outside :
-										       found.bytes;
-			if (search->again + found.again > search->most_again ||
-			    !is_better(&found, best))
-				continue;
-			found.patches.rows = r ? (uint32_t)rows->size : 0;
-			found.patches.columns = c ? (uint32_t)across->size : 0;
-			*best = found;
-		}
-out:
-	npuplan_pool_free(&range.pool);
+	*any = !err && covers[count].again != UINT64_MAX;
 	return err;
-}
-
-/* Whether operators of a range can run in patches, beside those that do already. */
-static bool can_be(const struct search *search, uint32_t first, uint32_t last)
-{
-	/* Of any size. */
-	struct npuplan_patches patches = { .first = first, .last = last, .rows = 1 };
-	struct npuplan_tiling alone = *search->tiling;
-
-	alone.patches = &patches;
-	alone.patch_count = 1;
-	return !npuplan_check_range(search->graph, &alone, 0, search->uses, NULL);
-}
-
-/* The number of operators from @at on, in a direction, that run in no patches; at most REACH. */
-static uint32_t reach(const struct search *search, uint32_t at, int step)
-{
-	uint32_t count = 0;
-
-	while (count < REACH && at + step < search->graph->op_count &&
-	       !npuplan_patches_of(search->tiling, at + step)) {
-		at += step;
-		count++;
-	}
-	return count;
 }
 
 static int by_first(const void *left, const void *right)
@@ -297,191 +135,182 @@ static int by_first(const void *left, const void *right)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
-static uint64_t find_peak(const struct search *search, uint32_t *at)
+/* The tiling's patches become those of the target at hand. -ENOMEM */
+static int take(const struct search *search, struct npuplan_tiling *tiling)
 {
-	*at = 0;
-	for (uint32_t v = 1; v < search->graph->op_count; v++)
-		*at = search->bytes[v] > search->bytes[*at] ? v : *at;
-	return search->bytes[*at];
-}
-
-/* The tiling's patches become the first @count that were taken. -ENOMEM */
-static int set_patches(struct search *search, uint32_t count)
-{
-	struct npuplan_tiling *tiling = search->tiling;
-	int err;
+	uint32_t v = search->market.graph->op_count;
+	int err = 0;
 
 	tiling->patch_count = 0;
-	err = npuplan_append(&tiling->patches, &tiling->patch_count, search->taken, count);
-	if (!err)
-		qsort(tiling->patches, count, sizeof(*tiling->patches), by_first);
+	while (v && !err) {
+		const struct cover *cover = &search->covers[v];
+		struct npuplan_patches patches = { cover->first, v - 1, cover->offer.rows,
+						   cover->offer.columns };
+
+		if (cover->first == v) {
+			v--;
+			continue;
+		}
+		err = npuplan_append(&tiling->patches, &tiling->patch_count, &patches, 1);
+		v = cover->first;
+	}
+	if (!err && tiling->patch_count)
+		qsort(tiling->patches, tiling->patch_count, sizeof(*tiling->patches), by_first);
 	return err;
 }
 
-/* Take what was found: its operators need as many bytes each as all of them. -ENOMEM */
-static int take(struct search *search, const struct found *found)
-{
-	uint64_t peak;
-	uint32_t at;
-	int err = npuplan_append(&search->taken, &search->taken_count, &found->patches, 1);
+/* ------------------------------------------------------------------------ all */
 
-	err = err ? err : set_patches(search, search->taken_count);
+static int search_init(struct search *search, const struct npuplan_graph *graph,
+		       const struct npuplan_tiling *tiling, uint32_t most_again)
+{
+	struct npuplan_pool *pool = &search->pool;
+	uint64_t operations = 0;
+	int err = npuplan_lives_init(&search->lives, graph, pool);
+
 	if (err)
 		return err;
-	for (uint32_t v = found->patches.first; v <= found->patches.last; v++)
-		search->bytes[v] = found->bytes;
-	search->again += found->again;
-	peak = find_peak(search, &at);
-	if (peak < search->peak) {
-		search->peak = peak;
-		search->useful = search->taken_count;
-	}
-	return 0;
-}
-
-/* Find patches for the operator at which most bytes live. @any: out: there are some */
-static int find_next(struct search *search, bool *any)
-{
-	struct found best = { .again = UINT64_MAX };
-	uint32_t at, before, behind;
-	int err = 0;
-
-	*any = false;
-	best.rank = find_peak(search, &at);
-	if (best.rank <= search->target)
-		return 0;
-	if (npuplan_patches_of(search->tiling, at))
-		return 0;
-	before = reach(search, at, -1);
-	behind = reach(search, at, 1);
-	for (uint32_t last = at; last <= at + behind && !err; last++)
-		for (uint32_t first = at - before; first <= at && !err; first++)
-			if (first < last && can_be(search, first, last))
-				err = look_at(search, first, last, &best);
-	/* As many bytes with something computed again are no gain. */
-	*any = !err && best.again != UINT64_MAX;
-	return *any ? take(search, &best) : err;
-}
-
-static int search_init(struct search *search, uint32_t most_again)
-{
-	const struct npuplan_graph *graph = search->graph;
-	int err = npuplan_lives_init(&search->lives, graph, &search->pool);
-
-	search->uses = npuplan_uses_find(graph, &search->pool);
-	if (err || !search->uses)
-		return -ENOMEM;
-	search->bytes = npuplan_pool_take(&search->pool, graph->op_count, sizeof(*search->bytes));
-	if (!search->bytes)
-		return -ENOMEM;
 	for (uint32_t v = 0; v < graph->op_count; v++)
-		search->operations += npuplan_operations(graph, v);
-	search->most_again = (uint64_t)((unsigned __int128)search->operations * most_again / 100);
-	return 0;
+		operations += npuplan_operations(graph, v);
+	search->covers = npuplan_pool_take(pool, graph->op_count + 1, sizeof(*search->covers));
+	search->market = (struct npuplan_market){
+		.graph = graph,
+		.tiling = tiling,
+		.lives = &search->lives,
+		.uses = npuplan_uses_find(graph, pool),
+		.most_again = (uint64_t)((unsigned __int128)operations * most_again / 100),
+		.most_bytes = npuplan_lives_most(&search->lives),
+		.looks = MOST_LOOKS,
+		.ranges = npuplan_pool_take(pool, graph->op_count, sizeof(*search->market.ranges)),
+		.pool = pool,
+	};
+	return pool->failed ? -ENOMEM : 0;
 }
 
-/* Look for patches; the tiling's become those that were found. -ENOMEM */
-static int run(struct search *search, uint64_t target)
+/* The fewest bytes that there are patches for; the most that live without any: none. -ENOMEM */
+static int find_least(struct search *search, uint64_t *least)
 {
-	bool any = true;
+	uint64_t low = 0;
 	int err = 0;
 
-	if (search->graph->op_count)
-		memcpy(search->bytes, search->lives.bytes,
-		       search->graph->op_count * sizeof(*search->bytes));
-	search->peak = npuplan_lives_most(&search->lives);
-	search->target = target;
-	search->taken_count = search->useful = 0;
-	search->again = 0;
-	search->tiling->patch_count = 0;
-	while (any && !err)
-		err = find_next(search, &any);
-	return err || !search->taken_count ? err : set_patches(search, search->useful);
-}
+	*least = search->market.most_bytes;
+	while (!err && *least - low > *least / PRECISION + 1) {
+		uint64_t target = low + (*least - low) / 2;
+		bool any;
 
-/* First for the fewest bytes that can live, then for as many, with the least that runs again. */
-static int run_twice(struct search *search)
-{
-	struct npuplan_tiling first = *search->tiling;
-	uint64_t peak, again;
-	int err = run(search, 0);
-
-	peak = search->peak;
-	again = search->again;
-	first.patches = search->tiling->patches;
-	first.patch_count = search->tiling->patch_count;
-	if (err || !first.patch_count)
-		return err;
-	search->tiling->patches = NULL;
-	err = run(search, peak);
-	if (err || (search->peak <= peak && search->again < again)) {
-		free(first.patches);
-		return err;
+		err = try_target(search, target, &any);
+		*(any ? least : &low) = target;
 	}
-	free(search->tiling->patches);
-	*search->tiling = first;
-	return 0;
+	return err;
 }
 
-/* The most bytes that live at one instant of the graph, cut as a tiling says. */
-static int find_live(struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
-		     uint64_t *bytes, struct npuplan_error *error)
+/* ----------------------------------------------------------------------- plans */
+
+/* The arena of a graph that is cut as a tiling says; any error but -ENOMEM: there is none. */
+static int find_arena(struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
+		      uint64_t *bytes)
 {
+	const struct npuplan_options options = { .planner = "auto", .work_limit = PLAN_WORK };
 	struct npuplan_tiling given = *tiling;
-	struct npuplan_liveness live = { 0 };
-	struct npuplan_checked checked;
-	uint32_t instant;
+	struct npuplan_plan *plan = NULL;
 	int err;
 
 	/* Where inputs begin is noted in the tensors, and does not matter here. */
 	given.inputs = NPUPLAN_INPUTS_GIVEN;
-	err = npuplan_graph_tile(graph, &given, error);
+	err = npuplan_graph_tile(graph, &given, NULL);
 	if (err)
 		return err;
-	err = npuplan_checked_init(&checked, graph, error);
-	if (!err) {
-		err = npuplan_liveness_init(&live, checked.cells);
-		err = err ? err : npuplan_lower_bound(&live, bytes, &instant);
-		if (err)
-			npuplan_fail(error, err, "out of memory");
-		npuplan_liveness_fini(&live);
-		npuplan_checked_fini(&checked);
-	}
+	err = npuplan_plan(graph, &options, &plan, NULL);
+	if (!err)
+		*bytes = plan->info.arena_size;
+	npuplan_plan_free(plan);
 	npuplan_graph_untile(graph);
 	return err;
 }
 
 /*
- * Whether fewer bytes live with the patches than without: what was counted is whole tensors, of
- * which steps may share more than that. Too many patches are of no use, either.
+ * struct best - the best plan so far
+ * @tiling: by which it is cut
+ * @arena: its bytes
+ * @again: operations that it computes again
  */
-static int look_once_more(struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
-			  bool *better, struct npuplan_error *error)
+struct best {
+	struct npuplan_tiling tiling;
+	uint64_t arena;
+	uint64_t again;
+};
+
+/* Plan with the patches of the target at hand. -ENOMEM */
+static int try_plan(struct search *search, struct npuplan_graph *graph, struct best *best)
 {
-	struct npuplan_tiling whole = *tiling;
-	uint64_t with = 0, without = 0;
+	struct best other = {
+		.tiling = *search->market.tiling,
+		.again = search->covers[graph->op_count].again,
+	};
 	int err;
 
-	*better = tiling->patch_count;
-	/* In loops and branches bytes do not live from one instant to another. */
-	if (!*better || !npuplan_is_straight(graph))
-		return 0;
-	whole.patches = NULL;
-	whole.patch_count = 0;
-	err = find_live(graph, &whole, &without, error);
-	if (err)
+	other.tiling.patches = NULL;
+	err = take(search, &other.tiling);
+	err = err ? err : find_arena(graph, &other.tiling, &other.arena);
+	if (!err && (other.arena < best->arena ||
+		     (other.arena == best->arena && other.again < best->again))) {
+		free(best->tiling.patches);
+		*best = other;
+	} else {
+		free(other.tiling.patches);
+	}
+	/* Patches that are too many for a plan are none. */
+	return err == -ENOMEM ? err : 0;
+}
+
+/*
+ * The part of @whole that numbers of bytes are multiples of: with more that may run again there are
+ * plans for all numbers that there are plans for with less.
+ */
+static uint64_t part_of(uint64_t whole, uint64_t least)
+{
+	while (whole > least / PLAN_PARTS)
+		whole /= 2;
+	return whole ? whole : 1;
+}
+
+/* Find patches that make the arena smaller; the tiling's are those, or none. -ENOMEM */
+static int find(struct search *search, struct npuplan_graph *graph, struct npuplan_tiling *tiling)
+{
+	const struct cover *all = &search->covers[graph->op_count];
+	struct cover last = { .again = UINT64_MAX };
+	struct best best = { .tiling = *tiling };
+	uint64_t least, part, target;
+	bool any = true;
+	int err = find_least(search, &least);
+
+	/* Without a plan of it whole nobody knows which one is smaller. */
+	if (err || least == search->market.most_bytes || find_arena(graph, tiling, &best.arena))
 		return err;
-	err = find_live(graph, tiling, &with, error);
-	*better = !err && with < without;
-	return err == -E2BIG ? 0 : err;
+	best.tiling.patches = NULL;
+	part = part_of(search->market.most_bytes, least);
+	for (target = least; any && !err && target < 2 * least; target += part - target % part) {
+		if (target >= search->market.most_bytes)
+			break;
+		err = try_target(search, target, &any);
+		if (!err && any && is_better(all, &last))
+			err = try_plan(search, graph, &best);
+		last = *all;
+	}
+	if (err) {
+		free(best.tiling.patches);
+		return err;
+	}
+	free(tiling->patches);
+	*tiling = best.tiling;
+	return 0;
 }
 
 int npuplan_patches_find(struct npuplan_graph *graph, struct npuplan_tiling *tiling,
 			 uint32_t most_again, struct npuplan_error *error)
 {
 	enum npuplan_layout before = graph->layout;
-	struct search search = { .graph = graph, .tiling = tiling };
-	bool better = false;
+	struct search search = { 0 };
 	int err;
 
 	if (graph->step_count || graph->tile_count)
@@ -496,19 +325,12 @@ int npuplan_patches_find(struct npuplan_graph *graph, struct npuplan_tiling *til
 	err = npuplan_graph_set_layout(graph, tiling->layout, error);
 	if (err)
 		return err;
-	err = search_init(&search, most_again);
-	err = err ? err : run_twice(&search);
-	free(search.taken);
+	err = search_init(&search, graph, tiling, most_again);
+	if (!err && graph->op_count)
+		err = find(&search, graph, tiling);
 	npuplan_pool_free(&search.pool);
 	if (err)
 		npuplan_fail(error, err, "out of memory");
-	else
-		err = look_once_more(graph, tiling, &better, error);
-	if (!better) {
-		free(tiling->patches);
-		tiling->patches = NULL;
-		tiling->patch_count = 0;
-	}
 	npuplan_graph_set_layout(graph, before, NULL);
 	return err;
 }

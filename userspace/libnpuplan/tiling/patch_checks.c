@@ -89,7 +89,7 @@ static int check_operator(const struct npuplan_graph *graph, const struct npupla
 
 	if (npuplan_told(tiling, index))
 		return npuplan_fail(error, -EINVAL,
-				    "operator %s runs in patches: no tiles are told of it",
+				    "operator %s runs in patches: it has no tiles of its own",
 				    op->name);
 	if (op->block != graph->ops[patches->last].block)
 		return npuplan_fail(error, -EINVAL,

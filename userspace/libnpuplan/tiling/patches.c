@@ -223,11 +223,12 @@ void npuplan_report_patches(const struct npuplan_graph *graph, uint32_t op,
 	for (uint32_t s = 0; s < graph->step_count; s++)
 		if (graph->steps[s].op == op)
 			report_step(graph, &graph->steps[s], report);
-	/* All patches need the same weights. */
 	for (uint32_t i = 0; i < o->input_count; i++)
 		if (graph->tensors[o->inputs[i]].kind == NPUMEM_TENSOR_PARAMETER)
 			report->weights += graph->tensors[o->inputs[i]].size;
 	report->onchip += report->weights;
+	/* Each patch reads them again. */
+	report->weights *= report->steps;
 	report->operations = once;
 	made = (uint64_t)((unsigned __int128)once * report->outputs / all);
 	report->again = made > once ? made - once : 0;

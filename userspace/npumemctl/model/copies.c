@@ -15,8 +15,8 @@ bool copies_possible(const struct model *model, const struct tiling *tiling, boo
 	failure(model->path,
 		model->graph->step_count ?
 			"--carry-copies smaller needs a model: a graph blob is cut into steps already" :
-			"--carry-copies smaller is of operators that are cut alike: not with --tile "
-			"and --onchip");
+			"--carry-copies smaller is of operators that are cut alike: not with --tile, "
+			"--patches and --onchip");
 	return false;
 }
 

@@ -168,8 +168,8 @@ static void check_together(const struct argp_state *state, struct tiling *tiling
 		usage_error(state, "--bands, --rows and --onchip exclude each other");
 	if (asked->columns && !asked->rows)
 		usage_error(state, "--columns needs --rows");
-	if (tiling->finds_patches &&
-	    (tiling->patches.count || tiling->tiles.count || asked->onchip || tiling->concat))
+	if (tiling->finds_patches && (tiling->patches.count || tiling->tiles.count ||
+				      asked->onchip || tiling->concat >= CONCAT_JOIN))
 		usage_error(state, "--patches best excludes other --patches, --tile, --onchip and "
 				   "--concat");
 	if (asked->double_buffer && !asked->onchip)

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* What each range of operators can have in patches: how many bytes live, and what runs again. */
+#pragma once
+
+#include "tiling/lives.h"
+#include "tiling/patch_range.h"
+
+/* Operators before and behind the one at which most bytes live that are looked at. */
+#define NPUPLAN_PATCH_REACH  40
+#define NPUPLAN_PATCH_LENGTH (2 * NPUPLAN_PATCH_REACH + 1)
+
+/*
+ * struct npuplan_offer - patches of one size of a range
+ * @bytes: that live while the range runs
+ * @again: operations that are computed again
+ * @patches: number of them: each is a step of each operator
+ * @rows, @columns: of a patch; 0: all
+ */
+struct npuplan_offer {
+	uint64_t bytes;
+	uint64_t again;
+	uint32_t patches;
+	uint32_t rows;
+	uint32_t columns;
+};
+
+/*
+ * struct npuplan_offers - what a range can have
+ * @known: it was looked at
+ * @all: those that no other one is as good as in bytes, operations and number of patches, from the
+ *	fewest bytes on
+ */
+struct npuplan_offers {
+	bool known;
+	uint32_t count;
+	struct npuplan_offer *all;
+};
+
+/*
+ * struct npuplan_market - the offers of all ranges of a graph, looked at when they are asked for
+ * @tiling: how all else is cut
+ * @most_again: offers of which more runs again are none
+ * @most_bytes: nor are those with as many bytes
+ * @looks: ranges that may still be looked at
+ * @ranges: per operator, if it was asked for, ranges that begin at it, by length less 1
+ */
+struct npuplan_market {
+	const struct npuplan_graph *graph;
+	const struct npuplan_tiling *tiling;
+	const struct npuplan_lives *lives;
+	const struct npuplan_tensor_uses *uses;
+	uint64_t most_again;
+	uint64_t most_bytes;
+	uint32_t looks;
+	struct npuplan_offers **ranges;
+	struct npuplan_pool *pool;
+};
+
+/* npuplan_offers_of() - what operators @first to @last, up to NPUPLAN_PATCH_LENGTH, can have
+ * @below: offers that have as many bytes are of no use
+ * @offers: out: none if no look is left, or if all have too many bytes or cannot be
+ *
+ * -ENOMEM
+ */
+int npuplan_offers_of(struct npuplan_market *market, uint32_t first, uint32_t last, uint64_t below,
+		      const struct npuplan_offers **offers);
