@@ -3,11 +3,11 @@
 #
 # test_npumemctl_tiling.sh - options that say how operators are cut; on-chip memory.
 #
-# usage: test_npumemctl_tiling.sh NPUMEMCTL GRAPHS_FOLDER
+# usage: test_npumemctl_tiling.sh NPUMEMCTL GRAPHS_FOLDER MODEL.tflite
 #
 # TAP. Every message and exit status of a refusal is compared as a whole.
 
-ctl=$(realpath "$1") graphs=$(realpath "$2")
+ctl=$(realpath "$1") graphs=$(realpath "$2") model=$(realpath "$3")
 # shellcheck source=tests/lib/command.sh
 . "$(dirname "$0")/../../lib/command.sh"
 
@@ -288,5 +288,16 @@ blob_tiles() {
 			"$ctl" plan --tiles graph.bin
 }
 check 'tiles of a graph blob' blob_tiles
+
+# Before a plan is asked for, and before a device is looked for.
+check 'an engine and patches' says 1 \
+	"npumemctl: $model: tensor 3 'c' is made in patches: an engine has no commands for these" \
+	"$ctl" run --engine npumem-engine --patches 0..1=2 "$model"
+check 'an engine and partial sums' says 1 \
+	"npumemctl: $model: tensor 3 'c' is made of partial sums: an engine has no commands for these" \
+	"$ctl" run --engine npumem-engine --tile 0=allxallxallx1 "$model"
+check 'an engine and another layout' says 1 \
+	"npumemctl: $model: graph conv2d is laid out as nchw" \
+	"$ctl" run --engine npumem-engine --layout nchw "$model"
 
 check_plan

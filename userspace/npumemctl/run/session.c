@@ -71,7 +71,6 @@ static int open_device(struct session *s)
 	    npumem_device_info(s->device, &s->info, &error) ||
 	    npumem_device_engines(s->device, &engines, &count, &error))
 		return failure(session_device(s), "%s", error.text);
-	s->computes = session_computes(s->args);
 	s->engine = NPUMEM_NONE;
 	for (uint32_t i = 0; i < count && s->engine == NPUMEM_NONE; i++)
 		if (fits(s, &engines[i]))
@@ -162,10 +161,25 @@ static int get_plan(struct session *s)
 	return status;
 }
 
+/* What the model's steps do. The graph stays as it is: npumemd does not cut what is computed. */
+static int make_commands(struct session *s)
+{
+	struct npuplan_error error = { 0 };
+
+	s->computes = session_computes(s->args);
+	if (s->computes && compute_init(&s->compute, s->model.data, s->model.data_size,
+					s->model.graph, s->args->seed, &error))
+		return failure(s->model.path, "%s", error.text);
+	return EXIT_OK;
+}
+
 int session_open(struct session *s)
 {
-	int status = open_device(s);
+	/* What no engine can be told needs no plan. */
+	int status = make_commands(s);
 
+	if (status == EXIT_OK)
+		status = open_device(s);
 	return status == EXIT_OK ? get_plan(s) : status;
 }
 
@@ -214,17 +228,6 @@ static int bind_externals(struct session *s)
 	return EXIT_OK;
 }
 
-/* What the model's steps do. */
-static int start_computing(struct session *s)
-{
-	struct npuplan_error error = { 0 };
-
-	if (s->computes && compute_init(&s->compute, s->model.data, s->model.data_size,
-					s->model.graph, s->args->seed, &error))
-		return failure(s->model.path, "%s", error.text);
-	return EXIT_OK;
-}
-
 int session_start(struct session *s)
 {
 	struct npumem_error error = { 0 };
@@ -243,7 +246,7 @@ int session_start(struct session *s)
 	if (reference_init(&s->ref, s->model.graph, s->file.plan))
 		return failure(s->model.path, "out of memory for the reference: it needs %s",
 			       size_text(model_bytes(s->model.graph)).s);
-	return start_computing(s) == EXIT_OK ? bind_externals(s) : EXIT_FAILED;
+	return bind_externals(s);
 }
 
 int session_reset(struct session *s)

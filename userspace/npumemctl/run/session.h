@@ -91,7 +91,10 @@ bool session_computes(const struct session_args *args);
  * here; each says what is wrong and returns an exit code.
  */
 
-/** session_open() - open the device, and load the plan of @file, or have the daemon make one */
+/*
+ * session_open() - make the commands, if the engine takes some; then open the device, and load the
+ * plan of @file, or have the daemon make one
+ */
 int session_open(struct session *s);
 /** session_start() - create the run, with host memory and bindings, and the reference's buffers */
 int session_start(struct session *s);
