@@ -9,8 +9,8 @@
 . /opt/npumem/e2e/e2e.sh
 
 same_bytes() {
-	npumemctl plan "$1" "$2" -o offline.json "$MOBILENET" &&
-		npumemctl run "$1" "$2" -o daemon.json "$MOBILENET" &&
+	npumemctl plan "$@" -o offline.json "$MOBILENET" &&
+		npumemctl run "$@" -o daemon.json "$MOBILENET" &&
 		cmp offline.json daemon.json
 }
 
@@ -77,6 +77,9 @@ check "MobileNetV2, whole operators: outputs equal" whole_trip
 check "MobileNetV2, 8 bands: outputs equal" whole_trip --bands 8
 check "the daemon's plan is, byte for byte, the offline one" same_bytes --bands 1
 check "the same in 8 bands" same_bytes --bands 8
+check "the same patch by patch" same_bytes --patches 0..4=28x28
+check "the same with partial sums" same_bytes --onchip 64KiB --partial-sums
+check "the best patches, planned by the daemon: outputs equal" whole_trip --patches best
 check "three inferences in one run" repeated
 check "npumemd cuts into bands as npumemctl does" cut_alike --bands 8
 check "npumemd cuts for on-chip memory, with parameters, in another layout" \

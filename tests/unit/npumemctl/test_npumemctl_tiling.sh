@@ -165,11 +165,6 @@ for value in best= best=x best=-1 best=all best=3x bester; do
 	check "--patches $value" usage_says "npumemctl plan: --patches: '$value' is not FIRST..LAST=ROWS[xCOLUMNS], each of the two a number or all, nor best[=PERCENT]" \
 		"$ctl" plan --patches "$value" "$net"
 done
-for patches in 0..8=14 best; do
-	check "--patches $patches where npumemd cuts" usage_says \
-		'npumemctl run: --patches: npumemd cuts no operators into patches: leave out --daemon-cuts' \
-		"$ctl" run --patches $patches --daemon-cuts "$net"
-done
 for option in '--patches 0..8=14' '--tile fc=1' '--onchip 1MiB' '--concat join'; do
 	# shellcheck disable=SC2086
 	check "the best patches and $option" usage_says \
@@ -246,12 +241,6 @@ check 'double buffers of nothing' usage_says \
 	'npumemctl plan: --double-buffer needs --onchip' "$ctl" plan --double-buffer "$net"
 check 'partial sums of nothing' usage_says \
 	'npumemctl plan: --partial-sums needs --onchip' "$ctl" plan --partial-sums "$net"
-for told in '--onchip 64KiB --partial-sums' '--tile fc=allxallxallx9'; do
-	# shellcheck disable=SC2086
-	check "npumemd and $told" usage_says \
-		'npumemctl run: --partial-sums and depths of --tile: npumemd has all input channels added up at once: leave out --daemon-cuts' \
-		"$ctl" run $told --daemon-cuts "$net"
-done
 check 'columns of whole operators' usage_says \
 	'npumemctl plan: --columns needs --rows' "$ctl" plan --columns 30 --onchip 1MiB "$net"
 check 'no columns' usage_says \
@@ -289,6 +278,52 @@ blob_tiles() {
 }
 check 'tiles of a graph blob' blob_tiles
 
+# ------------------------------------------- docs/tiling.md, "What runs where"
+# run takes it, as far as there is a device. option...
+taken() { says 1 'npumemctl: /dev/null: /dev/null is not an npumem device' "$ctl" run -d /dev/null "$@"; }
+# npumemd, which has the graph as a blob, plans what libnpuplan plans of the model. GRAPH option...
+planned_alike() {
+	"$ctl" plan "$@" --graph-blob graph.bin --blob plan.bin >/dev/null &&
+		"$ctl" plan graph.bin --blob again.bin >/dev/null && cmp plan.bin again.bin
+}
+for told in '--bands 8' '--rows 8 --columns 28' '--tile fc=allx100,channels' '--onchip 64KiB' \
+	'--onchip 64KiB --partial-sums' '--tile fc=allxallxallx9' '--patches 0..8=14x14' \
+	'--patches best'; do
+	# shellcheck disable=SC2086
+	{
+		check "run $told" taken $told "$net"
+		check "$told: a plan of the blob is that of the model" planned_alike "$net" $told
+	}
+done
+check 'run --concat join' taken --concat join "$graphs/squeezenet1_1.fused.json"
+check 'joined: a plan of the blob is that of the model' \
+	planned_alike "$graphs/squeezenet1_1.fused.json" --concat join
+for told in '--bands 8' '--rows 8 --columns 28' '--tile fc=allx100,channels' '--onchip 64KiB'; do
+	# shellcheck disable=SC2086
+	check "npumemd cuts: $told" taken --daemon-cuts $told "$net"
+done
+for other in --daemon-cuts --recompute '--carry-copies needed'; do
+	of=${other%% *}
+	# shellcheck disable=SC2086
+	{
+		check "joined where npumemd has $of" usage_says \
+			"npumemctl run: --concat join: where npumemd cuts, concats copy: leave out $of" \
+			"$ctl" run --concat join $other "$net"
+		for patches in 0..8=14 best; do
+			check "--patches $patches where npumemd has $of" usage_says \
+				"npumemctl run: --patches: npumemd cuts no operators into patches: leave out $of" \
+				"$ctl" run --patches $patches $other "$net"
+		done
+		for told in '--onchip 64KiB --partial-sums' '--tile fc=allxallxallx9'; do
+			check "$told where npumemd has $of" usage_says \
+				"npumemctl run: --partial-sums and depths of --tile: npumemd has all input channels added up at once: leave out $of" \
+				"$ctl" run $told $other "$net"
+		done
+	}
+done
+check 'operators that run again, cut' says 1 \
+	"npumemctl: $net: --recompute is of whole operators: leave out what says how to cut" \
+	"$ctl" run --recompute --rows 8 "$net"
 # Before a plan is asked for, and before a device is looked for.
 check 'an engine and patches' says 1 \
 	"npumemctl: $model: tensor 3 'c' is made in patches: an engine has no commands for these" \

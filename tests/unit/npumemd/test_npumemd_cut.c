@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * npumemd: everything that `npumemctl plan` can be asked for, from options to the plan: as
- * libnpuplan plans it here, byte for byte; graphs that are cut anew by their model, and models
- * that are not the graph's.
+ * libnpuplan plans it here, byte for byte; graphs that the client has cut; graphs that are cut
+ * anew by their model, and models that are not the graph's.
  */
 #include "npumemd_request.h"
 
@@ -111,6 +111,18 @@ static void build(const char *text, const char *model, const struct npuplan_tili
 static const struct npuplan_tiling whole = { .with_parameters = true };
 static const struct npuplan_tiling two_bands = { .bands = 2, .with_parameters = true };
 static const struct npuplan_tiling all_rows = { .rows = 4, .with_parameters = true };
+
+/* All operators for 2 x 2 pixels, then for the next; p in two ranges of rows, a channel at once. */
+static const struct npuplan_tiling in_patches = {
+	.with_parameters = true,
+	.patches = &(struct npuplan_patches){ .last = 3, .rows = 2, .columns = 2 },
+	.patch_count = 1,
+};
+static const struct npuplan_tiling in_sums = {
+	.with_parameters = true,
+	.ops = &(struct npuplan_tile_choice){ .rows = 2, .depth = 1 },
+	.op_count = 1,
+};
 
 static void build_chain_model(void)
 {
@@ -407,6 +419,43 @@ REQUEST_TEST(least_peak_beside_a_budget)
 	plan_as_given("", NPUMEM_OBJECTIVE_PEAK, 4096, &asked, &options);
 }
 
+/*
+ * What the client has cut is planned as it is: sums and patches are tensors as any others, and
+ * that the daemon knows of no operators changes nothing.
+ */
+static void cut_by_client(const char *planner, const struct npuplan_tiling *tiling, uint32_t added)
+{
+	const struct npumem_request asked = { 0 };
+	struct npuplan_options options = options_of(planner, 0, &asked);
+	AUTO_GRAPH struct npuplan_graph *graph = NULL;
+
+	build(chain, NULL, tiling, NO_MARKS);
+	ask(planner, NPUMEM_OBJECTIVE_ARENA, 0, &asked);
+	graph = cut_here(tiling);
+	assert_int_equal(graph->added_count, added);
+	assert_answer(graph, &options, false);
+}
+
+REQUEST_TEST(patches_of_the_client)
+{
+	cut_by_client("auto", &in_patches, 4 * 3);
+}
+
+REQUEST_TEST(patches_of_the_client_by_tiles)
+{
+	cut_by_client("taa", &in_patches, 4 * 3);
+}
+
+REQUEST_TEST(partial_sums_of_the_client)
+{
+	cut_by_client("auto", &in_sums, 2);
+}
+
+REQUEST_TEST(partial_sums_of_the_client_by_tiles)
+{
+	cut_by_client("taa", &in_sums, 2);
+}
+
 REQUEST_TEST(banks)
 {
 	static const struct npumem_option_bank asked_banks[] = { { 640, 8000 }, { 640, 1000 } };
@@ -570,6 +619,9 @@ OTHER_MODEL(operators_less, "it has 3 operators, the graph 4 steps; it has to be
 	    .text = chain, .part = OP_S OP_R "[3,1]", .by = OP_R "[1,1]")
 OTHER_MODEL(steps_more, "it has 4 operators, the graph 8 steps; it has to be whole operators",
 	    .text = chain, .tiling = &two_bands)
+OTHER_MODEL(tensors_of_patches, "it has 7 tensors, the graph 19", .text = chain,
+	    .tiling = &in_patches)
+OTHER_MODEL(tensors_of_sums, "it has 7 tensors, the graph 9", .text = chain, .tiling = &in_sums)
 OTHER_MODEL(step_flags, "step 0 has flags 0, in the graph 1", .text = chain, .tiling = &all_rows)
 OTHER_MODEL(access_count, "step 3 has access count 2, in the graph 3", .text = chain,
 	    .part = "\"inputs\":[3,1]", .by = "\"inputs\":[3]")
