@@ -55,6 +55,12 @@ static void refused(void **state)
 	TEST_CASE(name, refused, NULL, NULL, struct refusal, key, value, text)
 
 REFUSED(unknown_key, "tiling", "1", "npumem: there is no option \"tiling\"")
+/* Operators are cut into bands, into rows, and to fit on chip (docs/tiling.md). */
+REFUSED(patches, "patches", "0..1=2", "npumem: there is no option \"patches\"")
+REFUSED(partial_sums, "partial-sums", "1", "npumem: there is no option \"partial-sums\"")
+REFUSED(one_tile, "tile", "0=1", "npumem: there is no option \"tile\"")
+REFUSED(columns, "columns", "1", "npumem: there is no option \"columns\"")
+REFUSED(concats, "concat", "join", "npumem: there is no option \"concat\"")
 REFUSED(twice, "device", "auto", "npumem: option \"device\" is there twice")
 REFUSED(bad_fallback, "fallback", "never",
 	"npumem: option \"fallback\" is \"never\", which is not \"process\", \"aside\" or \"error\"")
