@@ -20,7 +20,7 @@ round_trip() { # graph bands
 		"$ctl" verify graph.bin plan.bin &&
 		"$ctl" show --graph "$1" plan.json >drawn &&
 		[ -s drawn ] &&
-		"$ctl" show --graph "$1" --columns 40 - <plan.json >/dev/null
+		"$ctl" show --graph "$1" --width 40 - <plan.json >/dev/null
 }
 for graph in "$graphs"/*.json; do
 	for bands in 1 8; do

@@ -92,7 +92,7 @@ check 'an operator works in place' is 'at[1] == at[2] and s["arena"] == 12 == s[
 # Of the two of them one has the bytes: no "!" for bytes that two tensors have.
 drawn() {
 	"$ctl" plan relu.json -o p.json && "$ctl" verify relu.json p.json &&
-		"$ctl" show --graph relu.json --columns 8 p.json >text && cat text &&
+		"$ctl" show --graph relu.json --width 8 p.json >text && cat text &&
 		grep -q '^    1: .*2222.* (1k) g$' text && ! grep -q '!' text
 }
 check 'show draws what works in place' drawn

@@ -231,8 +231,13 @@ elsewhere() {
 			"$(python3 -c 'import json; print(len(json.load(open("plan.json"))["schedule"]))')" ]
 }
 check 'show elsewhere: for 80 characters, nothing cut' elsewhere
-asked_columns() { COLUMNS=30 "$ctl" show --columns 100 --graph net.json plan.json >out && grep -qE ': [0-9a-z.]{100} \(' out; }
-check 'show --columns is what it says' asked_columns
+asked_width() { COLUMNS=30 "$ctl" show --width 100 --graph net.json plan.json >out && grep -qE ': [0-9a-z.]{100} \(' out; }
+check 'show --width is what it says' asked_width
+for width in 0 513; do
+	check "show --width $width" usage_says \
+		"npumemctl show: --width: '$width' is not a number from 1 to 512" \
+		"$ctl" show --width $width --graph net.json plan.json
+done
 # Each drawing begins with a carriage return.
 progress() { # WIDTH COMMAND...: it is drawn, and fits
 	local width=$1

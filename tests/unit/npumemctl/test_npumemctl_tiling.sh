@@ -29,6 +29,14 @@ check 'a row a step' round_trip --rows 1
 for layout in nhwc nchw nc32hw; do
 	check "a row, 30 columns a step, $layout" round_trip --rows 1 --columns 30 --layout $layout
 done
+# A blob does not say how it was cut: whoever reads it is told again.
+columns_shown() {
+	"$ctl" plan --rows 14 --columns 28 "$net" -o plan.json --blob plan.bin >/dev/null &&
+		"$ctl" show --graph "$net" plan.json >drawn &&
+		"$ctl" show --rows 14 --columns 28 --width 47 --graph "$net" plan.bin >of_blob &&
+		[ -s drawn ] && cmp drawn of_blob
+}
+check 'a blob of tiles of columns is shown' columns_shown
 check 'rows, with parameters' round_trip --rows 16 --params
 check 'bands, other layout' round_trip --bands 4 --layout nchw
 check 'one operator told columns' round_trip --tile features.1.0=28x16x30,channels

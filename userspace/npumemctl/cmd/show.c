@@ -11,9 +11,9 @@
 #include "picture/picture.h"
 #include "report/report.h"
 
-#define MAX_PLANS   PICTURE_PLANS
+#define MAX_PLANS PICTURE_PLANS
 /* npuplan_plan_print() takes no more. */
-#define MAX_COLUMNS 512
+#define MAX_WIDTH 512
 
 enum { OPTION_PLANNER = 0x200 };
 
@@ -30,7 +30,7 @@ struct arguments {
 	const char *c_header;
 	const char *plans[MAX_PLANS];
 	unsigned int plan_count;
-	unsigned int columns;
+	unsigned int width;
 };
 
 #define ALL_PLANNERS "all"
@@ -44,10 +44,10 @@ static const char *planner_word(unsigned int i)
 static const struct command_option options[] = {
 	{ "graph", 0, VALUE_TEXT, "FILE", "The graph that the plan is of (needed)",
 	  offsetof(struct arguments, graph) },
-	{ "columns", 0, VALUE_COUNT, "N",
+	{ "width", 0, VALUE_COUNT, "N",
 	  "Draw the arena with N characters. Without it lines fit the terminal, or $COLUMNS, and "
 	  "are cut there; elsewhere the drawing fits 80 characters and names are whole",
-	  offsetof(struct arguments, columns), 1, MAX_COLUMNS },
+	  offsetof(struct arguments, width), 1, MAX_WIDTH },
 	{ "html", 0, VALUE_TEXT, "FILE",
 	  "Write a page with a picture of the plan, or of two side by side, which of more plans a "
 	  "table lets one choose (\"-\": standard output)",
@@ -258,29 +258,28 @@ static int write_svg(const char *path, struct picture *pictures, unsigned int co
 #define BESIDE_ARENA 33
 #define USUAL_WIDTH  80
 
-/* Characters for the arena, in a line of @width. */
-static unsigned int arena_columns(unsigned int width)
+/* Characters for the arena, in a line of @line. */
+static unsigned int arena_width(unsigned int line)
 {
-	unsigned int columns = width > BESIDE_ARENA ? width - BESIDE_ARENA : 1;
+	unsigned int width = line > BESIDE_ARENA ? line - BESIDE_ARENA : 1;
 
-	if (columns < 8)
-		columns = 8;
-	return columns > MAX_COLUMNS ? MAX_COLUMNS : columns;
+	if (width < 8)
+		width = 8;
+	return width > MAX_WIDTH ? MAX_WIDTH : width;
 }
 
 static int draw_text(const struct arguments *args, struct shown *shown)
 {
-	unsigned int width = args->columns ? 0 : terminal_width(STDOUT_FILENO);
-	unsigned int columns = args->columns ? args->columns :
-					       arena_columns(width ? width : USUAL_WIDTH);
+	unsigned int line = args->width ? 0 : terminal_width(STDOUT_FILENO);
+	unsigned int width = args->width ? args->width : arena_width(line ? line : USUAL_WIDTH);
 	struct text text;
 	int err;
 
 	make_plain(shown);
 	text_begin(&text);
-	err = npuplan_plan_print(shown->model.graph, shown->file.plan, columns, text.out);
+	err = npuplan_plan_print(shown->model.graph, shown->file.plan, width, text.out);
 	if (!err)
-		return text_end_cut(&text, width);
+		return text_end_cut(&text, line);
 	text_drop(&text);
 	return failure(shown->file.path, "cannot be drawn: %s",
 		       err == -EINVAL ? "it does not fit its graph" : strerror(-err));
