@@ -360,7 +360,8 @@ NPUPLAN_EXPORT int npuplan_graph_tile_bands(struct npuplan_graph *graph, uint32_
  * error names the operator. -ENOSPC: a step does not fit on chip, however small;
  * the error names the operator, its largest tensor, the step, and bytes needed and
  * given. -EOPNOTSUPP: see npuplan_graph_set_layout(). -E2BIG: more accesses than
- * the verifier takes. The graph is then as it was.
+ * the verifier takes. -EOVERFLOW: there are no larger ids for the tensors that the
+ * tiling adds. The graph is then as it was.
  */
 NPUPLAN_EXPORT int npuplan_graph_tile(struct npuplan_graph *graph,
 				      const struct npuplan_tiling *tiling,

@@ -319,6 +319,27 @@ TEST(refused_linears)
 	}
 }
 
+/* Sums of tiles have ids of their own: here there are too few for the four. */
+TEST(refused_ids)
+{
+	uint32_t in, weights, out, tensors;
+	AUTO_GRAPH struct npuplan_graph *graph = conv(&in, &weights, &out);
+	struct npuplan_tile_choice choice = { .rows = 4, .channels = 32, .depth = 24 };
+	const struct npuplan_tiling tiling = { .ops = &choice, .op_count = 1 };
+
+	tensors = graph->tensor_count;
+	for (int64_t left = 0; left < 4; left++) {
+		graph->tensors[in].id = INT64_MAX - left;
+		refused(graph, &tiling, -EOVERFLOW,
+			"operator conv2d: there is no id left for its sums");
+		assert_int_equal(graph->tensor_count, tensors);
+		assert_int_equal(graph->added_count, 0);
+	}
+	graph->tensors[in].id = INT64_MAX - 4;
+	tile_one(graph, NPUPLAN_NHWC, choice, false);
+	assert_int_equal(graph->tensors[graph->tensor_count - 1].id, INT64_MAX);
+}
+
 TEST(does_not_fit)
 {
 	struct npuplan_tile_choice choice = { .rows = 4, .channels = 64, .depth = 1 };

@@ -195,6 +195,9 @@ static int make_step(struct npuplan_step_maker *m, const struct npuplan_partitio
 	err = npuplan_maker_operands(m, p->op);
 	if (!err && p->sums)
 		err = access_sums(m, p, index);
+	if (err == -EOVERFLOW)
+		return npuplan_fail(error, err, "operator %s: there is no id left for its sums",
+				    p->op->name);
 	if (err)
 		return npuplan_fail(error, err, "operator %s: %s", p->op->name, strerror(-err));
 	return npuplan_maker_step(m, p->op, index, count, flags, error);
