@@ -158,6 +158,9 @@ best_patches() {
 check 'the best patches' best_patches best 238848 features.4.0..features.8.0=2x6
 check 'the best patches for 2 %' best_patches best=2 337088 features.0.0..features.3.0=14x28
 check 'the best patches where nothing may run again' best_patches best=0 802816 features.1.0..features.2.0=8
+# Numbers are written as those of other options.
+check 'per cent with zeros before them' best_patches best=002 337088 features.0.0..features.3.0=14x28
+check 'no per cent, in two digits' best_patches best=00 802816 features.1.0..features.2.0=8
 nothing_found() {
 	! "$ctl" plan --patches best "$graphs/scalar_power.json" | grep '^patches'
 }
@@ -169,7 +172,7 @@ check 'the best patches where concats copy' prints 'arena        238848 bytes (2
 	"$ctl" plan --patches best --concat copy "$net"
 
 # --------------------------------------------------------------- refusals
-for value in best= best=x best=-1 best=all best=3x bester; do
+for value in best= best=x best=-1 best=+1 'best= 1' 'best=1 ' best=1.5 best=5% best=all best=3x best=4294967296 bester; do
 	check "--patches $value" usage_says "npumemctl plan: --patches: '$value' is not FIRST..LAST=ROWS[xCOLUMNS], each of the two a number or all, nor best[=PERCENT]" \
 		"$ctl" plan --patches "$value" "$net"
 done

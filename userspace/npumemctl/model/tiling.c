@@ -74,23 +74,28 @@ static const struct command_option options[] = {
 	{ 0 },
 };
 
-/* A number from 1 on, "all" is 0; @text is moved behind it. */
-static bool parse_count(const char **text, uint32_t *out)
+/* A number from @min on, written as option_number() takes it; @text is moved behind it. */
+static bool parse_number(const char **text, uint32_t min, uint32_t *out)
 {
 	unsigned long long value;
 	char *end;
 
-	if (!strncmp(*text, "all", 3)) {
-		*text += 3;
-		*out = 0;
-		return true;
-	}
 	errno = 0;
 	value = strtoull(*text, &end, 10);
-	if (!isdigit((unsigned char)**text) || errno || value < 1 || value > UINT32_MAX)
+	if (!isdigit((unsigned char)**text) || errno || value < min || value > UINT32_MAX)
 		return false;
 	*text = end;
 	*out = (uint32_t)value;
+	return true;
+}
+
+/* A number from 1 on, "all" is 0; @text is moved behind it. */
+static bool parse_count(const char **text, uint32_t *out)
+{
+	if (strncmp(*text, "all", 3) != 0)
+		return parse_number(text, 1, out);
+	*text += 3;
+	*out = 0;
 	return true;
 }
 
@@ -148,12 +153,7 @@ static bool parse_best(const char *text, uint32_t *most_again)
 	text += length;
 	if (*text++ != '=')
 		return !text[-1];
-	if (!strcmp(text, "0")) {
-		*most_again = 0;
-		return true;
-	}
-	/* "all" would be a number here. */
-	return isdigit((unsigned char)*text) && parse_count(&text, most_again) && !*text;
+	return parse_number(&text, 0, most_again) && !*text;
 }
 
 static void check_together(const struct argp_state *state, struct tiling *tiling)
