@@ -176,6 +176,10 @@ for value in best= best=x best=-1 best=+1 'best= 1' 'best=1 ' best=1.5 best=5% b
 	check "--patches $value" usage_says "npumemctl plan: --patches: '$value' is not FIRST..LAST=ROWS[xCOLUMNS], each of the two a number or all, nor best[=PERCENT]" \
 		"$ctl" plan --patches "$value" "$net"
 done
+for patches in best best=2; do
+	check "the best patches, and $patches" usage_says 'npumemctl plan: --patches best is given twice' \
+		"$ctl" plan --patches best --patches $patches "$net"
+done
 for option in '--patches 0..8=14' '--tile fc=1' '--onchip 1MiB' '--concat join'; do
 	# shellcheck disable=SC2086
 	check "the best patches and $option" usage_says \

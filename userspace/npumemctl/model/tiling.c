@@ -202,6 +202,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_PATCHES:
 		if (parse_best(arg, &tiling->most_again)) {
+			if (tiling->finds_patches)
+				usage_error(state, "--patches " BEST " is given twice");
 			tiling->finds_patches = true;
 			return 0;
 		}
