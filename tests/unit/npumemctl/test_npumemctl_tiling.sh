@@ -127,6 +127,22 @@ for layout in nhwc nchw nc32hw; do
 done
 check 'two ranges in patches, by id, the rest in rows' round_trip --rows 1 --patches 13..22=allx7 --patches 0..8=7
 check 'patches on chip' round_trip --onchip 1200KiB --patches 0..8=14x14
+# Names may have dots: what counts is the ".." that two operators are around.
+python3 - "$net" <<'PYTHON'
+import json, sys
+net = json.load(open(sys.argv[1], encoding="utf-8"))
+for i, name in enumerate(["a", "b..c", "a..b", "c", ".d"]):
+    net["ops"][i]["name"] = name
+json.dump(net, open("dots.json", "w", encoding="utf-8"))
+PYTHON
+dotted() { # what operators run in patches: by names, by ids
+	"$ctl" plan --patches "$1=14" -o names.json dots.json >/dev/null &&
+		"$ctl" plan --patches "$2=14" -o ids.json dots.json >/dev/null && cmp names.json ids.json
+}
+check 'patches: the last name has dots' dotted 0..b..c 0..1
+check 'patches: the first name has dots' dotted b..c..a..b 1..2
+check 'patches: a name begins with a dot' dotted a...d 0..4
+check 'patches: dots, and an id' dotted a..b..4 2..4
 check 'patches: the arena of docs/tiling.md' prints 'arena        435264 bytes' \
 	"$ctl" plan --patches 0..8=14x14 "$net"
 check 'patches: what is computed again' prints 'patches      1.9 % of all operations run again; patches are' \
@@ -196,6 +212,12 @@ check 'patches from no operator' says 1 \
 check 'patches to no operator' says 1 \
 	"npumemctl: $net: --patches 0..30=3: there is no operator '30'" \
 	"$ctl" plan --patches 0..30=3 "$net"
+check 'patches between several operators' says 1 \
+	'npumemctl: dots.json: --patches a..b..c=3: more than one ".." stands between two operators; say their ids' \
+	"$ctl" plan --patches a..b..c=3 dots.json
+check 'patches between no operators' says 1 \
+	'npumemctl: dots.json: --patches a..b..d=3: no ".." stands between two operators' \
+	"$ctl" plan --patches a..b..d=3 dots.json
 check 'patches of all' says 1 \
 	"npumemctl: $net: operator features.8.0: a patch of all rows and columns is none" \
 	"$ctl" plan --patches 0..8=allxall "$net"

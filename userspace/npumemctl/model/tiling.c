@@ -123,13 +123,24 @@ static bool parse_tile(const char *text, struct npuplan_tile_choice *choice)
 	return true;
 }
 
+/*
+ * The first ".." behind @at that has something behind it, before @end; NULL: none. Names may have
+ * dots, too, so that there can be several.
+ */
+static const char *next_dots(const char *at, const char *end)
+{
+	const char *dots = strstr(at + 1, "..");
+
+	return dots && dots + 2 < end ? dots : NULL;
+}
+
 /* The patches that PATCHES is, without its operators. */
 static bool parse_patches(const char *text, struct npuplan_patches *patches)
 {
-	const char *at = strrchr(text, '='), *dots = strstr(text, "..");
+	const char *at = strrchr(text, '=');
 
 	*patches = (struct npuplan_patches){ 0 };
-	if (!at || !dots || dots == text || dots + 2 >= at)
+	if (!at || at == text || !next_dots(text, at))
 		return false;
 	at++;
 	if (!parse_count(&at, &patches->rows))
@@ -224,14 +235,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct command tiling_command = { .options = options, .parse = parse };
 
-/*
- * The operator of this name, or else of this id; says what is wrong and returns NPUMEM_NONE if
- * there is none, or more than one.
- */
-static uint32_t find_op(const char *path, const char *option, const char *text,
-			const struct npuplan_graph *graph, const char *name, size_t length)
+/* How many operators have this name, or else this id. @found: out, one of them */
+static uint32_t count_ops(const struct npuplan_graph *graph, const char *name, size_t length,
+			  uint32_t *found)
 {
-	uint32_t found = NPUMEM_NONE, count = 0;
+	uint32_t count = 0;
 	char *end = NULL;
 	long long id = strtoll(name, &end, 10);
 
@@ -243,9 +251,21 @@ static uint32_t find_op(const char *path, const char *option, const char *text,
 				    strlen(op->name) != length ||
 					    strncmp(op->name, name, length) != 0)
 				continue;
-			found = i;
+			*found = i;
 			count++;
 		}
+	return count;
+}
+
+/*
+ * The operator of this name, or else of this id; says what is wrong and returns NPUMEM_NONE if
+ * there is none, or more than one.
+ */
+static uint32_t find_op(const char *path, const char *option, const char *text,
+			const struct npuplan_graph *graph, const char *name, size_t length)
+{
+	uint32_t found, count = count_ops(graph, name, length, &found);
+
 	if (count == 1)
 		return found;
 	failure(path, "%s %s: %s operator '%.*s'", option, text,
@@ -285,22 +305,53 @@ static bool tiles_of(const struct tiling *tiling, const char *path,
 	return true;
 }
 
+/*
+ * The ".." of a value of --patches that stands between operators; says what is wrong and returns
+ * NULL if there are several of these, or none of several. The only one need not: find_op() says
+ * more of that.
+ */
+static const char *find_dots(const char *path, const char *text, const char *end,
+			     const struct npuplan_graph *graph)
+{
+	const char *first = next_dots(text, end), *found = NULL;
+	uint32_t count = 0, op;
+
+	if (!next_dots(first, end))
+		return first;
+	for (const char *dots = first; dots; dots = next_dots(dots, end)) {
+		const char *last = dots + 2;
+
+		if (!count_ops(graph, text, (size_t)(dots - text), &op) ||
+		    !count_ops(graph, last, (size_t)(end - last), &op))
+			continue;
+		found = dots;
+		count++;
+	}
+	if (count == 1)
+		return found;
+	failure(path, "--patches %s: %s \"..\" stands between two operators%s", text,
+		count ? "more than one" : "no", count ? "; say their ids" : "");
+	return NULL;
+}
+
 /* What --patches says. */
 static bool patches_of(const struct tiling *tiling, const char *path,
 		       const struct npuplan_graph *graph, struct npuplan_tiling *out)
 {
 	for (size_t i = 0; i < tiling->patches.count; i++) {
-		const char *text = tiling->patches.list[i], *dots = strstr(text, "..");
+		const char *text = tiling->patches.list[i], *end = strrchr(text, '=');
+		const char *dots = find_dots(path, text, end, graph);
 		struct npuplan_patches *patches = &out->patches[out->patch_count++];
 
 		parse_patches(text, patches);
+		if (!dots)
+			return false;
 		patches->first =
 			find_op(path, "--patches", text, graph, text, (size_t)(dots - text));
 		if (patches->first == NPUMEM_NONE)
 			return false;
 		dots += 2;
-		patches->last = find_op(path, "--patches", text, graph, dots,
-					(size_t)(strrchr(text, '=') - dots));
+		patches->last = find_op(path, "--patches", text, graph, dots, (size_t)(end - dots));
 		if (patches->last == NPUMEM_NONE)
 			return false;
 	}
