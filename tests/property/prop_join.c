@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "int8_run.h"
-#include "property.h"
+#include "int8_property.h"
 
 #define MOST	 24
 #define CHANNELS 72
@@ -471,46 +470,11 @@ static bool may_refuse(const char *planner)
 /* False: it does not plan such graphs. */
 static bool check_plan(struct int8_net *net, const char *planner, struct counts *counts)
 {
-	struct npuplan_options options = {
-		.planner = planner,
-		/* The paper's engine has nothing before its first order is done. */
-		.work_limit = strcmp(planner, "taa-paper") != 0 ? 50000 : 0,
-	};
-	struct npuplan_error error = { .text = "" };
-	struct npuplan_plan *plan = NULL;
-	int err = npuplan_plan(graph, &options, &plan, &error);
+	bool planned = plan_and_run(net, planner, may_refuse(planner));
 
-	if (err == -EOPNOTSUPP && may_refuse(planner)) {
-		counts->refused++;
-		return false;
-	}
-	if (err)
-		fail("%s: %s", planner, error.text);
-	if (!int8_run_plan(net, plan))
-		fail("%s: %s", planner, net->text);
-	counts->plans++;
-	npuplan_plan_free(plan);
-	return true;
-}
-
-/* After untiling tensors are what they were, and tiling again gives the same graph. */
-static void check_again(const struct npuplan_tiling *tiling)
-{
-	uint8_t digest[NPUPLAN_DIGEST_SIZE], again[NPUPLAN_DIGEST_SIZE];
-	struct npuplan_error error = { .text = "" };
-
-	npuplan_graph_digest(graph, digest);
-	npuplan_graph_untile(graph);
-	if (graph->joined_count || graph->concat_input_count)
-		fail("something is joined in a graph that is not tiled");
-	for (uint32_t t = 0; t < graph->tensor_count; t++)
-		if (at(t)->flags & NPUMEM_TENSOR_FLAG_ALIAS)
-			fail("tensor %u is still an alias", t);
-	if (npuplan_graph_tile(graph, tiling, &error))
-		fail("%s", error.text);
-	npuplan_graph_digest(graph, again);
-	if (memcmp(digest, again, sizeof(digest)) != 0)
-		fail("tiled again, it is another graph");
+	counts->plans += planned;
+	counts->refused += !planned;
+	return planned;
 }
 
 static void run_case(uint64_t seed, struct counts *counts)
@@ -518,23 +482,21 @@ static void run_case(uint64_t seed, struct counts *counts)
 	struct npuplan_tile_choice choices[2 * MOST + 8];
 	struct npuplan_error error = { .text = "" };
 	struct npuplan_tiling tiling;
-	uint32_t planners = 0, joined;
+	uint32_t joined, tensors;
 	struct int8_net net;
 
 	make_graph();
+	tensors = graph->tensor_count;
 	tiling = random_tiling(choices);
 	if (npuplan_graph_tile(graph, &tiling, &error))
 		fail("%s", error.text);
-	check_again(&tiling);
+	tile_again(graph, tensors);
 	joined = count_parts(counts);
-	if (!int8_net_init(&net, graph, INT8_NEAREST, seed) || !int8_check_tiles(&net, NULL, NULL))
-		fail("%s", net.text);
-	while (npuplan_planner_name(planners))
-		planners++;
+	compute_tiles(&net, graph, INT8_NEAREST, seed, NULL, NULL);
 	check_plan(&net, "auto", counts);
 	check_plan(&net, "taa", counts);
-	check_plan(&net, npuplan_planner_name(draw(0, planners - 1)), counts);
-	check_plan(&net, npuplan_planner_name(draw(0, planners - 1)), counts);
+	check_plan(&net, random_planner(), counts);
+	check_plan(&net, random_planner(), counts);
 	if (joined && check_plan(&net, "tile-scheduled", counts))
 		counts->tile_scheduled++;
 	int8_net_fini(&net);

@@ -11,8 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "int8_run.h"
-#include "property.h"
+#include "int8_property.h"
 
 #define MOST 16
 
@@ -104,16 +103,6 @@ static struct npuplan_op *add_op(const char *type, const uint32_t *inputs, uint3
 	known[known_count].image = *out;
 	known[known_count++].tensor = output;
 	return op;
-}
-
-static int64_t windows(const struct npuplan_attrs *attrs, uint32_t d, int64_t in)
-{
-	int64_t extent = (int64_t)(attrs->kernel[d] - 1) * attrs->dilation[d] + 1;
-	int64_t pads = attrs->pad_begin[d] + attrs->pad_end[d];
-
-	if (attrs->transposed)
-		return (in - 1) * attrs->stride[d] + extent - pads;
-	return in + pads < extent ? 0 : (in + pads - extent) / attrs->stride[d] + 1;
 }
 
 /* A window that makes an image of @in. */
@@ -247,13 +236,7 @@ static void make_graph(void)
 	known[0].tensor = add_image(NPUMEM_TENSOR_INPUT, &image);
 	for (uint32_t i = 0; i < count || graph->op_count < 2; i++)
 		makers[draw(0, sizeof(makers) / sizeof(makers[0]) - 1)]();
-	for (uint32_t i = 0; i < graph->op_count; i++)
-		for (uint32_t k = 0; k < graph->ops[i].input_count; k++) {
-			struct npuplan_tensor *t = &graph->tensors[graph->ops[i].inputs[k]];
-
-			if (t->kind == NPUMEM_TENSOR_OUTPUT)
-				t->kind = NPUMEM_TENSOR_INTERMEDIATE;
-		}
+	no_outputs_read(graph);
 }
 
 /* ------------------------------------------------------------------------- one case */
@@ -381,42 +364,10 @@ static void check_found(struct counts *counts)
 
 static void check_plan(struct int8_net *net, const char *planner, struct counts *counts)
 {
-	struct npuplan_options options = {
-		.planner = planner,
-		/* The paper's engine has nothing before its first order is done. */
-		.work_limit = strcmp(planner, "taa-paper") != 0 ? 50000 : 0,
-	};
-	struct npuplan_error error = { .text = "" };
-	struct npuplan_plan *plan = NULL;
-	int err = npuplan_plan(graph, &options, &plan, &error);
+	bool planned = plan_and_run(net, planner, true);
 
-	if (err == -EOPNOTSUPP) {
-		counts->unplanned++;
-		return;
-	}
-	if (err)
-		fail("%s: %s", planner, error.text);
-	if (!int8_run_plan(net, plan))
-		fail("%s: %s", planner, net->text);
-	counts->plans++;
-	npuplan_plan_free(plan);
-}
-
-/* After untiling nothing that was added is left, and tiling again gives the same graph. */
-static void check_again(const struct npuplan_tiling *tiling, uint32_t tensors)
-{
-	uint8_t digest[NPUPLAN_DIGEST_SIZE], again[NPUPLAN_DIGEST_SIZE];
-	struct npuplan_error error = { .text = "" };
-
-	npuplan_graph_digest(graph, digest);
-	npuplan_graph_untile(graph);
-	if (graph->added_count || graph->added || graph->tensor_count != tensors)
-		fail("something that was added is left");
-	if (npuplan_graph_tile(graph, tiling, &error))
-		fail("%s", error.text);
-	npuplan_graph_digest(graph, again);
-	if (memcmp(digest, again, sizeof(digest)) != 0)
-		fail("tiled again, it is another graph");
+	counts->plans += planned;
+	counts->unplanned += !planned;
 }
 
 static void count(const struct npuplan_tiling *tiling, struct counts *counts)
@@ -440,7 +391,7 @@ static void run_case(uint64_t seed, struct counts *counts)
 	struct npuplan_patches patches[2];
 	struct npuplan_tiling tiling = { .layout = draw(0, 2), .patches = patches };
 	enum int8_resize resize = draw(INT8_BILINEAR, INT8_BILINEAR_ALIGNED);
-	uint32_t planners = 0, tensors;
+	uint32_t tensors;
 	struct int8_net net;
 
 	make_graph();
@@ -450,17 +401,13 @@ static void run_case(uint64_t seed, struct counts *counts)
 	tensors = graph->tensor_count;
 	check_found(counts);
 	if (tile(&tiling, patches, counts)) {
-		check_again(&tiling, tensors);
+		tile_again(graph, tensors);
 		count(&tiling, counts);
-		if (!int8_net_init(&net, graph, resize, seed) ||
-		    !int8_check_tiles(&net, NULL, NULL))
-			fail("%s", net.text);
-		while (npuplan_planner_name(planners))
-			planners++;
+		compute_tiles(&net, graph, resize, seed, NULL, NULL);
 		check_plan(&net, "auto", counts);
 		check_plan(&net, "taa", counts);
-		check_plan(&net, npuplan_planner_name(draw(0, planners - 1)), counts);
-		check_plan(&net, npuplan_planner_name(draw(0, planners - 1)), counts);
+		check_plan(&net, random_planner(), counts);
+		check_plan(&net, random_planner(), counts);
 		int8_net_fini(&net);
 	}
 	npuplan_graph_free(graph);

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "int8_run.h"
-#include "property.h"
+#include "int8_property.h"
 #include "tiling/partition.h"
 
 #ifndef SUMS
@@ -183,17 +182,6 @@ static void random_window(struct npuplan_attrs *attrs, uint32_t spatial, bool di
 		attrs->pad_begin[d] = draw(0, 4);
 		attrs->pad_end[d] = draw(0, 4);
 	}
-}
-
-/* Size of the output along dimension @d; < 1: none. */
-static int64_t windows(const struct npuplan_attrs *attrs, uint32_t d, int64_t in)
-{
-	int64_t extent = (int64_t)(attrs->kernel[d] - 1) * attrs->dilation[d] + 1;
-	int64_t pads = attrs->pad_begin[d] + attrs->pad_end[d];
-
-	if (attrs->transposed)
-		return (in - 1) * attrs->stride[d] + extent - pads;
-	return in + pads < extent ? 0 : (in + pads - extent) / attrs->stride[d] + 1;
 }
 
 /* A window that makes @out, some elements at least, of @in. */
@@ -521,14 +509,7 @@ static void layers(void)
 	known[known_count++].tensor = add_spatial(NPUMEM_TENSOR_INPUT, &shape);
 	for (uint32_t i = 0; i < count && known[known_count - 1].shape.channels < CHANNELS; i++)
 		makers[draw(0, sizeof(makers) / sizeof(makers[0]) - 1)]();
-	/* What is read on is no output. */
-	for (uint32_t i = 0; i < graph->op_count; i++)
-		for (uint32_t k = 0; k < graph->ops[i].input_count; k++) {
-			struct npuplan_tensor *t = &graph->tensors[graph->ops[i].inputs[k]];
-
-			if (t->kind == NPUMEM_TENSOR_OUTPUT)
-				t->kind = NPUMEM_TENSOR_INTERMEDIATE;
-		}
+	no_outputs_read(graph);
 	network = false;
 	known_count = 0;
 }
@@ -666,27 +647,11 @@ static void tile(struct npuplan_error *error)
 		fail("%s", error->text);
 }
 
-static void check_plan(struct int8_net *net, const char *planner, struct npuplan_error *error)
-{
-	struct npuplan_options options = {
-		.planner = planner,
-		/* The paper's engine has nothing before its first order is done. */
-		.work_limit = strcmp(planner, "taa-paper") != 0 ? 100000 : 0,
-	};
-	struct npuplan_plan *plan = NULL;
-
-	if (npuplan_plan(graph, &options, &plan, error))
-		fail("%s: %s", planner, error->text);
-	if (!int8_run_plan(net, plan))
-		fail("%s: %s", planner, net->text);
-	npuplan_plan_free(plan);
-}
-
 /*
  * Plans of all planners but for those that move parameters, where these are in the arena, and but
  * for the integer program, which has no steps that update bytes.
  */
-static uint32_t check_planners(struct int8_net *net, struct npuplan_error *error)
+static uint32_t check_planners(struct int8_net *net)
 {
 	uint32_t plans = 0;
 	const char *name;
@@ -699,7 +664,7 @@ static uint32_t check_planners(struct int8_net *net, struct npuplan_error *error
 			continue;
 		if (!strcmp(name, "cosma-ilp"))
 			continue;
-		check_plan(net, name, error);
+		plan_and_run(net, name, false);
 		plans++;
 	}
 	return plans;
@@ -733,6 +698,7 @@ static void run_case(uint64_t seed, struct count *count)
 	static const char *const planners[] = { "taa", "greedy", "shared-objects", "taa-paper" };
 	struct npuplan_error error = { .text = "" };
 	struct int8_net net;
+	uint32_t tensors;
 
 	graph = npuplan_graph_new("random");
 	if (!graph)
@@ -740,16 +706,15 @@ static void run_case(uint64_t seed, struct count *count)
 	graph->source_layout = draw(0, 1) ? NPUPLAN_NHWC : NPUPLAN_NCHW;
 	resize = draw(0, INT8_RESIZES - 1);
 	kinds[seed % KINDS].make();
+	tensors = graph->tensor_count;
 	tile(&error);
-	if (!int8_net_init(&net, graph, resize, seed))
-		fail("%s", net.text);
-	if (!int8_check_tiles(&net, &count->loaded, &count->read))
-		fail("%s: %s", kinds[seed % KINDS].name, net.text);
+	tile_again(graph, tensors);
+	compute_tiles(&net, graph, resize, seed, &count->loaded, &count->read);
 	/* The paper's engine gives up where tiles are many. */
 	if (SUMS) {
-		count->plans += check_planners(&net, &error);
+		count->plans += check_planners(&net);
 	} else {
-		check_plan(&net, planners[draw(0, graph->tile_count < 40 ? 3 : 2)], &error);
+		plan_and_run(&net, planners[draw(0, graph->tile_count < 40 ? 3 : 2)], false);
 		count->plans++;
 	}
 	count->cases++;
