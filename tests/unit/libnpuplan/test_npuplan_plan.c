@@ -381,6 +381,38 @@ TEST(graph_refused)
 		"tensor (used by step 0)");
 }
 
+/* 2^20 tiles that nobody accesses, of 64 bytes each. */
+TEST(graph_too_large)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
+	const struct npumem_region whole = graph->tiles[0].region;
+
+	for (uint32_t i = 0; i < 1u << 20; i++)
+		assert_true(npuplan_graph_add_tile(graph, 0, &whole) >= 0);
+	refused(graph, NULL, -E2BIG,
+		"graph chain: its blob has 67109872 bytes, at most 67108864 are taken; fewer steps "
+		"and tiles make it smaller");
+}
+
+/* 2^20 placements. */
+TEST(plan_too_large)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
+	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, NULL);
+	struct npuplan_error error = { .text = "" };
+	struct npumem_verdict verdict;
+
+	free(plan->placements);
+	plan->placement_count = 1u << 20;
+	plan->placements = calloc(plan->placement_count, sizeof(*plan->placements));
+	assert_non_null(plan->placements);
+	assert_int_equal(npuplan_verify_plan(graph, plan, &verdict, &error), -E2BIG);
+	assert_string_equal(error.text,
+			    "plan: its blob has 117440912 bytes, at most 67108864 are taken; fewer "
+			    "placements and transfers make it smaller");
+	assert_int_equal(verdict.rule, NPUMEM_RULE_NONE);
+}
+
 TEST(budget)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);

@@ -297,6 +297,13 @@ int npuplan_checked_init(struct npuplan_checked *checked, const struct npuplan_g
 
 	memset(checked, 0, sizeof(*checked));
 	err = npuplan_graph_write(graph, &checked->blob, &checked->size, error);
+	if (!err && checked->size > npuv_default_limits.max_blob)
+		err = npuplan_fail(
+			error, -E2BIG,
+			"graph %s: its blob has %zu bytes, at most %llu are taken; fewer "
+			"steps and tiles make it smaller",
+			graph->name, checked->size,
+			(unsigned long long)npuv_default_limits.max_blob);
 	if (!err)
 		err = check(checked->blob, checked->size, &checked->cells, error);
 	if (err)

@@ -51,6 +51,13 @@ int npuplan_verify_cells(const struct npuv_graph *cells, const struct npuplan_pl
 	err = npuplan_plan_write(plan, &blob, &size, error);
 	if (err)
 		return err;
+	if (size > npuv_default_limits.max_blob) {
+		free(blob);
+		return npuplan_fail(error, -E2BIG,
+				    "%s: its blob has %zu bytes, at most %llu are taken; fewer "
+				    "placements and transfers make it smaller",
+				    what, size, (unsigned long long)npuv_default_limits.max_blob);
+	}
 	npuv_log_init(&log, 1, text, sizeof(text));
 	err = npuv_plan_create(cells, blob, size, &npuv_default_limits, &log,
 			       verdict ? verdict : &own, &verified);
