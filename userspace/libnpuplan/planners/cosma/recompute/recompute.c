@@ -134,7 +134,7 @@ static int make_candidate(const struct hill_climb *climb, uint32_t position, boo
 			int64_t reader;
 
 			for (uint32_t j = 0; j < k; j++)
-				known |= o->inputs[j] == o->inputs[k];
+				known |= producer_of(graph, o->inputs[j]) == from;
 			if (known || from == NPUMEM_NONE || candidate->count > depth ||
 			    resident(&climb->best->plan, o->inputs[k], position))
 				continue;
