@@ -370,7 +370,7 @@ int main(int argc, char **argv)
 	       seen_cases.planned, seen_cases.helps, seen_cases.helped, seen_cases.least);
 	if (property.cases >= 1000 &&
 	    (seen_cases.helps < property.cases / 20 ||
-	     10 * seen_cases.least < 8 * seen_cases.helps || !seen_cases.parameters ||
+	     10 * seen_cases.least < 9 * seen_cases.helps || !seen_cases.parameters ||
 	     !seen_cases.inplace || !seen_cases.limited || !seen_cases.given)) {
 		printf("not ok - running again helps too seldom, or a kind of case was not there\n");
 		return 1;

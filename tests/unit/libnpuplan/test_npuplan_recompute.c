@@ -204,6 +204,35 @@ TEST(chain)
 	npuplan_recomputation_free(&found);
 }
 
+/*
+ * in (2) -> a (4) -> b (3) -> c (4); c, a, in -> d (1). At 11 bytes a step has to bring back in, or
+ * a: in is the cheaper one. If a is made again from in, which is kept, nothing comes back; what is
+ * filled is in, which no operator makes.
+ */
+TEST(instead_of_an_input)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("input");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 2);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 3);
+	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	uint32_t d = build_tensor(graph, "d", NPUMEM_TENSOR_OUTPUT, 1);
+	struct cosma_settings options = { .common.arena_budget = 11 };
+	struct npuplan_recomputation found;
+
+	build_op(graph, "make_a", in, NPUMEM_NONE, NPUMEM_NONE, a);
+	build_op(graph, "make_b", a, NPUMEM_NONE, NPUMEM_NONE, b);
+	build_op(graph, "make_c", b, NPUMEM_NONE, NPUMEM_NONE, c);
+	build_op(graph, "join", c, a, in, d);
+	recompute_ok(graph, &options, 0, &found);
+	assert_int_equal(found.answer.traffic_without, 2);
+	assert_int_equal(found.plan.spill + found.plan.fill, 0);
+	assert_int_equal(found.answer.clone_count, 1);
+	assert_int_equal(found.answer.clones[0].op, 1000);
+	assert_int_equal(found.answer.clones[0].readers[0], 1003);
+	npuplan_recomputation_free(&found);
+}
+
 /* Adds an operator that reads up to three tensors, all below NPUMEM_NONE, and writes one or two. */
 static void add_op(struct npuplan_graph *graph, const uint32_t inputs[3], uint32_t output,
 		   uint32_t second)
@@ -271,6 +300,14 @@ TEST(limits)
 	/* Cancelled at once: a plan all the same. */
 	recompute_ok(graph, &options, 0, &found);
 	assert_true(calls > 0);
+	assert_true(found.plan.position_count > 0);
+	npuplan_recomputation_free(&found);
+	/* At the limit of memory nothing is proposed, and what there is stays. */
+	options = (struct cosma_settings){
+		.common.arena_budget = 12,
+		.common.memory_limit = 1,
+	};
+	recompute_ok(graph, &options, 0, &found);
 	assert_true(found.plan.position_count > 0);
 	npuplan_recomputation_free(&found);
 	options = (struct cosma_settings){ .common.arena_budget = 12, .order = order };

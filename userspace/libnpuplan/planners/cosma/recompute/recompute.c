@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "beam.h"
 #include "graph/operations.h"
 #include "recompute.h"
 
@@ -12,14 +13,10 @@
 /* Limit of the work of one plan: a multiple of the first plan's, and at least so many units. */
 #define TRY_FACTOR 4
 #define TRY_WORK   20000000ull
+/* Limit of the work of one beam search. */
+#define BEAM_WORK  200000000ull
 /* Limit of the work of all plans, if the caller has none. */
 #define ALL_WORK   2000000000ull
-
-/** struct clone_set - clones that are added together; their lists of readers are owned */
-struct clone_set {
-	struct npuplan_clone clones[MAX_CLONES];
-	uint32_t count;
-};
 
 /*
  * struct hill_climb - the best plan so far, and what is tried beside it
@@ -38,13 +35,6 @@ struct hill_climb {
 };
 
 /* ------------------------------------------------------------- candidates */
-
-static void candidate_fini(struct clone_set *candidate)
-{
-	for (uint32_t i = 0; i < candidate->count; i++)
-		npuplan_free(candidate->clones[i].readers);
-	memset(candidate, 0, sizeof(*candidate));
-}
 
 static uint32_t producer_of(const struct npuplan_graph *graph, uint32_t tensor)
 {
@@ -110,7 +100,7 @@ static int64_t next_op_id(const struct npuplan_graph *graph)
  * lasts, of those that made what it needs and what is not on chip there.
  */
 static int make_candidate(const struct hill_climb *climb, uint32_t position, bool all,
-			  uint32_t depth, struct clone_set *candidate)
+			  uint32_t depth, struct cosma_clone_set *candidate)
 {
 	const struct npuplan_graph *graph = climb->graph;
 	uint32_t op = producer_of(graph, climb->best->plan.positions[position].index);
@@ -120,6 +110,9 @@ static int make_candidate(const struct hill_climb *climb, uint32_t position, boo
 	memset(candidate, 0, sizeof(*candidate));
 	if (op == NPUMEM_NONE)
 		return 0;
+	candidate->clones = npuplan_calloc(MAX_CLONES, sizeof(*candidate->clones));
+	if (!candidate->clones)
+		return -ENOMEM;
 	of[0] = op;
 	candidate->clones[0].op = graph->ops[op].id;
 	candidate->count = 1;
@@ -147,7 +140,7 @@ static int make_candidate(const struct hill_climb *climb, uint32_t position, boo
 	}
 	/* With fewer clones it is the candidate of less depth. */
 	if (err || !candidate->clones[0].reader_count || candidate->count != depth + 1)
-		candidate_fini(candidate);
+		cosma_clone_set_fini(candidate);
 	return err;
 }
 
@@ -204,7 +197,7 @@ static uint64_t try_limit(const struct hill_climb *climb)
 struct found {
 	struct npuplan_graph *graph;
 	struct npuplan_cosma_plan plan;
-	struct clone_set candidate;
+	struct cosma_clone_set candidate;
 	uint64_t traffic;
 	uint64_t operations;
 };
@@ -213,7 +206,7 @@ static void found_fini(struct found *found)
 {
 	npuplan_graph_free(found->graph);
 	npuplan_cosma_plan_free(&found->plan);
-	candidate_fini(&found->candidate);
+	cosma_clone_set_fini(&found->candidate);
 }
 
 static uint64_t all_operations(const struct npuplan_graph *graph)
@@ -240,7 +233,8 @@ static int apply(const struct npuplan_graph *graph, const struct npuplan_clone *
 }
 
 /* Takes the candidate over if it is the best of its round, else frees it. */
-static int try_candidate(struct hill_climb *climb, struct clone_set *candidate, struct found *found)
+static int try_candidate(struct hill_climb *climb, struct cosma_clone_set *candidate,
+			 struct found *found)
 {
 	struct found now = { .candidate = *candidate };
 	int err = apply(climb->graph, candidate->clones, candidate->count, &now.graph, NULL);
@@ -278,11 +272,12 @@ static int try_all(struct hill_climb *climb, uint32_t limit, struct found *found
 		if (plan->positions[p].kind != NPUMEM_POSITION_FILL)
 			continue;
 		for (uint32_t i = 0; i < 2 * depths && !err && !over(climb); i++) {
-			struct clone_set candidate;
+			struct cosma_clone_set candidate;
 
 			err = make_candidate(climb, p, i % 2, i / 2, &candidate);
 			if (!err && candidate.count)
 				err = try_candidate(climb, &candidate, found);
+			cosma_clone_set_fini(&candidate);
 		}
 	}
 	return err;
@@ -313,15 +308,61 @@ static int accept(struct hill_climb *climb, struct found *found)
 	return 0;
 }
 
+/* The order of the operators in the best plan so far. */
+static uint32_t *best_order(const struct hill_climb *climb)
+{
+	const struct npuplan_cosma_plan *plan = &climb->best->plan;
+	uint32_t *order = npuplan_malloc(((size_t)climb->graph->op_count + 1) * sizeof(*order));
+	uint32_t count = 0;
+
+	for (uint32_t p = 0; p < plan->position_count && order; p++)
+		if (plan->positions[p].kind == NPUMEM_POSITION_STEP)
+			order[count++] = plan->positions[p].index;
+	return order;
+}
+
+static bool is_ended(void *context)
+{
+	struct hill_climb *climb = context;
+
+	return npuplan_effort_over(&climb->effort, climb->best->answer.traffic, 0, climb->work);
+}
+
+/* Tries what the beam search proposes for the order of the best plan. */
+static int try_beam(struct hill_climb *climb, uint32_t limit, struct found *found)
+{
+	const struct npuplan_until ended = { .over = is_ended, .context = climb };
+	uint64_t left = climb->effort.work_limit - climb->work;
+	AUTO_HEAP uint32_t *order = best_order(climb);
+	struct cosma_beam_answer answer;
+	int err = -ENOMEM;
+
+	if (order)
+		err = cosma_beam(climb->graph, climb->options, order, limit,
+				 climb->best->answer.traffic, left < BEAM_WORK ? left : BEAM_WORK,
+				 &ended, &answer);
+	if (err)
+		return err;
+	climb->work += answer.work;
+	for (uint32_t i = 0; i < answer.count; i++) {
+		if (!err && !over(climb))
+			err = try_candidate(climb, &answer.sets[i], found);
+		cosma_clone_set_fini(&answer.sets[i]);
+	}
+	return err;
+}
+
 static int climb_up(struct hill_climb *climb, uint32_t limit)
 {
 	int err = 0;
 
 	while (!err && climb->best->answer.traffic && !over(climb)) {
 		struct found found = { 0 };
-		uint32_t left = limit ? limit - climb->best->answer.clone_count : MAX_CLONES;
+		uint32_t left = limit ? limit - climb->best->answer.clone_count : UINT32_MAX;
 
-		err = try_all(climb, left, &found);
+		err = left ? try_beam(climb, left, &found) : 0;
+		if (!err && !found.graph)
+			err = try_all(climb, left, &found);
 		if (err || !found.graph) {
 			found_fini(&found);
 			break;
@@ -348,6 +389,7 @@ int npuplan_cosma_recompute(const struct npuplan_graph *graph, const struct cosm
 	struct npuplan_recompute *answer = &out->answer;
 	int err;
 
+	climb.effort.traffic = true;
 	memset(out, 0, sizeof(*out));
 	if (options->order || options->common.objective == NPUPLAN_OBJECTIVE_PEAK)
 		return npuplan_fail(error, -EINVAL,

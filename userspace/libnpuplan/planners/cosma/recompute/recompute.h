@@ -27,9 +27,11 @@ struct npuplan_recomputation {
  * @limit: clones at most; 0 = any number
  * @out: for npuplan_recomputation_free()
  *
- * This is greedy: as long as one helps, the clone (or few clones, one for the other) that saves
- * most traffic is added; between equal ones that of less work. There is never more traffic than
- * without. -EINVAL, -EOPNOTSUPP: as npuplan_cosma().
+ * This is greedy: as long as something helps, clones are added, those that a beam search (beam.h)
+ * proposes for the order of the best plan so far, or else the clone (or few clones, one for the
+ * other) of something that is filled. Those that save most traffic are taken; between equal ones
+ * those of less work. There is never more traffic than without.
+ * -EINVAL, -EOPNOTSUPP: as npuplan_cosma().
  */
 int npuplan_cosma_recompute(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			    uint32_t limit, struct npuplan_recomputation *out,
