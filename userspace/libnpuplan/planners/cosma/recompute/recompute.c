@@ -262,6 +262,26 @@ static int try_candidate(struct hill_climb *climb, struct cosma_clone_set *candi
 	return 0;
 }
 
+/* Tries to run again what is filled at @position: for those that read it then, and for all. */
+static int try_fill(struct hill_climb *climb, uint32_t position, uint32_t depth,
+		    struct found *found)
+{
+	struct cosma_clone_set some, all = { 0 };
+	int err = make_candidate(climb, position, false, depth, &some);
+
+	if (!err)
+		err = make_candidate(climb, position, true, depth, &all);
+	if (cosma_clone_set_is_same(&some, &all))
+		cosma_clone_set_fini(&all);
+	if (!err && some.count)
+		err = try_candidate(climb, &some, found);
+	if (!err && all.count && !over(climb))
+		err = try_candidate(climb, &all, found);
+	cosma_clone_set_fini(&some);
+	cosma_clone_set_fini(&all);
+	return err;
+}
+
 static int try_all(struct hill_climb *climb, uint32_t limit, struct found *found)
 {
 	const struct npuplan_cosma_plan *plan = &climb->best->plan;
@@ -271,14 +291,8 @@ static int try_all(struct hill_climb *climb, uint32_t limit, struct found *found
 	for (uint32_t p = 0; p < plan->position_count && !err; p++) {
 		if (plan->positions[p].kind != NPUMEM_POSITION_FILL)
 			continue;
-		for (uint32_t i = 0; i < 2 * depths && !err && !over(climb); i++) {
-			struct cosma_clone_set candidate;
-
-			err = make_candidate(climb, p, i % 2, i / 2, &candidate);
-			if (!err && candidate.count)
-				err = try_candidate(climb, &candidate, found);
-			cosma_clone_set_fini(&candidate);
-		}
+		for (uint32_t depth = 0; depth < depths && !err && !over(climb); depth++)
+			err = try_fill(climb, p, depth, found);
 	}
 	return err;
 }
