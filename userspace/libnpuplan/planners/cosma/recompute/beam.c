@@ -108,7 +108,7 @@ static uint64_t *on_of(const struct beam *beam, const struct state_list *list, u
 	return list->sets + (size_t)i * 2 * beam->words;
 }
 
-/* Appends a copy of a state, whose sets may be of the same list. Returns its number, or -ENOMEM. */
+/* Appends a copy of a state, whose sets are of another list. Returns its number, or -ENOMEM. */
 static int64_t push(const struct beam *beam, struct state_list *list,
 		    const struct beam_state *state, const uint64_t *sets)
 {
