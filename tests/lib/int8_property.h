@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What property tests do with a graph of int8 operators that is tiled: compute it tile by tile, plan
- * it, run the plan, and tile it again. All of them fail() with the case's seed.
+ * What property tests do with a graph of int8 operators that is tiled: compute it tile by tile,
+ * plan it, run the plan, and tile it again. All of them fail() with the case's seed.
  */
 #pragma once
 

@@ -3,11 +3,11 @@
  * Which operators to run patch by patch, in what patches, so that the fewest bytes live at once.
  *
  * How many bytes live while a range of operators runs in patches does not depend on other ranges.
- * So for a number of bytes the ranges of which least runs again are found from operator to operator:
- * up to one, they are those up to the operator before it, if that many bytes live at it anyway, or
- * some range that ends with it behind those up to where it begins. The number is halved to and fro,
- * until the least for which there are some is known (MCUNetV2, section 3, has one range, from the
- * first operator on).
+ * So for a number of bytes the ranges of which least runs again are found from operator to
+ * operator: up to one, they are those up to the operator before it, if that many bytes live at it
+ * anyway, or some range that ends with it behind those up to where it begins. The number is halved
+ * to and fro, until the least for which there are some is known (MCUNetV2, section 3, has one
+ * range, from the first operator on).
  *
  * That counts whole tensors, as they live without loops. Steps may share more of them, so that less
  * has to run again for as small an arena; in loops tensors live otherwise, and packing leaves gaps.
@@ -23,13 +23,15 @@
 #include "tiling/patches.h"
 
 /* The least number of bytes is known up to a part in so many. */
-#define PRECISION  256
-/* Plans are made for that, and for multiples of what is at most such a part of it, up to twice it. */
-#define PLAN_PARTS 16
-/* Ranges that are looked at: some ten seconds. */
-#define MOST_LOOKS 20000
+#define PRECISION    256
+/* Plans are made for that, and for multiples of at most such a part of it, up to twice it. */
+#define PLAN_PARTS   16
+/* Operators of all ranges that are looked at: half a minute. */
+#define MOST_WORK    300000
+/* Ranges of so many operators are looked at anyhow, as long as there is work left. */
+#define LEAST_LENGTH 8
 /* Work of the planner that has the last word. */
-#define PLAN_WORK  200000
+#define PLAN_WORK    200000
 
 /*
  * struct cover - what is best up to an operator
@@ -110,7 +112,7 @@ static int try_target(struct search *search, uint64_t target, bool *any)
 
 	covers[0] = (struct cover){ 0 };
 	for (uint32_t v = 0; v < count && !err; v++) {
-		uint32_t behind = v < NPUPLAN_PATCH_LENGTH ? 0 : v + 1 - NPUPLAN_PATCH_LENGTH;
+		uint32_t behind = v < search->market.length ? 0 : v + 1 - search->market.length;
 		bool high = search->lives.bytes[v] > target;
 
 		covers[v + 1] = covers[v];
@@ -161,6 +163,16 @@ static int take(const struct search *search, struct npuplan_tiling *tiling)
 
 /* ------------------------------------------------------------------------ all */
 
+/* In large graphs short ranges everywhere are of more use than long ones in the beginning. */
+static uint32_t longest(uint32_t op_count)
+{
+	uint64_t length = NPUPLAN_PATCH_LENGTH;
+
+	while (length > LEAST_LENGTH && op_count * length * length / 2 > MOST_WORK)
+		length--;
+	return (uint32_t)length;
+}
+
 static int search_init(struct search *search, const struct npuplan_graph *graph,
 		       const struct npuplan_tiling *tiling, uint32_t most_again)
 {
@@ -180,7 +192,8 @@ static int search_init(struct search *search, const struct npuplan_graph *graph,
 		.uses = npuplan_uses_find(graph, pool),
 		.most_again = (uint64_t)((unsigned __int128)operations * most_again / 100),
 		.most_bytes = npuplan_lives_most(&search->lives),
-		.looks = MOST_LOOKS,
+		.length = longest(graph->op_count),
+		.work = MOST_WORK,
 		.ranges = npuplan_pool_take(pool, graph->op_count, sizeof(*search->market.ranges)),
 		.pool = pool,
 	};

@@ -319,7 +319,7 @@ int npuplan_offers_of(struct npuplan_market *market, uint32_t first, uint32_t la
 	    market->lives->bytes[first] - market->lives->size[op->outputs[0]] >= below)
 		return 0;
 	if (!market->ranges[first])
-		market->ranges[first] = npuplan_pool_take(market->pool, NPUPLAN_PATCH_LENGTH,
+		market->ranges[first] = npuplan_pool_take(market->pool, market->length,
 							  sizeof(*market->ranges[first]));
 	if (!market->ranges[first])
 		return -ENOMEM;
@@ -328,8 +328,8 @@ int npuplan_offers_of(struct npuplan_market *market, uint32_t first, uint32_t la
 	if (offers->known)
 		return 0;
 	offers->known = true;
-	if (!market->looks || !can_be(market, first, last))
+	if (market->work < last + 1 - first || !can_be(market, first, last))
 		return 0;
-	market->looks--;
+	market->work -= last + 1 - first;
 	return look_at(market, first, last, offers);
 }

@@ -5,9 +5,8 @@
 #include "tiling/lives.h"
 #include "tiling/patch_range.h"
 
-/* Operators before and behind the one at which most bytes live that are looked at. */
-#define NPUPLAN_PATCH_REACH  40
-#define NPUPLAN_PATCH_LENGTH (2 * NPUPLAN_PATCH_REACH + 1)
+/* No range is longer. */
+#define NPUPLAN_PATCH_LENGTH 80
 
 /*
  * struct npuplan_offer - patches of one size of a range
@@ -41,7 +40,8 @@ struct npuplan_offers {
  * @tiling: how all else is cut
  * @most_again: offers of which more runs again are none
  * @most_bytes: nor are those with as many bytes
- * @looks: ranges that may still be looked at
+ * @length: of the longest range that is looked at; from 2 on
+ * @work: operators of ranges that may still be looked at
  * @ranges: per operator, if it was asked for, ranges that begin at it, by length less 1
  */
 struct npuplan_market {
@@ -51,14 +51,15 @@ struct npuplan_market {
 	const struct npuplan_tensor_uses *uses;
 	uint64_t most_again;
 	uint64_t most_bytes;
-	uint32_t looks;
+	uint32_t length;
+	uint64_t work;
 	struct npuplan_offers **ranges;
 	struct npuplan_pool *pool;
 };
 
-/* npuplan_offers_of() - what operators @first to @last, up to NPUPLAN_PATCH_LENGTH, can have
+/* npuplan_offers_of() - what operators @first to @last, at most @market->length of them, can have
  * @below: offers that have as many bytes are of no use
- * @offers: out: none if no look is left, or if all have too many bytes or cannot be
+ * @offers: out: none if no work is left, or if all have too many bytes or cannot be
  *
  * -ENOMEM
  */
