@@ -95,6 +95,7 @@ check "a budget by name is of planners that move tensors: refused" \
 	fails 1 'option 3 (budget) is of planners that move tensors, and greedy does not' \
 	npumemctl run --planner greedy --budget MR "$MOBILENET"
 check "what does not fit on chip: refused" \
-	fails 1 'no plan was made: cut: ' npumemctl run --daemon-cuts --onchip 100 "$MOBILENET"
+	fails 1 'no plan was made: cut: ' npumemctl run --timeout 300 --daemon-cuts --onchip 100 \
+	"$GRAPHS/mobilenet_v1_025.fused.json"
 check "SIGTERM: exit 0" stop_daemon
 finish
