@@ -46,7 +46,6 @@ struct beam_state {
 
 /*
  * struct state_list - states
- * @words: of a set of tensors
  * @sets: per state, who is on chip, then who has a copy in host memory
  */
 struct state_list {
