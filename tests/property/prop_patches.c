@@ -307,7 +307,7 @@ static bool tile(struct npuplan_tiling *tiling, struct npuplan_patches *patches,
 /* The arena, as npuplan_patches_find() compares it. */
 static uint64_t arena_of(const struct npuplan_tiling *tiling)
 {
-	const struct npuplan_options options = { .planner = "auto", .work_limit = 1000000 };
+	const struct npuplan_options options = { .planner = "auto", .work_limit = 200000 };
 	struct npuplan_error error = { .text = "" };
 	struct npuplan_plan *plan = NULL;
 	uint64_t arena;

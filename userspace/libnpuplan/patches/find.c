@@ -26,7 +26,7 @@
 #define PRECISION    256
 /* Plans are made for that, and for multiples of at most such a part of it, up to twice it. */
 #define PLAN_PARTS   16
-/* Operators of all ranges that are looked at: half a minute. */
+/* Operators of all ranges that are looked at: some ten seconds. */
 #define MOST_WORK    300000
 /* Ranges of so many operators are looked at anyhow, as long as there is work left. */
 #define LEAST_LENGTH 8
