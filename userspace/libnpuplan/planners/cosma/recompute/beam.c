@@ -66,7 +66,6 @@ struct detour {
  * struct beam - one search
  * @words: of a set of tensors
  * @place: per operator, its position in the order
- * @own: per operator, bytes of parameters that only it uses
  * @next: per tensor, the position of its next use; NEVER: none in the order
  * @alive: tensors that are made, or were loaded, and have a next use
  * @candidates, @leaves, @with, @loss: those that may leave, and a set of them; struct leaving
@@ -82,7 +81,6 @@ struct beam {
 	uint32_t limit;
 	int64_t budget;
 	uint32_t *place;
-	const int64_t *own;
 	uint32_t *next;
 	uint32_t *alive;
 	uint32_t alive_count;
@@ -165,7 +163,7 @@ static int64_t price(struct beam *beam, const uint64_t *on, const uint64_t *host
 	beam->work++;
 	if (v == NPUMEM_NONE || !depth)
 		return fill;
-	again = beam->own[v];
+	again = model->workspace[v];
 	cosma_for_each(k, model->inputs, v) {
 		uint32_t y = model->inputs.item[k];
 
@@ -273,16 +271,17 @@ static void reduce(struct beam *beam, const struct leaving *leaving)
 	}
 }
 
-/* Chooses a set by a rule, without @not; false if there is none. */
-static bool choose(struct beam *beam, const struct leaving *leaving, enum rule rule, uint32_t not)
+/* Chooses a set by a rule, without @barred; false if there is none. */
+static bool choose(struct beam *beam, const struct leaving *leaving, enum rule rule,
+		   uint32_t barred)
 {
 	memset(beam->leaves, 0, leaving->count * sizeof(*beam->leaves));
 	while (!covers(beam, leaving)) {
 		uint32_t best = NPUMEM_NONE;
 
 		for (uint32_t i = 0; i < leaving->count; i++)
-			if (!beam->leaves[i] &&
-			    i != not&&(best == NPUMEM_NONE || sooner(beam, leaving, rule, i, best)))
+			if (!beam->leaves[i] && i != barred &&
+			    (best == NPUMEM_NONE || sooner(beam, leaving, rule, i, best)))
 				best = i;
 		if (best == NPUMEM_NONE)
 			return false;
@@ -437,7 +436,7 @@ static int run_op(struct beam *beam, const struct state_list *list, uint32_t at,
 
 	memcpy(sets, on_of(beam, list, at), 2 * (size_t)beam->words * sizeof(*sets));
 	err = beam_path_run(&beam->path, &state.node, op, again);
-	state.cost += again ? beam->own[op] : 0;
+	state.cost += again ? model->workspace[op] : 0;
 	state.again += again;
 	cosma_for_each(k, model->inputs, op) {
 		uint32_t x = model->inputs.item[k];
@@ -764,7 +763,6 @@ static int run_beam(struct beam *beam, const struct npuplan_graph *graph, const 
 	int err = read_order(model, order, ops, &beam->pool);
 
 	beam->order = ops;
-	beam->own = model->workspace;
 	if (!err)
 		err = start(beam);
 	if (!err)
