@@ -277,7 +277,8 @@ plans_whole() {
 	[ -z "$(find keep -type f ! -name '*.plan' ! -name 'lock*')" ] || { ls -la keep; return 1; }
 }
 # Beside twenty clients a search may never have had a processor, and plans that are proved at once are
-# not searched for: one that takes long is asked for now, of a daemon that could keep all so far.
+# searched for no more. So in the end one is asked for that is not proved in a minute, when the
+# daemon has forgotten, by reading its configuration, what it could not keep on a full disk.
 searches_end() {
 	daemon_told && forget_plans >/dev/null && one_inference 0 "$SEARCHED" && nothing_wrong &&
 		nothing_runs || return 1
