@@ -19,7 +19,7 @@
 #include "base/internal.h"
 #include "graph/operations.h"
 #include "npuplan_plan.h"
-#include "offers.h"
+#include "grids.h"
 #include "tiling/patches.h"
 
 /* The least number of bytes is known up to a part in so many. */
@@ -38,13 +38,13 @@
  * @again: operations that are computed again; UINT64_MAX: too many bytes live, whatever is done
  * @steps: of all patches
  * @first: of the last range; the operator itself: none ends before it
- * @offer: of that range
+ * @grid: of that range
  */
 struct cover {
 	uint64_t again;
 	uint64_t steps;
 	uint32_t first;
-	struct npuplan_offer offer;
+	struct npuplan_patch_grid grid;
 };
 
 /*
@@ -52,7 +52,7 @@ struct cover {
  * @covers: per operator what is best up to it, itself not included, and of all operators
  */
 struct search {
-	struct npuplan_market market;
+	struct npuplan_patch_grid_table table;
 	struct npuplan_lives lives;
 	struct npuplan_pool pool;
 	struct cover *covers;
@@ -65,17 +65,18 @@ static bool is_better(const struct cover *a, const struct cover *b)
 	return a->again != b->again ? a->again < b->again : a->steps < b->steps;
 }
 
-/* The offer of no more than @target bytes of which least runs again, in the fewest patches. */
-static const struct npuplan_offer *cheapest(const struct npuplan_offers *offers, uint64_t target)
+/* The grid of no more than @target bytes of which least runs again, in the fewest patches. */
+static const struct npuplan_patch_grid *cheapest(const struct npuplan_patch_grids *grids,
+						 uint64_t target)
 {
-	const struct npuplan_offer *best = NULL;
+	const struct npuplan_patch_grid *best = NULL;
 
-	for (uint32_t i = 0; i < offers->count && offers->all[i].bytes <= target; i++) {
-		const struct npuplan_offer *offer = &offers->all[i];
+	for (uint32_t i = 0; i < grids->count && grids->all[i].bytes <= target; i++) {
+		const struct npuplan_patch_grid *grid = &grids->all[i];
 
-		if (!best || offer->again < best->again ||
-		    (offer->again == best->again && offer->patches < best->patches))
-			best = offer;
+		if (!best || grid->again < best->again ||
+		    (grid->again == best->again && grid->patches < best->patches))
+			best = grid;
 	}
 	return best;
 }
@@ -85,20 +86,19 @@ static int try_range(struct search *search, uint32_t first, uint32_t last, uint6
 {
 	const struct cover *before = &search->covers[first];
 	struct cover cover = { .first = first };
-	const struct npuplan_offers *offers;
-	const struct npuplan_offer *offer;
-	int err = npuplan_offers_of(&search->market, first, last, target, &offers);
+	const struct npuplan_patch_grids *grids;
+	const struct npuplan_patch_grid *grid;
+	int err = npuplan_patch_grids_of(&search->table, first, last, target, &grids);
 
 	if (err)
 		return err;
-	offer = cheapest(offers, target);
-	if (!offer)
+	grid = cheapest(grids, target);
+	if (!grid)
 		return 0;
-	cover.again = before->again + offer->again;
-	cover.steps = before->steps + (uint64_t)offer->patches * (last + 1 - first);
-	cover.offer = *offer;
-	if (cover.again <= search->market.most_again &&
-	    is_better(&cover, &search->covers[last + 1]))
+	cover.again = before->again + grid->again;
+	cover.steps = before->steps + (uint64_t)grid->patches * (last + 1 - first);
+	cover.grid = *grid;
+	if (cover.again <= search->table.most_again && is_better(&cover, &search->covers[last + 1]))
 		search->covers[last + 1] = cover;
 	return 0;
 }
@@ -106,13 +106,13 @@ static int try_range(struct search *search, uint32_t first, uint32_t last, uint6
 /* Find patches with which no more than @target bytes live. @any: out: there are some. -ENOMEM */
 static int try_target(struct search *search, uint64_t target, bool *any)
 {
-	const uint32_t count = search->market.graph->op_count;
+	const uint32_t count = search->table.graph->op_count;
 	struct cover *covers = search->covers;
 	int err = 0;
 
 	covers[0] = (struct cover){ 0 };
 	for (uint32_t v = 0; v < count && !err; v++) {
-		uint32_t behind = v < search->market.length ? 0 : v + 1 - search->market.length;
+		uint32_t behind = v < search->table.length ? 0 : v + 1 - search->table.length;
 		bool high = search->lives.bytes[v] > target;
 
 		covers[v + 1] = covers[v];
@@ -140,14 +140,14 @@ static int by_first(const void *left, const void *right)
 /* The tiling's patches become those of the target at hand. -ENOMEM */
 static int take(const struct search *search, struct npuplan_tiling *tiling)
 {
-	uint32_t v = search->market.graph->op_count;
+	uint32_t v = search->table.graph->op_count;
 	int err = 0;
 
 	tiling->patch_count = 0;
 	while (v && !err) {
 		const struct cover *cover = &search->covers[v];
-		struct npuplan_patches patches = { cover->first, v - 1, cover->offer.rows,
-						   cover->offer.columns };
+		struct npuplan_patches patches = { cover->first, v - 1, cover->grid.rows,
+						   cover->grid.columns };
 
 		if (cover->first == v) {
 			v--;
@@ -185,7 +185,7 @@ static int search_init(struct search *search, const struct npuplan_graph *graph,
 	for (uint32_t v = 0; v < graph->op_count; v++)
 		operations += npuplan_operations(graph, v);
 	search->covers = npuplan_pool_take(pool, graph->op_count + 1, sizeof(*search->covers));
-	search->market = (struct npuplan_market){
+	search->table = (struct npuplan_patch_grid_table){
 		.graph = graph,
 		.tiling = tiling,
 		.lives = &search->lives,
@@ -194,7 +194,7 @@ static int search_init(struct search *search, const struct npuplan_graph *graph,
 		.most_bytes = npuplan_lives_most(&search->lives),
 		.length = longest(graph->op_count),
 		.work = MOST_WORK,
-		.ranges = npuplan_pool_take(pool, graph->op_count, sizeof(*search->market.ranges)),
+		.ranges = npuplan_pool_take(pool, graph->op_count, sizeof(*search->table.ranges)),
 		.pool = pool,
 	};
 	return pool->failed ? -ENOMEM : 0;
@@ -206,7 +206,7 @@ static int find_least(struct search *search, uint64_t *least)
 	uint64_t low = 0;
 	int err = 0;
 
-	*least = search->market.most_bytes;
+	*least = search->table.most_bytes;
 	while (!err && *least - low > *least / PRECISION + 1) {
 		uint64_t target = low + (*least - low) / 2;
 		bool any;
@@ -257,7 +257,7 @@ struct best {
 static int try_plan(struct search *search, struct npuplan_graph *graph, struct best *best)
 {
 	struct best other = {
-		.tiling = *search->market.tiling,
+		.tiling = *search->table.tiling,
 		.again = search->covers[graph->op_count].again,
 	};
 	int err;
@@ -298,12 +298,12 @@ static int find(struct search *search, struct npuplan_graph *graph, struct npupl
 	int err = find_least(search, &least);
 
 	/* Without a plan of it whole nobody knows which one is smaller. */
-	if (err || least == search->market.most_bytes || find_arena(graph, tiling, &best.arena))
+	if (err || least == search->table.most_bytes || find_arena(graph, tiling, &best.arena))
 		return err;
 	best.tiling.patches = NULL;
-	part = part_of(search->market.most_bytes, least);
+	part = part_of(search->table.most_bytes, least);
 	for (target = least; any && !err && target < 2 * least; target += part - target % part) {
-		if (target >= search->market.most_bytes)
+		if (target >= search->table.most_bytes)
 			break;
 		err = try_target(search, target, &any);
 		if (!err && any && is_better(all, &last))

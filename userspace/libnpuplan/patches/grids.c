@@ -5,7 +5,7 @@
  * and what the largest needs, is a product: rows are found with whole rows, columns with all rows.
  * So all numbers of patches cost as much as those of rows and those of columns one after the other.
  */
-#include "offers.h"
+#include "grids.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,10 +38,10 @@ struct cuts {
  * @output: bytes of the last operator's output
  * @last_use: per operator of the range, the last one of it that reads what it makes
  * @operations: of each
- * @offers, @count: that it has, in no order
+ * @grids, @count: that it has, in no order
  */
 struct look {
-	const struct npuplan_market *market;
+	const struct npuplan_patch_grid_table *table;
 	struct npuplan_patch_range range;
 	uint64_t around;
 	uint64_t inputs;
@@ -50,7 +50,7 @@ struct look {
 	struct cuts columns[PART_COUNTS];
 	uint32_t last_use[NPUPLAN_PATCH_LENGTH];
 	uint64_t operations[NPUPLAN_PATCH_LENGTH];
-	struct npuplan_offer offers[PART_COUNTS * PART_COUNTS];
+	struct npuplan_patch_grid grids[PART_COUNTS * PART_COUNTS];
 	uint32_t count;
 };
 
@@ -140,7 +140,7 @@ static uint64_t again(const struct look *look, const struct cuts *rows, const st
 /* Whether an input of the range is read from outside, and was not seen among those before it. */
 static bool is_new(const struct look *look, uint32_t first, uint32_t op, uint32_t input)
 {
-	const struct npuplan_graph *graph = look->market->graph;
+	const struct npuplan_graph *graph = look->table->graph;
 	uint32_t base = npuplan_base_of(graph, graph->ops[first + op].inputs[input]);
 
 	if (npuplan_patch_writer(&look->range, op, input) < look->range.count)
@@ -158,8 +158,8 @@ static bool is_new(const struct look *look, uint32_t first, uint32_t op, uint32_
  */
 static void find_around(struct look *look, uint32_t first, uint32_t last)
 {
-	const struct npuplan_graph *graph = look->market->graph;
-	const struct npuplan_lives *lives = look->market->lives;
+	const struct npuplan_graph *graph = look->table->graph;
+	const struct npuplan_lives *lives = look->table->lives;
 
 	look->around = lives->bytes[first] - lives->size[graph->ops[first].outputs[0]];
 	look->output = lives->size[npuplan_base_of(graph, graph->ops[last].outputs[0])];
@@ -190,17 +190,17 @@ static uint64_t bytes_in(const struct look *look, uint32_t rows)
 	return look->around + (begin > end ? begin : end);
 }
 
-/* Find the offers of all sizes. */
+/* Find the grids of all sizes. */
 static void look_at_sizes(struct look *look)
 {
-	const struct npuplan_market *market = look->market;
+	const struct npuplan_patch_grid_table *table = look->table;
 	struct npuplan_patch_range *range = &look->range;
 	bool columns = true;
 
 	for (uint32_t i = 0; i < range->count; i++) {
-		uint32_t op = (uint32_t)(range->partitions[i].op - market->graph->ops);
+		uint32_t op = (uint32_t)(range->partitions[i].op - table->graph->ops);
 
-		look->operations[i] = npuplan_operations(market->graph, op);
+		look->operations[i] = npuplan_operations(table->graph, op);
 		columns &= npuplan_has_columns(&range->partitions[i]);
 		for (uint32_t k = 0; k < range->partitions[i].op->input_count; k++)
 			if (npuplan_patch_writer(range, i, k) < range->count)
@@ -214,18 +214,18 @@ static void look_at_sizes(struct look *look)
 	for (size_t r = 0; r < PART_COUNTS; r++)
 		for (size_t c = 0; c < PART_COUNTS; c++) {
 			const struct cuts *rows = &look->rows[r], *across = &look->columns[c];
-			struct npuplan_offer *offer = &look->offers[look->count];
+			struct npuplan_patch_grid *grid = &look->grids[look->count];
 
 			if (!rows->size || !across->size || (!r && !c) ||
 			    parts[r] * parts[c] * range->count > MOST_STEPS)
 				continue;
-			offer->again = again(look, rows, across);
-			offer->bytes = bytes_in(look, parts[r]) + most_between(look, rows, across);
-			offer->patches = parts[r] * parts[c];
-			offer->rows = r ? (uint32_t)rows->size : 0;
-			offer->columns = c ? (uint32_t)across->size : 0;
-			look->count += offer->again <= market->most_again &&
-				       offer->bytes < market->most_bytes;
+			grid->again = again(look, rows, across);
+			grid->bytes = bytes_in(look, parts[r]) + most_between(look, rows, across);
+			grid->patches = parts[r] * parts[c];
+			grid->rows = r ? (uint32_t)rows->size : 0;
+			grid->columns = c ? (uint32_t)across->size : 0;
+			look->count += grid->again <= table->most_again &&
+				       grid->bytes < table->most_bytes;
 		}
 }
 
@@ -236,7 +236,7 @@ static int compare(uint64_t a, uint64_t b)
 
 static int by_bytes(const void *left, const void *right)
 {
-	const struct npuplan_offer *a = left, *b = right;
+	const struct npuplan_patch_grid *a = left, *b = right;
 	int order = compare(a->bytes, b->bytes);
 
 	order = order ? order : compare(a->again, b->again);
@@ -245,91 +245,91 @@ static int by_bytes(const void *left, const void *right)
 	return order ? order : compare(a->rows, b->rows);
 }
 
-/* Whether one of the offers, all of which have no more bytes, is as good in all. */
-static bool is_beaten(const struct npuplan_offer *offers, uint32_t count,
-		      const struct npuplan_offer *offer)
+/* Whether one of the grids, all of which have no more bytes, is as good in all. */
+static bool is_beaten(const struct npuplan_patch_grid *grids, uint32_t count,
+		      const struct npuplan_patch_grid *grid)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (offers[i].again <= offer->again && offers[i].patches <= offer->patches)
+		if (grids[i].again <= grid->again && grids[i].patches <= grid->patches)
 			return true;
 	return false;
 }
 
-/* Keep the offers that no other one is as good as. */
-static int keep_best(struct look *look, struct npuplan_offers *offers)
+/* Keep the grids that no other one is as good as. */
+static int keep_best(struct look *look, struct npuplan_patch_grids *grids)
 {
 	uint32_t kept = 0;
 
-	qsort(look->offers, look->count, sizeof(*look->offers), by_bytes);
+	qsort(look->grids, look->count, sizeof(*look->grids), by_bytes);
 	for (uint32_t i = 0; i < look->count; i++)
-		if (!is_beaten(look->offers, kept, &look->offers[i]))
-			look->offers[kept++] = look->offers[i];
-	offers->all = npuplan_pool_take(look->market->pool, kept, sizeof(*offers->all));
-	if (!offers->all)
+		if (!is_beaten(look->grids, kept, &look->grids[i]))
+			look->grids[kept++] = look->grids[i];
+	grids->all = npuplan_pool_take(look->table->pool, kept, sizeof(*grids->all));
+	if (!grids->all)
 		return -ENOMEM;
-	offers->count = kept;
+	grids->count = kept;
 	if (kept)
-		memcpy(offers->all, look->offers, kept * sizeof(*offers->all));
+		memcpy(grids->all, look->grids, kept * sizeof(*grids->all));
 	return 0;
 }
 
 /* Whether operators of a range can run in patches. */
-static bool can_be(const struct npuplan_market *market, uint32_t first, uint32_t last)
+static bool can_be(const struct npuplan_patch_grid_table *table, uint32_t first, uint32_t last)
 {
 	/* Of any size. */
 	struct npuplan_patches patches = { .first = first, .last = last, .rows = 1 };
-	struct npuplan_tiling alone = *market->tiling;
+	struct npuplan_tiling alone = *table->tiling;
 
 	alone.patches = &patches;
 	alone.patch_count = 1;
-	return !npuplan_check_range(market->graph, &alone, 0, market->uses, NULL);
+	return !npuplan_check_range(table->graph, &alone, 0, table->uses, NULL);
 }
 
-static int look_at(struct npuplan_market *market, uint32_t first, uint32_t last,
-		   struct npuplan_offers *offers)
+static int look_at(struct npuplan_patch_grid_table *table, uint32_t first, uint32_t last,
+		   struct npuplan_patch_grids *grids)
 {
 	struct look *look = calloc(1, sizeof(*look));
 	int err;
 
 	if (!look)
 		return -ENOMEM;
-	look->market = market;
-	err = npuplan_patch_range_init(&look->range, market->graph, first, last);
+	look->table = table;
+	err = npuplan_patch_range_init(&look->range, table->graph, first, last);
 	if (!err) {
 		find_around(look, first, last);
-		if (bytes_in(look, UINT32_MAX) < market->most_bytes)
+		if (bytes_in(look, UINT32_MAX) < table->most_bytes)
 			look_at_sizes(look);
-		err = keep_best(look, offers);
+		err = keep_best(look, grids);
 	}
 	npuplan_pool_free(&look->range.pool);
 	free(look);
 	return err;
 }
 
-int npuplan_offers_of(struct npuplan_market *market, uint32_t first, uint32_t last, uint64_t below,
-		      const struct npuplan_offers **out)
+int npuplan_patch_grids_of(struct npuplan_patch_grid_table *table, uint32_t first, uint32_t last,
+			   uint64_t below, const struct npuplan_patch_grids **out)
 {
-	static const struct npuplan_offers none;
-	const struct npuplan_op *op = &market->graph->ops[first];
-	struct npuplan_offers *offers;
+	static const struct npuplan_patch_grids none;
+	const struct npuplan_op *op = &table->graph->ops[first];
+	struct npuplan_patch_grids *grids;
 
 	*out = &none;
 	/* What lives beside the first one's output lives for all of them. */
 	if (op->output_count != 1 ||
-	    market->lives->bytes[first] - market->lives->size[op->outputs[0]] >= below)
+	    table->lives->bytes[first] - table->lives->size[op->outputs[0]] >= below)
 		return 0;
-	if (!market->ranges[first])
-		market->ranges[first] = npuplan_pool_take(market->pool, market->length,
-							  sizeof(*market->ranges[first]));
-	if (!market->ranges[first])
+	if (!table->ranges[first])
+		table->ranges[first] = npuplan_pool_take(table->pool, table->length,
+							 sizeof(*table->ranges[first]));
+	if (!table->ranges[first])
 		return -ENOMEM;
-	offers = &market->ranges[first][last - first];
-	*out = offers;
-	if (offers->known)
+	grids = &table->ranges[first][last - first];
+	*out = grids;
+	if (grids->known)
 		return 0;
-	offers->known = true;
-	if (market->work < last + 1 - first || !can_be(market, first, last))
+	grids->known = true;
+	if (table->work < last + 1 - first || !can_be(table, first, last))
 		return 0;
-	market->work -= last + 1 - first;
-	return look_at(market, first, last, offers);
+	table->work -= last + 1 - first;
+	return look_at(table, first, last, grids);
 }

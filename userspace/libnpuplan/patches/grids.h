@@ -9,13 +9,13 @@
 #define NPUPLAN_PATCH_LENGTH 80
 
 /*
- * struct npuplan_offer - patches of one size of a range
+ * struct npuplan_patch_grid - patches of one size of a range
  * @bytes: that live while the range runs
  * @again: operations that are computed again
  * @patches: number of them: each is a step of each operator
  * @rows, @columns: of a patch; 0: all
  */
-struct npuplan_offer {
+struct npuplan_patch_grid {
 	uint64_t bytes;
 	uint64_t again;
 	uint32_t patches;
@@ -24,27 +24,27 @@ struct npuplan_offer {
 };
 
 /*
- * struct npuplan_offers - what a range can have
+ * struct npuplan_patch_grids - what a range can have
  * @known: it was looked at
  * @all: those that no other one is as good as in bytes, operations and number of patches, from the
  *	fewest bytes on
  */
-struct npuplan_offers {
+struct npuplan_patch_grids {
 	bool known;
 	uint32_t count;
-	struct npuplan_offer *all;
+	struct npuplan_patch_grid *all;
 };
 
 /*
- * struct npuplan_market - the offers of all ranges of a graph, looked at when they are asked for
+ * struct npuplan_patch_grid_table - the grids of all ranges of a graph, looked at when asked for
  * @tiling: how all else is cut
- * @most_again: offers of which more runs again are none
+ * @most_again: grids of which more runs again are none
  * @most_bytes: nor are those with as many bytes
  * @length: of the longest range that is looked at; from 2 on
  * @work: operators of ranges that may still be looked at
  * @ranges: per operator, if it was asked for, ranges that begin at it, by length less 1
  */
-struct npuplan_market {
+struct npuplan_patch_grid_table {
 	const struct npuplan_graph *graph;
 	const struct npuplan_tiling *tiling;
 	const struct npuplan_lives *lives;
@@ -53,15 +53,15 @@ struct npuplan_market {
 	uint64_t most_bytes;
 	uint32_t length;
 	uint64_t work;
-	struct npuplan_offers **ranges;
+	struct npuplan_patch_grids **ranges;
 	struct npuplan_pool *pool;
 };
 
-/* npuplan_offers_of() - what operators @first to @last, at most @market->length of them, can have
- * @below: offers that have as many bytes are of no use
- * @offers: out: none if no work is left, or if all have too many bytes or cannot be
+/* npuplan_patch_grids_of() - what operators @first to @last (@table->length of them at most) can have
+ * @below: grids that have as many bytes are of no use
+ * @grids: out: none if no work is left, or if all have too many bytes or cannot be
  *
  * -ENOMEM
  */
-int npuplan_offers_of(struct npuplan_market *market, uint32_t first, uint32_t last, uint64_t below,
-		      const struct npuplan_offers **offers);
+int npuplan_patch_grids_of(struct npuplan_patch_grid_table *table, uint32_t first, uint32_t last,
+			   uint64_t below, const struct npuplan_patch_grids **grids);
