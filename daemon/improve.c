@@ -210,6 +210,13 @@ static void end_in_vain(struct improver *improver)
 	end(improver);
 }
 
+/* The first search has failed. */
+static void fail(struct improver *improver)
+{
+	metrics_search(improver->metrics, METRICS_SEARCH_FAILED);
+	end_in_vain(improver);
+}
+
 /*
  * What was made takes the place of what is kept, if it is better; or that has had its time. False:
  * neither, or it cannot be written.
@@ -329,11 +336,10 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 	int err = 0;
 
 	if (result->status || !result->size || (result->head && !search->accepted.cut)) {
-		metrics_search(improver->metrics, METRICS_SEARCH_FAILED);
 		log_accepted(LOG_NOTICE, &search->accepted,
 			     "request %" PRIu64 ": the search for a better plan failed: %s",
 			     search->accepted.id, result->text);
-		end_in_vain(improver);
+		fail(improver);
 		return;
 	}
 	improver->made = *result;
@@ -344,7 +350,7 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 		log_accepted(LOG_WARNING, &search->accepted,
 			     "request %" PRIu64 ": no process to check a better plan in: %s",
 			     search->accepted.id, strerror(-err));
-		end_in_vain(improver);
+		fail(improver);
 	}
 }
 
@@ -460,7 +466,7 @@ static int on_next(sd_event_source *source, uint64_t now, void *userdata)
 		log_accepted(LOG_WARNING, &improver->searches.waiting[0].accepted,
 			     "request %" PRIu64 ": no process to search for a better plan in: %s",
 			     improver->searches.waiting[0].accepted.id, strerror(-err));
-		end_in_vain(improver);
+		fail(improver);
 	} else {
 		look_later(improver);
 	}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -283,6 +284,22 @@ IMPROVE_TEST(in_the_journal)
 	wait_for_searches();
 	assert_non_null(strstr(journal_came(), fields));
 	log_setup(true, LOG_ERR);
+}
+
+/* One that finds no process to begin in has failed as well. */
+IMPROVE_TEST(no_process)
+{
+	struct rlimit old, none;
+
+	ask();
+	assert_true(tells("npumemd_searches_ended_total{outcome=\"failed\"} 0\n"));
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = (struct rlimit){ .rlim_cur = 0, .rlim_max = old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	wait_for_searches();
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_true(tells("npumemd_searches_ended_total{outcome=\"failed\"} 1\n"));
+	not_again();
 }
 
 IMPROVE_TEST(dropped_meanwhile)
