@@ -139,11 +139,8 @@ static void go_first(void)
 __attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t parent,
 					    const struct worker_args *args)
 {
-	static const struct worker_reply no_start = { "the worker cannot be started" };
-	static const struct worker_reply no_priority = {
-		"the worker's priority cannot be lowered"
-	};
-	const struct worker_reply *reply = &no_start;
+	static struct worker_reply reply;
+	const char *what = "the worker cannot be started";
 	char *const argv[] = { (char[]){ WORKER_NAME }, NULL };
 	sigset_t blocked;
 	int err, result;
@@ -165,13 +162,16 @@ __attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t
 	err = place(fds, &result);
 	if (!err) {
 		err = lower_priority(args);
-		reply = err ? &no_priority : &no_start;
+		if (err)
+			what = "the worker's priority cannot be lowered";
 	}
 	if (!err) {
 		execv("/proc/self/exe", argv);
 		err = -errno;
 	}
-	_exit(worker_write_reply(result, err, reply) ? EXIT_FAILURE : EXIT_SUCCESS);
+	/* strerror() is not safe here. */
+	stpcpy(stpcpy(stpcpy(reply.text, what), ": "), strerrordesc_np(-err));
+	_exit(worker_write_reply(result, err, &reply) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 /* ------------------------------------------------------------ in the daemon */

@@ -253,7 +253,8 @@ WORKER_TEST(idle_is_not_permitted)
 	no_scheduler = EPERM;
 	result = run_args(*state, &args);
 	no_scheduler = 0;
-	assert_result(result, EPERM, "the worker's priority cannot be lowered");
+	assert_result(result, EPERM,
+		      "the worker's priority cannot be lowered: Operation not permitted");
 }
 
 /* A hostile process may write anything: bytes of a real answer, one changed each. */
@@ -697,7 +698,8 @@ WORKER_TEST(few_descriptors)
 		assert_int_equal(fstat(ours, &status), 0);
 		assert_int_equal(status.st_size, 0);
 		if (outcome->result.status)
-			assert_string_equal(outcome->result.text, "the worker cannot be started");
+			assert_string_equal(outcome->result.text,
+					    "the worker cannot be started: Too many open files");
 		said += !!outcome->result.status;
 		ran += !outcome->result.status;
 	}
