@@ -40,6 +40,8 @@ struct placed {
  * @placed: in the order they begin
  * @next: per tensor, the number of its next use (index of schedule->uses)
  * @host: per tensor: it has a host copy
+ * @offset: per tensor, that of its allocation; UINT64_MAX: it is away
+ * @reader: per tensor, the last operator that has run, or runs, and reads it
  * @sparing: inputs of the operator that runs leave with it if that makes room
  * @parameter: the tensor that stands for a parameter which one operator uses
  */
@@ -54,6 +56,8 @@ struct linear {
 	struct placed *placed;
 	uint32_t *next;
 	bool *host;
+	uint64_t *offset;
+	uint32_t *reader;
 	bool sparing;
 	uint32_t allocation_count;
 	uint32_t placed_count;
@@ -89,14 +93,22 @@ static int put(struct linear *linear, struct allocation allocation)
 
 	if (err)
 		return err;
-	for (; at && linear->allocation[at - 1].offset > allocation.offset; at--)
-		linear->allocation[at] = linear->allocation[at - 1];
+	while (at && linear->allocation[at - 1].offset > allocation.offset)
+		at--;
+	memmove(&linear->allocation[at + 1], &linear->allocation[at],
+		(linear->allocation_count - 1 - at) * sizeof(*linear->allocation));
 	linear->allocation[at] = allocation;
+	if (allocation.tensor < linear->parameter)
+		linear->offset[allocation.tensor] = allocation.offset;
 	return 0;
 }
 
 static void take(struct linear *linear, uint32_t at)
 {
+	uint32_t x = linear->allocation[at].tensor;
+
+	if (x < linear->parameter)
+		linear->offset[x] = UINT64_MAX;
 	linear->allocation_count--;
 	memmove(&linear->allocation[at], &linear->allocation[at + 1],
 		(linear->allocation_count - at) * sizeof(*linear->allocation));
@@ -321,12 +333,31 @@ static bool is_fixed(const struct linear *linear, uint32_t x)
 	return tensor_of(linear, x)->flags & NPUMEM_TENSOR_FLAG_FIXED;
 }
 
+/* Whether the operator that runs reads the tensor. */
+static bool reads(const struct linear *linear, uint32_t v, uint32_t x)
+{
+	return linear->reader[x] == v;
+}
+
+/* Where a tensor's allocation is among all; NPUMEM_NONE: it is away. */
 static uint32_t find(const struct linear *linear, uint32_t x)
 {
-	for (uint32_t i = 0; i < linear->allocation_count; i++)
-		if (linear->allocation[i].tensor == x)
-			return i;
-	return NPUMEM_NONE;
+	uint32_t at = 0, end = linear->allocation_count;
+
+	if (linear->offset[x] == UINT64_MAX)
+		return NPUMEM_NONE;
+	while (at < end) {
+		uint32_t middle = at + (end - at) / 2;
+
+		if (linear->allocation[middle].offset < linear->offset[x])
+			at = middle + 1;
+		else
+			end = middle;
+	}
+	/* What has no bytes lies where others do. */
+	while (linear->allocation[at].tensor != x)
+		at++;
+	return at;
 }
 
 /* Whether the operator that runs uses the tensor last, or the tensor leaves with it. */
@@ -379,7 +410,7 @@ static void yield_all(struct linear *linear, uint32_t v)
 
 		if (x == linear->parameter)
 			take(linear, i);
-		else if (cosma_listed(&model->inputs, v, x) && ends_with(linear, x))
+		else if (reads(linear, v, x) && ends_with(linear, x))
 			yield(linear, i);
 	}
 }
@@ -555,6 +586,8 @@ static int run(struct linear *linear, uint32_t v)
 		return -ENOMEM;
 	for (uint32_t k = 0; k < inputs; k++)
 		next[k] = linear->next[model->inputs.item[first + k]];
+	cosma_for_each(k, model->inputs, v)
+		linear->reader[model->inputs.item[k]] = v;
 	linear->sparing = false;
 	if (count)
 		memcpy(before, linear->allocation, count * sizeof(*before));
@@ -566,7 +599,7 @@ static int run(struct linear *linear, uint32_t v)
 
 		if (linear->allocation[i].kept)
 			continue;
-		if (x != linear->parameter && cosma_listed(&model->inputs, v, x))
+		if (x != linear->parameter && reads(linear, v, x))
 			linear->next[x]++;
 		if (x == linear->parameter || linear->next[x] == model->consumers.first[x + 1]) {
 			take(linear, i);
@@ -645,19 +678,24 @@ int cosma_linear(const struct npuplan_graph *graph, struct cosma_schedule *sched
 		.parameter = model->tensor_count,
 		.next = npuplan_malloc(((size_t)model->tensor_count + 1) * sizeof(uint32_t)),
 		.host = npuplan_calloc((size_t)model->tensor_count + 1, sizeof(bool)),
+		.offset = npuplan_malloc(((size_t)model->tensor_count + 1) * sizeof(uint64_t)),
+		.reader = npuplan_malloc(((size_t)model->tensor_count + 1) * sizeof(uint32_t)),
 	};
-	int err = linear.next && linear.host ? 0 : -ENOMEM;
+	int err = linear.next && linear.host && linear.offset && linear.reader ? 0 : -ENOMEM;
 
 	cosma_schedule_order(schedule);
 	for (uint32_t x = 0; x < model->tensor_count && !err; x++) {
 		linear.next[x] = model->consumers.first[x];
 		linear.host[x] = model->flags[x] & COSMA_HOST;
+		linear.offset[x] = UINT64_MAX;
+		linear.reader[x] = NPUMEM_NONE;
 	}
 	err = err ? err : start(&linear, options);
 	for (uint32_t p = 0; p < model->op_count && !err; p++)
 		err = run(&linear, schedule->order[p]);
 	if (!err)
 		err = collect(&linear, stays);
-	npuplan_free_all(linear.allocation, linear.placed, linear.next, linear.host);
+	npuplan_free_all(linear.allocation, linear.placed, linear.next, linear.host, linear.offset,
+			 linear.reader);
 	return err;
 }
