@@ -170,6 +170,8 @@ static void parse_client(struct nlattr **attributes, struct client *client)
 		client->uid = nla_get_u32(attributes[NPUMEM_A_REQUEST_UID]);
 		client->gid = nla_get_u32(attributes[NPUMEM_A_REQUEST_GID]);
 	}
+	if (attributes[NPUMEM_A_REQUEST_PID])
+		client->pid = nla_get_u32(attributes[NPUMEM_A_REQUEST_PID]);
 	if (attributes[NPUMEM_A_REQUEST_CGROUP])
 		nla_strlcpy(client->cgroup, attributes[NPUMEM_A_REQUEST_CGROUP],
 			    sizeof(client->cgroup));
@@ -189,6 +191,7 @@ static int parse_request(struct nlattr *request, struct accepted *accepted)
 		[NPUMEM_A_REQUEST_UID] = { .type = NLA_U32 },
 		[NPUMEM_A_REQUEST_GID] = { .type = NLA_U32 },
 		[NPUMEM_A_REQUEST_CGROUP] = { .type = NLA_NUL_STRING },
+		[NPUMEM_A_REQUEST_PID] = { .type = NLA_U32 },
 	};
 	struct nlattr *attributes[NPUMEM_A_REQUEST_MAX + 1];
 

@@ -18,12 +18,14 @@
  * @known: the driver says so; an older one does not
  * @uid: effective user
  * @gid: effective group
+ * @pid: process; 0: an older driver does not say
  * @cgroup: path of the control group, or ""
  */
 struct client {
 	bool known;
 	uint32_t uid;
 	uint32_t gid;
+	uint32_t pid;
 	char cgroup[TRANSPORT_CGROUP_SIZE];
 };
 

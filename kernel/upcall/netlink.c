@@ -20,6 +20,7 @@
 #include <linux/module.h>
 #include <linux/netlink.h>
 #include <linux/notifier.h>
+#include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -244,14 +245,15 @@ int npumem_nl_register_doit(struct sk_buff *skb, struct genl_info *info)
 	return 0;
 }
 
-/* Whoever may be the daemon has its rights in the initial user namespace. */
+/* Whoever may be the daemon has its rights in the initial user namespace; pids are of that, too. */
 static int nl_put_client(struct sk_buff *msg, const struct npu_client *client)
 {
 	uid_t uid = from_kuid(&init_user_ns, npumem_client_uid(client));
 	gid_t gid = from_kgid(&init_user_ns, client->gid);
 
 	if (nla_put_u32(msg, NPUMEM_A_REQUEST_UID, uid) ||
-	    nla_put_u32(msg, NPUMEM_A_REQUEST_GID, gid))
+	    nla_put_u32(msg, NPUMEM_A_REQUEST_GID, gid) ||
+	    nla_put_u32(msg, NPUMEM_A_REQUEST_PID, pid_nr(client->pid)))
 		return -EMSGSIZE;
 	return client->cgroup ? nla_put_string(msg, NPUMEM_A_REQUEST_CGROUP, client->cgroup) : 0;
 }

@@ -248,6 +248,8 @@ TEST_F(share, daemon_is_told_who_opened_the_file)
 	EXPECT_EQ(2, request.arena_budget);
 	EXPECT_EQ(NOBODY, request.uid);
 	EXPECT_EQ(SOME_GROUP, request.gid);
+	/* Not the one that asked. */
+	EXPECT_EQ(getpid(), request.pid);
 	EXPECT_STREQ("/npumem_who.service", request.cgroup);
 	close(request.fd);
 	ASSERT_EQ(0, fake_accept(&self->daemon, &request));

@@ -209,6 +209,7 @@ int fake_accept(struct fake_daemon *daemon, struct fake_request *request)
 		request->cut = attrs[NPUMEM_A_REQUEST_CUT];
 		request->uid = number_or_none(attrs[NPUMEM_A_REQUEST_UID]);
 		request->gid = number_or_none(attrs[NPUMEM_A_REQUEST_GID]);
+		request->pid = number_or_none(attrs[NPUMEM_A_REQUEST_PID]);
 		if (attrs[NPUMEM_A_REQUEST_CGROUP])
 			nla_strlcpy(request->cgroup, attrs[NPUMEM_A_REQUEST_CGROUP],
 				    sizeof(request->cgroup));

@@ -39,7 +39,7 @@ struct fake_daemon {
  * @planner: empty if the message had none
  * @options_size: bytes of the options, which the descriptor shows; zero if the message had none
  * @cut: the daemon may answer with a graph
- * @uid, @gid: of who opened the client's file; -1 if the message had none
+ * @uid, @gid, @pid: of who opened the client's file; -1 if the message had none
  * @cgroup: path of his control group; empty if the message had none
  */
 struct fake_request {
@@ -52,7 +52,7 @@ struct fake_request {
 	char planner[32];
 	uint64_t options_size;
 	bool cut;
-	uint32_t uid, gid;
+	uint32_t uid, gid, pid;
 	char cgroup[NPUMEM_MAX_CGROUP + 1];
 };
 
