@@ -13,16 +13,20 @@
 /* Microseconds of accepting in one go. */
 #define ACCEPTING_US 20000
 
+/* Answers that the driver has not verified yet may be so many beside the others. */
+#define ANSWERED 64
+#define REQUESTS (INTAKE_MAX + INTAKE_WAITING + ANSWERED)
+
 /*
  * struct intake - see the header
- * @requests: under way, @count of them
+ * @requests: under way, @count of them; of those that wait the first one is the next
  * @later: event source that goes on accepting
  * @waits: it is on
  * @told: the log has said that none can be accepted
  */
 struct intake {
 	struct request_env *env;
-	struct request *requests[INTAKE_MAX];
+	struct request *requests[REQUESTS];
 	unsigned int count;
 	uint64_t retry_us;
 	sd_event_source *later;
@@ -67,14 +71,153 @@ static void try_again(struct intake *intake, int err)
 	go_on_later(intake, intake->retry_us);
 }
 
+static bool is_users(const struct client *a, const struct client *b)
+{
+	return a->known == b->known && a->uid == b->uid;
+}
+
+static bool is_process(const struct client *a, const struct client *b)
+{
+	return is_users(a, b) && a->pid == b->pid;
+}
+
+/* Moves the requests that are another's to the front, in their order. */
+static void put_behind(struct intake *intake, const struct client *client,
+		       bool (*is_his)(const struct client *a, const struct client *b))
+{
+	struct request *his[REQUESTS];
+	unsigned int others = 0, count = 0;
+
+	for (unsigned int i = 0; i < intake->count; i++) {
+		if (is_his(request_client(intake->requests[i]), client))
+			his[count++] = intake->requests[i];
+		else
+			intake->requests[others++] = intake->requests[i];
+	}
+	memcpy(&intake->requests[others], his, count * sizeof(his[0]));
+}
+
+static unsigned int count_if(const struct intake *intake, bool (*is)(const struct request *request))
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < intake->count; i++)
+		count += is(intake->requests[i]);
+	return count;
+}
+
+unsigned int intake_places(const struct intake *intake)
+{
+	return count_if(intake, request_has_place);
+}
+
+unsigned int intake_waiting(const struct intake *intake)
+{
+	return count_if(intake, request_waits);
+}
+
+static struct request *first_that_waits(const struct intake *intake)
+{
+	for (unsigned int i = 0; i < intake->count; i++)
+		if (request_waits(intake->requests[i]))
+			return intake->requests[i];
+	return NULL;
+}
+
+/* What else its user waits for comes behind others', and what its process does behind that. */
+static void take_turn(struct intake *intake, const struct request *request)
+{
+	put_behind(intake, request_client(request), is_users);
+	put_behind(intake, request_client(request), is_process);
+}
+
+/* False: that took too long, and goes on later. */
+static bool fill_places(struct intake *intake, uint64_t started_us)
+{
+	struct request *request = first_that_waits(intake);
+
+	while (request && intake_places(intake) < intake->env->config->workers) {
+		if (now_us() - started_us > ACCEPTING_US) {
+			go_on_later(intake, 0);
+			return false;
+		}
+		take_turn(intake, request);
+		request_plan(request);
+		request = first_that_waits(intake);
+	}
+	return true;
+}
+
+static void take_out(struct intake *intake, unsigned int i)
+{
+	intake->count--;
+	memmove(&intake->requests[i], &intake->requests[i + 1],
+		(intake->count - i) * sizeof(intake->requests[0]));
+}
+
+/* How many requests of a client's user wait. */
+static unsigned int waiting_of(const struct intake *intake, const struct client *client)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < intake->count; i++)
+		count += request_waits(intake->requests[i]) &&
+			 is_users(request_client(intake->requests[i]), client);
+	return count;
+}
+
+/* Too many wait: the last one goes of the user who has most; of several, of who came last. */
+static void refuse_one(struct intake *intake)
+{
+	unsigned int most = 0, last = 0;
+
+	for (unsigned int i = intake->count; i > 0; i--) {
+		unsigned int count;
+
+		if (!request_waits(intake->requests[i - 1]))
+			continue;
+		count = waiting_of(intake, request_client(intake->requests[i - 1]));
+		if (count > most) {
+			most = count;
+			last = i - 1;
+		}
+	}
+	request_abort(intake->requests[last], EBUSY,
+		      "too many requests wait for npumemd, and this user has most of them");
+	take_out(intake, last);
+}
+
+static void take_in(struct intake *intake, const struct accepted *accepted)
+{
+	struct request *request;
+
+	log_accepted(LOG_DEBUG, accepted, "request %" PRIu64 ": graph of %" PRIu64 " bytes",
+		     accepted->id, accepted->graph_size);
+	request = request_start(intake->env, accepted);
+	if (!request)
+		return;
+	intake->requests[intake->count++] = request;
+	if (!request_waits(request))
+		return;
+	if (intake_places(intake) < intake->env->config->workers) {
+		take_turn(intake, request);
+		request_plan(request);
+		return;
+	}
+	request_wait(request);
+	if (intake_waiting(intake) > INTAKE_WAITING)
+		refuse_one(intake);
+}
+
 void intake_go_on(struct intake *intake)
 {
 	const struct transport *transport = intake->env->transport;
 	uint64_t started = now_us();
 
-	while (intake->count < intake->env->config->workers) {
+	if (!fill_places(intake, started))
+		return;
+	while (intake->count < REQUESTS) {
 		struct accepted accepted;
-		struct request *request;
 		int err;
 
 		if (now_us() - started > ACCEPTING_US) {
@@ -89,18 +232,8 @@ void intake_go_on(struct intake *intake)
 			return;
 		}
 		intake->told = false;
-		log_accepted(LOG_DEBUG, &accepted,
-			     "request %" PRIu64 ": graph of %" PRIu64 " bytes", accepted.id,
-			     accepted.graph_size);
-		request = request_start(intake->env, &accepted);
-		if (request)
-			intake->requests[intake->count++] = request;
+		take_in(intake, &accepted);
 	}
-}
-
-static void take_out(struct intake *intake, unsigned int i)
-{
-	intake->requests[i] = intake->requests[--intake->count];
 }
 
 static void on_ended(struct request *request, void *userdata)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests are accepted as long as there are places for them, which config->workers says, and those
- * that are under way are kept account of. More wait in the driver.
+ * Requests are accepted as they come, so that who asks for what is kept waits for no planner. Others
+ * wait for a place, of which config->workers says how many there are. Users take turns, processes of
+ * a user again, and of a process the oldest comes first, as in the driver's queue.
  */
 #pragma once
 
@@ -10,7 +11,9 @@
 #include "request.h"
 
 /* The most that config->workers may be. */
-#define INTAKE_MAX 64
+#define INTAKE_MAX     64
+/* So many wait for a place at most. One more, and who has most of them loses his last one. */
+#define INTAKE_WAITING 256
 
 /* Microseconds until a request is accepted again that could not be: no memory, no descriptors. */
 #define INTAKE_RETRY_US 1000000
@@ -29,15 +32,19 @@ int intake_new(struct request_env *env, uint64_t retry_us, struct intake **out);
 void intake_free(struct intake *intake);
 
 /*
- * intake_go_on() - accept until all places are taken or no request waits
+ * intake_go_on() - fill free places, and accept until no request waits in the driver
  *
- * What cannot be accepted is tried again by itself; the log says it once. Those that are refused at
- * once take no place: after so many the loop sees to other things first.
+ * What cannot be accepted is tried again by itself; the log says it once. After some time the loop
+ * sees to other things first.
  */
 void intake_go_on(struct intake *intake);
 
 /* How many are under way, with those that are over and whose worker is not gone yet. */
 unsigned int intake_count(const struct intake *intake);
+
+/* How many of them have a place, and how many wait for one. */
+unsigned int intake_places(const struct intake *intake);
+unsigned int intake_waiting(const struct intake *intake);
 
 /* Settle all that are under way with an error. */
 void intake_abort(struct intake *intake, uint32_t status, const char *message);

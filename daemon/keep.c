@@ -86,6 +86,16 @@ static void describe(const struct accepted *accepted, const char *graph,
 	}
 }
 
+/* @err: what comes of looking, 0 where it was found */
+static void not_found(const struct accepted *accepted, int err)
+{
+	if (err && err != -ENOENT)
+		log_accepted(
+			LOG_WARNING, accepted,
+			"request %" PRIu64 ": the cache of plans cannot be asked: %s", accepted->id,
+			err == -EBADMSG ? "a file was damaged, and is removed" : strerror(-err));
+}
+
 void keep_find(struct kept *kept, struct plancache *cache, const struct accepted *accepted)
 {
 	struct plancache_request request;
@@ -105,11 +115,20 @@ void keep_find(struct kept *kept, struct plancache *cache, const struct accepted
 		munmap(shown.map, shown.size);
 	if (!err)
 		err = plancache_get(cache, &kept->key, &kept->entry);
-	if (err && err != -ENOENT)
-		log_accepted(
-			LOG_WARNING, accepted,
-			"request %" PRIu64 ": the cache of plans cannot be asked: %s", accepted->id,
-			err == -EBADMSG ? "a file was damaged, and is removed" : strerror(-err));
+	not_found(accepted, err);
+}
+
+void keep_let_go(struct kept *kept)
+{
+	free(kept->entry.data);
+	kept->entry = (struct plancache_entry){ 0 };
+}
+
+void keep_find_again(struct kept *kept, struct plancache *cache, const struct accepted *accepted)
+{
+	keep_let_go(kept);
+	if (kept->hashed && cache)
+		not_found(accepted, plancache_get(cache, &kept->key, &kept->entry));
 }
 
 /* ---------------------------------------------------------------------- the answer */
@@ -217,6 +236,6 @@ void keep_not(const struct kept *kept, struct plancache *cache)
 
 void keep_free(struct kept *kept)
 {
-	free(kept->entry.data);
+	keep_let_go(kept);
 	*kept = (struct kept){ 0 };
 }

@@ -37,6 +37,10 @@ struct kept {
  */
 void keep_find(struct kept *kept, struct plancache *cache, const struct accepted *accepted);
 
+/* Its bytes are of no use for some time: what is kept then is looked up by its key. */
+void keep_let_go(struct kept *kept);
+void keep_find_again(struct kept *kept, struct plancache *cache, const struct accepted *accepted);
+
 /*
  * keep_answers() - whether what is kept is as good an answer as planning anew would be
  * @given_us: how long that could take

@@ -208,9 +208,11 @@ char *metrics_text(const struct metrics *metrics, const struct metrics_now *now,
 	fputs("npumemd_build_info{version=\"" NPUMEM_PACKAGE_VERSION "\"} 1\n", out);
 	gauge(out, open, "npumemd_registered", "Whether the driver has taken the daemon.",
 	      now->registered);
-	gauge(out, open, "npumemd_requests_under_way", "Plan requests that are being answered.",
+	gauge(out, open, "npumemd_requests_under_way", "Plan requests that are being planned.",
 	      now->running);
-	gauge(out, open, "npumemd_places", "Plan requests that may be answered at a time.",
+	gauge(out, open, "npumemd_requests_waiting", "Plan requests that wait for a place.",
+	      now->waiting);
+	gauge(out, open, "npumemd_places", "Plan requests that may be planned at a time.",
 	      now->places);
 	gauge(out, open, "npumemd_searches_waiting", "Searches for better plans that run or wait.",
 	      now->searches);

@@ -39,13 +39,15 @@ struct metrics;
 /*
  * struct metrics_now - what is so at this moment
  * @registered: the driver has taken the daemon
- * @running, @places: requests under way, and the most that there may be
+ * @running, @places: requests that have a place, and how many places there are
+ * @waiting: requests that wait for one
  * @searches: searches for better plans that run or wait
  * @held: they wait since they have used up their share of a processor
  */
 struct metrics_now {
 	bool registered;
 	uint64_t running;
+	uint64_t waiting;
 	uint64_t places;
 	uint64_t searches;
 	bool held;

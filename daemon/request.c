@@ -40,9 +40,12 @@ _Static_assert(MESSAGE_SIZE < TRANSPORT_MESSAGE_SIZE, "reasons fit into the prot
  * @account: whose account planning is charged to
  * @started_us: when it came, CLOCK_MONOTONIC microseconds
  * @deadline_us: when its workers are killed, CLOCK_MONOTONIC microseconds
+ * @begun_us: since when its time counts: when it came, or had a place at last
  * @given_us: how long planning may take
  * @kept: what is known of it that the cache may answer
  * @from_cache: the answer is @kept's
+ * @waits: for a place; @waited: it did not get one at once
+ * @has_place: it was planned, or is
  * @settled: event source that tells that the driver has settled it
  * @answered: DONE was sent with a plan, which the driver is verifying
  * @over: it has ended, but for a worker that was killed and is not gone
@@ -59,9 +62,13 @@ struct request {
 	char account[POLICY_NAME_SIZE];
 	uint64_t started_us;
 	uint64_t deadline_us;
+	uint64_t begun_us;
 	uint64_t given_us;
 	struct kept kept;
 	bool from_cache;
+	bool waits;
+	bool waited;
+	bool has_place;
 	sd_event_source *settled;
 	bool answered;
 	bool over;
@@ -441,12 +448,12 @@ static void set_deadline(struct request *request)
 {
 	uint64_t limit = request->config.time_limit * 1000000;
 
-	request->started_us = now_us();
+	request->begun_us = now_us();
 	request->deadline_us = request->accepted.deadline_ns > 0 ?
 				       (uint64_t)request->accepted.deadline_ns / 1000 :
 				       1;
-	if (limit && request->deadline_us > request->started_us + limit)
-		request->deadline_us = request->started_us + limit;
+	if (limit && request->deadline_us > request->begun_us + limit)
+		request->deadline_us = request->begun_us + limit;
 }
 
 /* Whether a plan made in a hurry will be improved. What is kept was looked for. */
@@ -469,7 +476,7 @@ static uint64_t all_time(const struct request *request, uint64_t from_us)
 /* The rest of the search comes when there is time for it. */
 static uint64_t planning_time(const struct request *request)
 {
-	uint64_t all = all_time(request, request->started_us);
+	uint64_t all = all_time(request, request->begun_us);
 	uint64_t first = request->config.first_answer * 1000;
 
 	return searches_later(request) && first < all ? first : all;
@@ -561,16 +568,40 @@ static int look_up(struct request *request, char *message, size_t size)
 	return 0;
 }
 
-/* Answer with what is kept, or start planning. */
+static int check_deadline(const struct request *request, char *message, size_t size)
+{
+	if (request->deadline_us > request->begun_us)
+		return 0;
+	snprintf(message, size, "the deadline had passed before planning began");
+	return -ETIMEDOUT;
+}
+
+/* Answer with what is kept, if that is as good as planning from now on; else @from_cache is false. */
+static int answer_kept(struct request *request, char *message, size_t size)
+{
+	int err;
+
+	request->given_us = planning_time(request);
+	request->from_cache =
+		keep_answers(&request->kept, request->given_us, request->config.plan_limit);
+	if (!request->from_cache)
+		return 0;
+	sum_up(request, request->kept.entry.text);
+	err = hand_over(request, message, size);
+	/* If the request is over already, the driver says so through its file. */
+	if (!err)
+		request->answered = send_done(request, 0, "");
+	return err;
+}
+
+/* Answer with what is kept, or wait for a place. */
 static int start_answer(struct request *request, char *message, size_t size)
 {
 	const struct transport *transport = request->env->transport;
-	int err;
+	int err = check_deadline(request, message, size);
 
-	if (request->deadline_us <= request->started_us) {
-		snprintf(message, size, "the deadline had passed before planning began");
-		return -ETIMEDOUT;
-	}
+	if (err)
+		return err;
 	err = transport->ops->watch(transport->data, request->accepted.fd, request->env->event,
 				    on_settled, request, &request->settled);
 	if (err) {
@@ -578,21 +609,61 @@ static int start_answer(struct request *request, char *message, size_t size)
 		return err;
 	}
 	err = look_up(request, message, size);
+	if (!err)
+		err = answer_kept(request, message, size);
+	if (err || request->from_cache)
+		return err;
+	request->waits = true;
+	return check_quota(request, message, size);
+}
+
+/* Others were planned meanwhile, for the same user, too, and perhaps the same. */
+static int start_late(struct request *request, char *message, size_t size)
+{
+	int err;
+
+	set_deadline(request);
+	err = check_deadline(request, message, size);
 	if (err)
 		return err;
-	request->given_us = planning_time(request);
-	request->from_cache =
-		keep_answers(&request->kept, request->given_us, request->config.plan_limit);
-	if (!request->from_cache) {
-		err = check_quota(request, message, size);
-		return err ? err : start_worker(request, message, size);
+	keep_find_again(&request->kept, request->env->cache, &request->accepted);
+	err = answer_kept(request, message, size);
+	return err || request->from_cache ? err : check_quota(request, message, size);
+}
+
+void request_plan(struct request *request)
+{
+	char message[MESSAGE_SIZE];
+	int err = request->waited ? start_late(request, message, sizeof(message)) : 0;
+
+	request->waits = false;
+	if (!err && !request->from_cache) {
+		err = start_worker(request, message, sizeof(message));
+		request->has_place = !err;
 	}
-	sum_up(request, request->kept.entry.text);
-	err = hand_over(request, message, size);
-	/* If the request is over already, the driver says so through its file. */
-	if (!err)
-		request->answered = send_done(request, 0, "");
-	return err;
+	if (err)
+		settle(request, -err, "%s", message);
+}
+
+void request_wait(struct request *request)
+{
+	request->waited = true;
+	keep_let_go(&request->kept);
+}
+
+bool request_waits(const struct request *request)
+{
+	return request->waits;
+}
+
+bool request_has_place(const struct request *request)
+{
+	return request->has_place;
+}
+
+const struct client *request_client(const struct request *request)
+{
+	return &request->accepted.client;
 }
 
 /* A limit of the policy's takes the place of the configuration's, where that is less strict. */
@@ -656,6 +727,7 @@ struct request *request_start(const struct request_env *env, const struct accept
 	request->config = *env->config;
 	/* The server's, which may go meanwhile. */
 	request->config.policies = NULL;
+	request->started_us = now_us();
 	err = apply_policy(request, env->config->policies, message, sizeof(message));
 	set_deadline(request);
 	if (!err)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A plan request, from ACCEPT to its end: the daemon looks whether it keeps a plan for it (keep.h),
- * or plans in one worker and checks the plan in another; it writes the plan to the request's
+ * or the request waits until it has a place, and the daemon plans in one worker and checks the plan
+ * in another; it writes the plan to the request's
  * descriptor, sends DONE, and waits for the driver's verdict. If anything fails it sends DONE with
  * an errno and a sentence. A request that the driver settles meanwhile (given up, deadline) is
  * over: its worker is killed, and keeps its place until it is gone.
@@ -43,10 +44,26 @@ struct request_env {
 /*
  * request_start() - begin with a request, which takes over @accepted->fd
  *
- * Returns NULL if the request is settled already, with an error; @ended is then
- * not called.
+ * What is kept is its answer, if that is as good as planning anew; else it waits for a place.
+ * Returns NULL if the request is settled already, with an error; @ended is then not called.
  */
 struct request *request_start(const struct request_env *env, const struct accepted *accepted);
+
+/* Whether it waits for a place; whether it has one, which it has until nothing of it runs. */
+bool request_waits(const struct request *request);
+bool request_has_place(const struct request *request);
+const struct client *request_client(const struct request *request);
+
+/* It will wait for long: memory of what is kept, but no answer, is let go. */
+void request_wait(struct request *request);
+
+/*
+ * request_plan() - one that waits has a place: plan
+ *
+ * What is kept by now may be its answer, so that it takes no place. It may have ended, with an
+ * error, when this returns.
+ */
+void request_plan(struct request *request);
 
 /*
  * request_abort() - settle a request with an error now, whatever it is doing

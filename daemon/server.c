@@ -268,7 +268,8 @@ static char *tell_metrics(void *data, bool open, size_t *size)
 	const struct server *server = data;
 	const struct metrics_now now = {
 		.registered = server->registered,
-		.running = intake_count(server->intake),
+		.running = intake_places(server->intake),
+		.waiting = intake_waiting(server->intake),
 		.places = server->config.workers,
 		.searches = improver_count(server->env.improver),
 		.held = improver_held(server->env.improver),

@@ -228,10 +228,14 @@ static uint64_t ask(const struct network *network, const struct question *questi
 {
 	struct accepted accepted = request_of(network, question);
 	uint64_t began = now_us();
+	struct request *request;
 
 	d.ended = false;
-	if (!request_start(&d.env, &accepted))
+	request = request_start(&d.env, &accepted);
+	if (!request)
 		give_up("%s: the request was refused", network->name);
+	if (request_waits(request))
+		request_plan(request);
 	while (!d.ended)
 		if (sd_event_run(d.env.event, UINT64_MAX) < 0)
 			give_up("the event loop ended");

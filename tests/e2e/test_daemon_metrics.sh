@@ -21,7 +21,7 @@ starts() {
 	start_daemon --config metrics.conf || return 1
 	status || return 1
 	status | grep -qx 'npumemd  *[0-9.]*, registered with the driver' &&
-		status | grep -qx 'requests   0 of 2 places taken; 0 planned, 0 answered with kept plans, 0 failed, 0 refused by the driver, 0 given up'
+		status | grep -qx 'requests   0 of 2 places taken, 0 wait; 0 planned, 0 answered with kept plans, 0 failed, 0 refused by the driver, 0 given up'
 }
 counts() {
 	npumemctl run "$MOBILENET" && npumemctl run "$MOBILENET" || return 1

@@ -85,6 +85,8 @@ struct accepted accept_good(void);
 /* Put options behind the graph, as the driver shows them; the second makes them of a request. */
 void with_options(struct accepted *accepted, const void *options, size_t size);
 void asking(struct accepted *accepted, const struct npumem_request *request);
+/* Begins the request, for which there is a place; NULL: it has ended. */
+struct request *start_request(const struct accepted *accepted);
 /* Begins the request and sees it to its end; the descriptor must be closed then. */
 void run_request(const struct accepted *accepted);
 /* The same of a request after the first one, with a loop of its own. */

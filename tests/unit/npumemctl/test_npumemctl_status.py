@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 CTL = os.path.abspath(sys.argv[1])
 count = failed = 0
 BODY = ('# TYPE npumemd_build info\nnpumemd_build_info{version="9.8"} 1\nnpumemd_registered 1\n'
-        'npumemd_requests_under_way 1\nnpumemd_places 2\nnpumemd_searches_waiting 3\n'
+        'npumemd_requests_under_way 1\nnpumemd_requests_waiting 10\nnpumemd_places 2\nnpumemd_searches_waiting 3\n'
         'npumemd_requests_total{planner="auto",outcome="planned"} 4\n'
         'npumemd_requests_total{planner="cosma",outcome="planned"} 5\n'
         'npumemd_requests_total{planner="cosma",outcome="failed"} 6\n'
@@ -74,7 +74,7 @@ def ask(answer, *options):
 
 got = ask(OK + BODY + END)
 expected = (0, 'npumemd    9.8, registered with the driver\n'
-            'requests   1 of 2 places taken; 9 planned, 0 answered with kept plans, 6 failed, '
+            'requests   1 of 2 places taken, 10 wait; 9 planned, 0 answered with kept plans, 6 failed, '
             '0 refused by the driver, 0 given up\n'
             'duration   2.000 s on average; planning took 12.500 s of processor time in all\n'
             'failures   ENOSPC\\x1b 6\n'

@@ -169,7 +169,7 @@ void ask_for(struct accepted *accepted)
 	f.fd = dup(accepted->fd);
 	f.done = 0;
 	f.ended = 0;
-	request = request_start(&f.env, accepted);
+	request = start_request(accepted);
 	assert_non_null(request);
 	while (!f.ended)
 		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,12 +19,22 @@ const struct worker_job replacements[] = { { "plan_spin", plan_spin }, { 0 } };
 /*
  * struct driver - what it says to ACCEPT
  * @waiting: requests that wait
+ * @accepted: requests that were accepted, which numbers them
+ * @budget: of their arenas
+ * @client: whose they are; NULL: it does not say
+ * @clients: or whose each is
+ * @settled: per request: readable when it has been settled
  * @errors: errnos, negative, that come first
  * @error_count: how many of them are left
  * @asked: how often ACCEPT was sent
  */
 static struct driver {
 	unsigned int waiting;
+	unsigned int accepted;
+	uint64_t budget;
+	const struct client *client;
+	const struct client *clients;
+	int settled[2 + INTAKE_WAITING + 3];
 	int errors[4];
 	unsigned int error_count;
 	unsigned int asked;
@@ -41,8 +52,34 @@ static int fake_accept(void *data, struct accepted *accepted)
 	if (!driver.waiting)
 		return -ENOENT;
 	driver.waiting--;
+	close(f.fd);
 	*accepted = next_request();
+	accepted->id = ++driver.accepted;
+	accepted->arena_budget = driver.budget;
+	if (driver.client)
+		accepted->client = *driver.client;
+	if (driver.clients)
+		accepted->client = driver.clients[driver.accepted - 1];
 	return 0;
+}
+
+/* Of the request that was accepted just now. */
+static int fake_watch(void *data, int fd, sd_event *event, sd_event_io_handler_t handler,
+		      void *userdata, sd_event_source **source)
+{
+	int *settled = &driver.settled[driver.accepted];
+
+	*settled = eventfd(0, EFD_CLOEXEC);
+	return sd_event_add_io(event, source, *settled, EPOLLIN, handler, userdata);
+}
+
+static int fake_done(void *data, uint64_t id, const struct answer *answer)
+{
+	int err = others->done(data, id, answer);
+
+	if (!answer->status)
+		assert_int_equal(eventfd_write(driver.settled[id], 1), 0);
+	return err;
 }
 
 static int intake_setup(void **state)
@@ -53,6 +90,8 @@ static int intake_setup(void **state)
 	others = f.transport.ops;
 	ops = *others;
 	ops.accept = fake_accept;
+	ops.watch = fake_watch;
+	ops.done = fake_done;
 	f.transport.ops = &ops;
 	f.config.workers = 2;
 	return intake_new(&f.env, 20000, &intake);
@@ -64,6 +103,8 @@ static int intake_teardown(void **state)
 	intake_free(intake);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
+	for (unsigned int i = 1; i <= driver.accepted; i++)
+		close(driver.settled[i]);
 	f.transport.ops = others;
 	return request_teardown(state);
 }
@@ -85,26 +126,154 @@ static void go_on_until(unsigned int count)
 	assert_int_equal(intake_count(intake), count);
 }
 
-/* As many as there are places, and the next when one is free again. */
+/* All are accepted, as many as there are places are planned, and the next when one is free again. */
 INTAKE_TEST(places)
 {
 	setenv(REPLACED_PLAN, "plan_spin", 1);
 	driver.waiting = 3;
-	go_on_until(2);
-	assert_int_equal(driver.waiting, 1);
+	go_on_until(3);
+	assert_int_equal(driver.waiting, 0);
+	assert_int_equal(intake_places(intake), 2);
+	assert_int_equal(intake_waiting(intake), 1);
 	intake_abort(intake, ECANCELED, "no more");
 	/* A worker that was killed keeps its place until it is gone. */
 	assert_int_equal(intake_count(intake), 2);
+	assert_int_equal(intake_places(intake), 2);
+	driver.waiting = 1;
 	intake_go_on(intake);
-	assert_int_equal(driver.waiting, 1);
+	assert_int_equal(intake_waiting(intake), 1);
 	/* The driver that goes does not end a request twice. */
 	intake_drop(intake);
 	assert_int_equal(intake_count(intake), 2);
-	/* It is asked once more, for the other place. */
-	while (driver.asked < 4)
+	driver.waiting = 1;
+	while (driver.waiting || intake_count(intake) != 1)
 		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);
 	assert_int_equal(driver.waiting, 0);
-	assert_int_equal(driver.asked, 4);
+	assert_int_equal(intake_places(intake), 1);
+}
+
+/* Who asks for what is kept waits for nobody's planning, however many wait for a place. */
+INTAKE_TEST(kept)
+{
+	char folder[] = "/tmp/npumem-intake-XXXXXX", command[64];
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(f.config.cache_folder, sizeof(f.config.cache_folder), "%s/cache", folder);
+	keep_open(&f.config, &f.env.cache);
+	assert_non_null(f.env.cache);
+	driver.waiting = 1;
+	intake_go_on(intake);
+	while (intake_count(intake))
+		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);
+	assert_int_equal(f.status, 0);
+	setenv(REPLACED_PLAN, "plan_spin", 1);
+	driver.budget = 1000;
+	driver.waiting = 4;
+	go_on_until(4);
+	assert_int_equal(intake_waiting(intake), 2);
+	f.done = 0;
+	driver.budget = 0;
+	driver.waiting = 1;
+	intake_go_on(intake);
+	assert_int_equal(f.done, 1);
+	assert_int_equal(f.status, 0);
+	while (intake_count(intake) > 4)
+		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);
+	assert_int_equal(intake_waiting(intake), 2);
+	intake_drop(intake);
+	plancache_close(f.env.cache);
+	f.env.cache = NULL;
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	assert_int_equal(system(command), 0);
+}
+
+/* One that has waited may have been planned for another meanwhile. */
+INTAKE_TEST(kept_meanwhile)
+{
+	char folder[] = "/tmp/npumem-intake-XXXXXX", command[64];
+	struct said said;
+	char *text;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(f.config.cache_folder, sizeof(f.config.cache_folder), "%s/cache", folder);
+	keep_open(&f.config, &f.env.cache);
+	f.config.workers = 1;
+	driver.waiting = 2;
+	log_setup(true, LOG_INFO);
+	said_begin(&said);
+	go_on_until(2);
+	assert_int_equal(intake_waiting(intake), 1);
+	while (intake_count(intake))
+		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);
+	text = said_end(&said);
+	log_setup(true, LOG_ERR);
+	assert_non_null(strstr(text, "npumemd: request 1 planned by "));
+	assert_non_null(strstr(text, "npumemd: request 2 has the plan kept of "));
+	free(text);
+	plancache_close(f.env.cache);
+	f.env.cache = NULL;
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	assert_int_equal(system(command), 0);
+}
+
+/* Users take turns, processes of one again, and of a process the oldest comes first. */
+INTAKE_TEST(turns)
+{
+	/* Numbers of requests are their places in this. */
+	static const struct client clients[] = {
+		{ true, 7, 7, 70, "" }, { true, 7, 7, 70, "" }, { true, 7, 7, 70, "" },
+		{ true, 7, 7, 71, "" }, { true, 8, 8, 80, "" }, { true, 7, 7, 70, "" },
+		{ true, 8, 8, 80, "" },
+	};
+	static const unsigned int turns[] = { 1, 2, 5, 4, 7, 3, 6 };
+	struct said said;
+	char *text, *at;
+
+	f.config.workers = 1;
+	driver.clients = clients;
+	driver.waiting = 7;
+	log_setup(true, LOG_INFO);
+	said_begin(&said);
+	go_on_until(7);
+	while (intake_count(intake))
+		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);
+	at = text = said_end(&said);
+	log_setup(true, LOG_ERR);
+	for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
+		char line[64];
+
+		snprintf(line, sizeof(line), "npumemd: request %u planned by", turns[i]);
+		at = strstr(at, line);
+		if (!at)
+			fail_msg("request %u comes too soon or too late:\n%s", turns[i], text);
+	}
+	free(text);
+}
+
+/* Who has most of those that wait loses his last one to others', and has no more of his own. */
+INTAKE_TEST(too_many)
+{
+	static const struct client hog = { true, 7, 7, 70, "" }, other = { true, 8, 8, 80, "" };
+
+	setenv(REPLACED_PLAN, "plan_spin", 1);
+	driver.client = &hog;
+	driver.waiting = 2 + INTAKE_WAITING;
+	go_on_until(2 + INTAKE_WAITING);
+	assert_int_equal(f.done, 0);
+	driver.waiting = 1;
+	intake_go_on(intake);
+	assert_int_equal(f.done, 1);
+	assert_int_equal(f.id, 2 + INTAKE_WAITING + 1);
+	assert_int_equal(f.status, EBUSY);
+	assert_string_equal(f.message,
+			    "too many requests wait for npumemd, and this user has most of them");
+	driver.client = &other;
+	driver.waiting = 1;
+	intake_go_on(intake);
+	assert_int_equal(f.done, 2);
+	assert_int_equal(f.id, 2 + INTAKE_WAITING);
+	assert_int_equal(f.status, EBUSY);
+	assert_int_equal(intake_waiting(intake), INTAKE_WAITING);
 }
 
 /* The driver speaks of a request once: what could not be accepted is asked for again. */

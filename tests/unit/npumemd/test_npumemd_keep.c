@@ -586,7 +586,7 @@ KEEP_TEST(reload)
 	struct accepted accepted = next_request();
 	struct request *request;
 
-	request = request_start(&f.env, &accepted);
+	request = start_request(&accepted);
 	assert_non_null(request);
 	f.config.cache_limit = 0;
 	keep_open(&f.config, &f.env.cache);

@@ -22,6 +22,7 @@
 
 static const struct metrics_now now = { .registered = true,
 					.running = 1,
+					.waiting = 5,
 					.places = 2,
 					.searches = 3,
 					.held = true };
@@ -71,10 +72,13 @@ TEST(open_metrics)
 		"# HELP npumemd_registered Whether the driver has taken the daemon.\n"
 		"npumemd_registered 1\n"
 		"# TYPE npumemd_requests_under_way gauge\n"
-		"# HELP npumemd_requests_under_way Plan requests that are being answered.\n"
+		"# HELP npumemd_requests_under_way Plan requests that are being planned.\n"
 		"npumemd_requests_under_way 1\n"
+		"# TYPE npumemd_requests_waiting gauge\n"
+		"# HELP npumemd_requests_waiting Plan requests that wait for a place.\n"
+		"npumemd_requests_waiting 5\n"
 		"# TYPE npumemd_places gauge\n"
-		"# HELP npumemd_places Plan requests that may be answered at a time.\n"
+		"# HELP npumemd_places Plan requests that may be planned at a time.\n"
 		"npumemd_places 2\n"
 		"# TYPE npumemd_searches_waiting gauge\n"
 		"# HELP npumemd_searches_waiting Searches for better plans that run or wait.\n"

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "journal.h"
 #include "log.h"
 #include "npuplan.h"
@@ -581,4 +582,23 @@ POLICY_TEST(cpu_quota)
 	assert_in_range(planned, 3, 7);
 	/* That is nobody else's. */
 	refused(by_user(8), ECANCELED, "no plan after all");
+}
+
+/* Others of the same user were planned while this one waited. */
+POLICY_TEST(cpu_quota_while_it_waits)
+{
+	struct accepted accepted = by_user(7);
+	struct request *request;
+
+	configure("[user 7]\ncpu-quota = 2\n");
+	f.env.quotas = quotas_new(QUOTA_MINUTE_US);
+	request = request_start(&f.env, &accepted);
+	assert_non_null(request);
+	assert_true(request_waits(request));
+	request_wait(request);
+	quotas_charge(f.env.quotas, "user 7", 2, 10000000, now_us());
+	request_plan(request);
+	assert_int_equal(f.ended, 1);
+	assert_int_equal(f.status, EDQUOT);
+	assert_says("planning for user 7 has used up its 2 % of a processor");
 }

@@ -90,6 +90,40 @@ REQUEST_TEST(deadline_negative)
 	assert_failed(ETIMEDOUT, "the deadline had passed before planning began");
 }
 
+/* Its time counts from when it has a place, but for its own deadline. */
+REQUEST_TEST(deadline_while_it_waits)
+{
+	struct accepted accepted = accept_good();
+	struct request *request;
+
+	accepted.deadline_ns = now_ns() + 50000000;
+	request = request_start(&f.env, &accepted);
+	assert_non_null(request);
+	assert_true(request_waits(request));
+	request_wait(request);
+	usleep(60000);
+	request_plan(request);
+	assert_int_equal(f.ended, 1);
+	assert_failed(ETIMEDOUT, "the deadline had passed before planning began");
+}
+
+REQUEST_TEST(time_limit_while_it_waits)
+{
+	struct accepted accepted = accept_good();
+	struct request *request;
+
+	f.config.time_limit = 1;
+	request = request_start(&f.env, &accepted);
+	assert_non_null(request);
+	request_wait(request);
+	usleep(1100000);
+	request_plan(request);
+	assert_true(request_has_place(request));
+	assert_int_equal(sd_event_loop(f.event), 0);
+	assert_string_equal(f.message, "");
+	assert_int_equal(f.status, 0);
+}
+
 REQUEST_TEST(garbage_plan)
 {
 	struct accepted accepted = accept_good();
@@ -212,7 +246,7 @@ static struct request *start_spinning(const struct accepted *accepted)
 	struct request *request;
 
 	setenv(REPLACED_PLAN, "plan_spin", 1);
-	request = request_start(&f.env, accepted);
+	request = start_request(accepted);
 	assert_non_null(request);
 	return request;
 }
@@ -293,7 +327,7 @@ REQUEST_TEST(given_up_while_planning)
 
 	setenv(REPLACED_PLAN, "plan_spin", 1);
 	f.env.metrics = metrics_new();
-	assert_non_null(request_start(&f.env, &accepted));
+	assert_non_null(start_request(&accepted));
 	assert_true(f.watched);
 	driver_settles(ECANCELED);
 	assert_given_up(accepted.fd);
@@ -312,7 +346,7 @@ REQUEST_TEST(given_up_while_checking)
 	struct accepted accepted = accept_good();
 
 	setenv(REPLACED_CHECK, "plan_spin", 1);
-	assert_non_null(request_start(&f.env, &accepted));
+	assert_non_null(start_request(&accepted));
 	/* The first event is the end of planning. */
 	assert_true(sd_event_add_post(f.event, NULL, after_planning, NULL) >= 0);
 	assert_given_up(accepted.fd);
@@ -325,7 +359,7 @@ REQUEST_TEST(aborted_while_verified)
 	struct request *request;
 
 	f.done_holds = true;
-	request = request_start(&f.env, &accepted);
+	request = start_request(&accepted);
 	assert_non_null(request);
 	assert_int_equal(sd_event_loop(f.event), 0);
 	assert_int_equal(f.done, 1);
@@ -340,7 +374,7 @@ REQUEST_TEST(aborted_while_verified)
 REQUEST_TEST(config_is_kept)
 {
 	struct accepted accepted = accept_good();
-	struct request *request = request_start(&f.env, &accepted);
+	struct request *request = start_request(&accepted);
 
 	assert_non_null(request);
 	f.config.plan_limit = 1;

@@ -57,7 +57,7 @@ struct npuplan_patch_grid_table {
 	struct npuplan_pool *pool;
 };
 
-/* npuplan_patch_grids_of() - what operators @first to @last (@table->length of them at most) can have
+/* npuplan_patch_grids_of() - what operators @first to @last, @table->length at most, can have
  * @below: grids that have as many bytes are of no use
  * @grids: out: none if no work is left, or if all have too many bytes or cannot be
  *
