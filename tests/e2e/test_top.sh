@@ -43,7 +43,7 @@ seen() {
 	# It holds what the administrator is told, and the bank lacks no less.
 	npumemctl devices -j >devices.json || return 1
 	sed 's/{"client":/\n&/g' devices.json | grep "\"pid\": *$RUN," >holder.json || return 1
-	[ "$(field bytes holder.json)" = "$(of_run carveout)" ]
+	[ "$(field bytes holder.json)" = "$(of_run carveout)" ] && [ "$(field command holder.json)" = "$(of_run command)" ]
 }
 # As text, for whoever has no terminal.
 as_text() {

@@ -82,13 +82,15 @@ struct plancache_past {
 
 /* Of a plan whose maker does not know how good it is: any other is better. */
 #define PLANCACHE_COST_UNKNOWN UINT64_MAX
+/* Planning could take as long as it liked. */
+#define PLANCACHE_NO_DEADLINE  UINT64_MAX
 
 /*
  * struct plancache_entry - a plan, and what is known of it
  * @planner, @objective, @arena_budget, @graph_size: of the request it answers
  * @version: of the npumem that made it
  * @cost: what the objective counts, in bytes: the less the better; or PLANCACHE_COST_UNKNOWN
- * @given_us: how long planning could have taken, microseconds; 0 = as long as it liked
+ * @given_us: how long planning could have taken, microseconds; or PLANCACHE_NO_DEADLINE
  * @final: more time would not have made a better one
  * @owner: whose it counts as, a user's number; PLANCACHE_NOBODY: it is not known
  * @text: one line about the plan, for people

@@ -73,7 +73,7 @@ check 'no folder has no keys' is '' completed --folder none show ''
 # ------------------------------------------------------------------------------- warm
 check 'a model is planned' is "models/a.json: $mobilenet" cache warm models/a.json
 check 'it is listed' prints "  $mobilenet" cache list
-for field in planner:auto objective:arena arena_budget:0 cost:1505280 final:True version:0.1.0; do
+for field in planner:auto objective:arena arena_budget:0 cost:1505280 given_us:None final:True version:0.1.0; do
 	check "it has ${field%:*}" is "${field#*:}" of_json "${field%:*}"
 done
 key=$(of_json key)

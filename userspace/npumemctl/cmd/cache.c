@@ -16,10 +16,9 @@
 #include "plancache.h"
 #include "rate.h"
 
-#define FOLDER	    "/var/cache/npumemd"
-#define SHORT_KEY   12 /* digits of a key in a list */
-#define LEAST_KEY   4  /* digits that a key on the command line has at least */
-#define NO_DEADLINE UINT64_MAX
+#define FOLDER	  "/var/cache/npumemd"
+#define SHORT_KEY 12 /* digits of a key in a list */
+#define LEAST_KEY 4  /* digits that a key on the command line has at least */
 
 /*
  * struct arguments - what the command line says
@@ -543,7 +542,7 @@ static int keep(const struct arguments *args, struct keeping *keeping, const str
 	entry.owner = geteuid();
 	entry.cost = plancache_cost(args->planner, args->objective, &plan->info);
 	entry.final = plancache_final(plan, args->deadline, plan->seconds);
-	entry.given_us = args->deadline ? (uint64_t)(1e6 * args->deadline) : NO_DEADLINE;
+	entry.given_us = args->deadline ? (uint64_t)(1e6 * args->deadline) : PLANCACHE_NO_DEADLINE;
 	plancache_summary(model->graph, plan, entry.text, sizeof(entry.text));
 	/* One that is damaged, or that is not there, is no plan and has no history. */
 	err = plancache_peek(keeping->to, &key, &before);

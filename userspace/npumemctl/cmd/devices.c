@@ -93,9 +93,9 @@ static json_t *holder_json(const struct drm_npumem_holder *h)
 {
 	char *comm = comm_text(h);
 	json_t *object = json_pack("{sI sI sI ss sI sI sI sI}", "client", (json_int_t)h->client,
-				   "uid", (json_int_t)h->uid, "pid", (json_int_t)h->pid, "comm",
+				   "uid", (json_int_t)h->uid, "pid", (json_int_t)h->pid, "command",
 				   comm, "bank", (json_int_t)h->bank, "bytes", (json_int_t)h->bytes,
-				   "memory_bytes", (json_int_t)h->memory_bytes, "since_ns",
+				   "kernel", (json_int_t)h->memory_bytes, "since_ns",
 				   (json_int_t)h->since_ns);
 
 	free(comm);

@@ -63,13 +63,16 @@ json_t *kept_json(const struct plancache_file *file, const struct plancache_entr
 
 	plancache_key_name(&file->key, name);
 	return json_pack(
-		"{ss so ss sI sI so sI sI sb so sI sI so so}", "key", name, "planner",
+		"{ss so ss sI sI so sI so sb so sI sI so so}", "key", name, "planner",
 		kept_text_json(entry->planner), "objective", objective_name(entry->objective),
 		"arena_budget", kept_int_json(entry->arena_budget), "graph_bytes",
 		kept_int_json(entry->graph_size), "cost",
 		entry->cost == PLANCACHE_COST_UNKNOWN ? json_null() :
 							json_integer(kept_int_json(entry->cost)),
-		"bytes", (json_int_t)file->bytes, "given_us", kept_int_json(entry->given_us),
+		"bytes", (json_int_t)file->bytes, "given_us",
+		entry->given_us == PLANCACHE_NO_DEADLINE ?
+			json_null() :
+			json_integer(kept_int_json(entry->given_us)),
 		"final", entry->final, "version", kept_text_json(entry->version), "used_ns",
 		(json_int_t)file->used_ns, "plan_bytes", (json_int_t)(entry->size - entry->head),
 		"uid", entry->owner == PLANCACHE_NOBODY ? json_null() : json_integer(entry->owner),
