@@ -312,6 +312,20 @@ status 1
 	}
 	check 'no plan goes for an export' is "status 1
 npumemctl: disk: KEY: $full" exported_to_full_disk
+	there_on_full_disk() { # COMMAND...: with what is there on a disk that is filled up to its last block
+		# shellcheck disable=SC2016 # of the inner shell
+		unshare -rm bash -c 'mount -t tmpfs -o size=16k none disk && cp again/*.plan disk || exit 9
+			ls disk >before; cat /dev/zero >disk/filled 2>/dev/null
+			"$@" 2>&1; echo "status $?"; ls disk | grep -vx filled | cmp - before' - "$@"
+	}
+	kept_on_full_disk() {
+		there_on_full_disk "$@" | sed 's/"key": *"[^"]*", *//g' | tr -d ' '
+	}
+	check 'what is there already needs no room' is "status 0" there_on_full_disk "$ctl" cache --folder again export disk
+	check 'and JSON says that it was there' is '{"folder":"disk","plans":[{"kept":"before"},{"kept":"before"}]}
+status0' kept_on_full_disk "$ctl" cache --folder again export -j disk
+	check 'nor does one that is planned again' is "models/a.json: $mobilenet$stays
+status 0" there_on_full_disk "$ctl" cache --folder disk warm models/a.json
 	check 'a full disk loses no plan' is "npumemctl: disk: plan of $graphs/inception_v3.fused.json: $full
 npumemctl: disk: plan of $graphs/densenet121.fused.json: $full
 status 1

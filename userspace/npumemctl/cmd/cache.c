@@ -423,7 +423,7 @@ static int export_one(const struct arguments *args, struct plancache *cache,
 	plancache_key_name(&file->key, name);
 	if (keeping->array)
 		object = json_pack("{ss ss}", "key", name, "kept", stays ? "before" : "new");
-	status = keeping_put(keeping, &file->key, better, name, object, &fits);
+	status = keeping_put(keeping, &file->key, better, stays, name, object, &fits);
 	free(entry.data);
 	free(there.data);
 	if (status == EXIT_OK && was_better && !args->json)
@@ -506,7 +506,7 @@ static int put(const struct arguments *args, struct keeping *keeping, const stru
 
 	if (asprintf(&what, "plan of %s", model->path) < 0)
 		abort();
-	status = keeping_put(keeping, key, kept, what, object, &fits);
+	status = keeping_put(keeping, key, kept, !is_new, what, object, &fits);
 	free(what);
 	if (status == EXIT_OK && fits)
 		say_kept(args, model, kept, is_new);

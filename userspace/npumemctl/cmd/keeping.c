@@ -20,10 +20,24 @@ struct keeping_plan {
 	bool fits;
 };
 
-int keeping_put(struct keeping *keeping, const struct plancache_key *key,
-		const struct plancache_entry *entry, const char *what, json_t *object, bool *fits)
+/* Puts an entry, or, of one that stays where nothing can be written, says that it is used. */
+static int put_or_use(struct plancache *cache, const struct plancache_key *key,
+		      const struct plancache_entry *entry, bool stays)
 {
-	int err = plancache_put(keeping->to, key, entry);
+	struct plancache_entry there = { 0 };
+	int err = plancache_put(cache, key, entry);
+
+	if (!stays || (err != -ENOSPC && err != -EDQUOT) || plancache_get(cache, key, &there))
+		return err;
+	free(there.data);
+	return 0;
+}
+
+int keeping_put(struct keeping *keeping, const struct plancache_key *key,
+		const struct plancache_entry *entry, bool stays, const char *what, json_t *object,
+		bool *fits)
+{
+	int err = put_or_use(keeping->to, key, entry, stays);
 	struct keeping_plan *plan;
 
 	*fits = err != -EFBIG;

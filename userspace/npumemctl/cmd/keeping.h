@@ -29,6 +29,8 @@ struct keeping {
 
 /*
  * keeping_put() - keep a plan
+ * @stays: it is the one that is there: a full disk, which has no room to write it with what is
+ *	known of it by now, loses nothing
  * @what: what it is, for messages
  * @object: of @keeping->array, which takes it; NULL where there is no array
  * @fits: out: false: it is larger than the limit, of which keeping_end() speaks
@@ -36,7 +38,8 @@ struct keeping {
  * Says why the plan cannot be kept otherwise. Returns an exit code.
  */
 int keeping_put(struct keeping *keeping, const struct plancache_key *key,
-		const struct plancache_entry *entry, const char *what, json_t *object, bool *fits);
+		const struct plancache_entry *entry, bool stays, const char *what, json_t *object,
+		bool *fits);
 
 /*
  * keeping_end() - say which plans have no room, or had to go again for others behind them
