@@ -16,6 +16,7 @@
 #include "planner.h"
 #include "power.h"
 #include "quota.h"
+#include "rate.h"
 #include "searches.h"
 #include "tries.h"
 #include "worker.h"
@@ -252,9 +253,12 @@ static bool store(struct improver *improver, const struct worker_result *made)
 	else if (stored)
 		log_accepted(LOG_INFO, &search->accepted,
 			     "request %" PRIu64 ": a better plan was found in %" PRIu64
-			     " ms: %" PRIu64 " bytes and no longer %" PRIu64 ": %s",
+			     " ms: %" PRIu64 " bytes%s and no longer %" PRIu64 ": %s",
 			     search->accepted.id, (now_us() - improver->started_us) / 1000,
-			     made->cost, kept.entry.cost, made->text);
+			     made->cost,
+			     plancache_counted(plancache_counts(search->accepted.planner,
+								search->accepted.objective)),
+			     kept.entry.cost, made->text);
 	/* On a full disk the next search would end as this one. */
 	ended = stored &&
 		(better || kept.entry.final || keep_had(&kept.entry, improver->seconds * 1000000));

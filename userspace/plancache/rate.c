@@ -12,13 +12,40 @@
 /* A search that took less than this part of its time was not ended by the clock. */
 #define ENDED_BY_ITSELF 0.9
 
-uint64_t plancache_cost(const char *planner, uint32_t objective,
-			const struct npumem_plan_info *info)
+static bool has_planner(const char *planner)
+{
+	const char *name;
+
+	for (unsigned int i = 0; (name = npuplan_planner_name(i)); i++)
+		if (!strcmp(name, planner))
+			return true;
+	return false;
+}
+
+enum plancache_counts plancache_counts(const char *planner, uint32_t objective)
 {
 	bool moves = npuplan_planner_traits(planner) & NPUPLAN_PLANNER_MOVES;
 
-	return moves && objective != NPUMEM_OBJECTIVE_PEAK ? info->spill_bytes + info->fill_bytes :
-							     info->arena_size;
+	if (!has_planner(planner))
+		return PLANCACHE_COUNTS_UNKNOWN;
+	/* Whatever moves tensors keeps to its budget: a smaller arena is no aim of its own. */
+	return moves && objective != NPUMEM_OBJECTIVE_PEAK ? PLANCACHE_COUNTS_TRAFFIC :
+							     PLANCACHE_COUNTS_ARENA;
+}
+
+const char *plancache_counted(enum plancache_counts counts)
+{
+	return counts == PLANCACHE_COUNTS_ARENA	  ? " of arena" :
+	       counts == PLANCACHE_COUNTS_TRAFFIC ? " moved" :
+						    "";
+}
+
+uint64_t plancache_cost(const char *planner, uint32_t objective,
+			const struct npumem_plan_info *info)
+{
+	return plancache_counts(planner, objective) == PLANCACHE_COUNTS_TRAFFIC ?
+		       info->spill_bytes + info->fill_bytes :
+		       info->arena_size;
 }
 
 bool plancache_final(const struct npuplan_plan *plan, double given, double spent)

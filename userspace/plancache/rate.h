@@ -16,6 +16,18 @@
 uint64_t plancache_cost(const char *planner, uint32_t objective,
 			const struct npumem_plan_info *info);
 
+/* enum plancache_counts - of what a cost is the bytes */
+enum plancache_counts {
+	PLANCACHE_COUNTS_UNKNOWN, /* this build has no planner of that name */
+	PLANCACHE_COUNTS_ARENA,
+	PLANCACHE_COUNTS_TRAFFIC,
+};
+
+/* Of what plancache_cost() counts the bytes; @planner, @objective: as there. */
+enum plancache_counts plancache_counts(const char *planner, uint32_t objective);
+/* What follows a number of them in a sentence: " of arena", " moved", or "". */
+const char *plancache_counted(enum plancache_counts counts);
+
 /*
  * plancache_final() - whether more time would not have made a better plan
  * @given, @spent: seconds that planning could take, and took; @given = 0: as long as it liked

@@ -73,11 +73,11 @@ check 'no folder has no keys' is '' completed --folder none show ''
 # ------------------------------------------------------------------------------- warm
 check 'a model is planned' is "models/a.json: $mobilenet" cache warm models/a.json
 check 'it is listed' prints "  $mobilenet" cache list
-for field in planner:auto objective:arena arena_budget:0 cost:1505280 given_us:None final:True version:0.1.0; do
+for field in planner:auto objective:arena arena_budget:0 cost:1505280 counts:arena given_us:None final:True version:0.1.0; do
 	check "it has ${field%:*}" is "${field#*:}" of_json "${field%:*}"
 done
 key=$(of_json key)
-history_lines() { cache show "${key:0:4}" | grep -c ' UTC, warm in .* s: 1505280 bytes (1.4 MiB)$'; }
+history_lines() { cache show "${key:0:4}" | grep -c ' UTC, warm in .* s: 1505280 bytes (1.4 MiB) of arena$'; }
 shows_history() {
 	[ "$(history_lines)" = 2 ] &&
 		cache show "${key:0:4}" | grep -q '^  history    20..-..-.. ..:..:.. UTC, warm in'
@@ -127,6 +127,44 @@ no_traffic_stays() {
 	grep -q 'kept from before: the new one is no better$' out && [[ $(of_plan still) == '0 '*' True' ]]
 }
 check 'and a plan without traffic' no_traffic_stays
+# Though arena is what was asked for.
+says_traffic() {
+	local key
+	key=$("$ctl" cache --folder still list | cut -c 1-8)
+	"$ctl" cache --folder still show "$key" | grep -q ' UTC, warm in .* s: 0 bytes moved$'
+}
+counts() { # FOLDER: of what costs of its only plan are bytes
+	"$ctl" cache --folder "$1" list -j | python3 -c 'import json, sys
+(plan,) = json.load(sys.stdin)["plans"]
+print(plan["objective"], plan["counts"])'
+}
+check 'what a planner counts that moves tensors is what is moved' says_traffic
+check 'in JSON, too' is 'arena traffic' counts still
+warm_counts() { cache warm -j --planner cosma --objective "$1" --arena-budget 2M models/a.json | python3 -c 'import json, sys
+(model,) = json.load(sys.stdin)["models"]
+print(model["counts"], model["cost"] == model["arena_bytes"])'; }
+warm_peak() { is 'arena True' warm_counts peak && cache drop "$(cache list | cut -c 1-12 | head -n 1)"; }
+check 'but for the least peak' warm_peak
+of_another_npumem() { # the version that a file says is that of another
+	rm -rf foreign
+	cp -r still foreign
+	python3 - foreign/*.plan <<'EOF'
+import hashlib, struct, sys
+file = bytearray(open(sys.argv[1], "rb").read())
+version = file.index(b"0.1.0\0", 0, 424)
+file[version:version + 5] = b"0.0.9"
+data = 424 + 32 + struct.unpack_from("=Q", file, 136)[0]
+file[424:456] = bytes(32)
+file[424:456] = hashlib.sha256(file[:data]).digest()
+file[-32:] = bytes(32)
+file[-32:] = hashlib.sha256(file[424:456] + file[data:]).digest()
+open(sys.argv[1], "wb").write(file)
+EOF
+	is 'arena None' counts foreign &&
+		"$ctl" cache --folder foreign show "$("$ctl" cache --folder foreign list | cut -c 1-8)" |
+		grep -q ' UTC, warm in .* s: 0 bytes$'
+}
+check 'what another npumem counts is not claimed' of_another_npumem
 better_stays() { # its deadline stays the longer one, and what ended by itself is known to have
 	rated "plans/$key.plan" 1000000 9000000 0
 	gives 0 "models/a.json: $mobilenet$stays" '' cache warm --deadline 5 models/a.json &&
@@ -153,7 +191,7 @@ check 'to people, too' shows_history
 worse_said() { rated "plans/$key.plan" 2000000 1 0 && is 'new 1505280 True 1505280' said_kept; }
 check 'JSON says that the new one is kept' worse_said
 unknown_goes() { # as a delegate writes it
-	rated "plans/$key.plan" 18446744073709551615 1 1 && is 'None 1 True' of_plan plans &&
+	rated "plans/$key.plan" 18446744073709551615 1 1 && is 'None 1 True' of_plan plans && is 'arena None' counts plans &&
 		is 'new 1505280 True 1505280' said_kept
 }
 check 'one that says no cost goes' unknown_goes

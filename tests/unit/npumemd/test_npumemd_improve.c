@@ -274,6 +274,7 @@ IMPROVE_TEST(in_the_journal)
 	ask_for(&accepted);
 	wait_for_searches();
 	assert_non_null(strstr(journal_came(), fields));
+	assert_non_null(strstr(journal_came(), " ms: 800 bytes of arena and no longer 900: "));
 	/* And what became of none. */
 	accepted = next_request();
 	accepted.client = (struct client){ .known = true, .uid = 7 };

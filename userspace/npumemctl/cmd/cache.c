@@ -486,13 +486,16 @@ static void say_kept(const struct arguments *args, const struct model *model,
 	free(text);
 }
 
-static json_t *model_json(const char *path, const struct plancache_entry *kept,
-			  const struct npuplan_plan *plan, bool is_new)
+static json_t *model_json(const struct arguments *args, const char *path,
+			  const struct plancache_entry *kept, const struct npuplan_plan *plan,
+			  bool is_new)
 {
-	return json_pack("{so sI sI ss sI sb}", "model", kept_text_json(path), "arena_bytes",
+	return json_pack("{so sI sI ss sI so sb}", "model", kept_text_json(path), "arena_bytes",
 			 (json_int_t)plan->info.arena_size, "lower_bound",
 			 (json_int_t)plan->info.lower_bound, "kept", is_new ? "new" : "before",
-			 "cost", kept_int_json(kept->cost), "final", kept->final);
+			 "cost", kept_int_json(kept->cost), "counts",
+			 kept_counts_json(plancache_counts(args->planner, args->objective)),
+			 "final", kept->final);
 }
 
 /* Put what is kept of a model into the cache, and say what it is. */
@@ -550,7 +553,7 @@ static int keep(const struct arguments *args, struct keeping *keeping, const str
 			     (uint64_t)(1e6 * plan->seconds));
 	kept = plancache_better(&before, &entry);
 	if (keeping->array)
-		object = model_json(path, kept, plan, kept == &entry);
+		object = model_json(args, path, kept, plan, kept == &entry);
 	status = put(args, keeping, model, &key, kept, kept == &entry, object);
 	free(entry.data);
 	free(before.data);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "model/model.h"
@@ -41,6 +42,22 @@ json_int_t kept_int_json(uint64_t number)
 	return (json_int_t)(number > INT64_MAX ? INT64_MAX : number);
 }
 
+/* What another npumem counts for a planner may be something else. */
+static enum plancache_counts counts_of(const struct plancache_entry *entry)
+{
+	if (entry->cost == PLANCACHE_COST_UNKNOWN ||
+	    strcmp(entry->version, NPUMEM_PACKAGE_VERSION) != 0)
+		return PLANCACHE_COUNTS_UNKNOWN;
+	return plancache_counts(entry->planner, entry->objective);
+}
+
+json_t *kept_counts_json(enum plancache_counts counts)
+{
+	return counts == PLANCACHE_COUNTS_ARENA	  ? json_string("arena") :
+	       counts == PLANCACHE_COUNTS_TRAFFIC ? json_string("traffic") :
+						    json_null();
+}
+
 static json_t *history_json(const struct plancache_entry *entry)
 {
 	json_t *array = json_array();
@@ -63,13 +80,14 @@ json_t *kept_json(const struct plancache_file *file, const struct plancache_entr
 
 	plancache_key_name(&file->key, name);
 	return json_pack(
-		"{ss so ss sI sI so sI so sb so sI sI so so}", "key", name, "planner",
+		"{ss so ss sI sI so so sI so sb so sI sI so so}", "key", name, "planner",
 		kept_text_json(entry->planner), "objective", objective_name(entry->objective),
 		"arena_budget", kept_int_json(entry->arena_budget), "graph_bytes",
 		kept_int_json(entry->graph_size), "cost",
 		entry->cost == PLANCACHE_COST_UNKNOWN ? json_null() :
 							json_integer(kept_int_json(entry->cost)),
-		"bytes", (json_int_t)file->bytes, "given_us",
+		"counts", kept_counts_json(counts_of(entry)), "bytes", (json_int_t)file->bytes,
+		"given_us",
 		entry->given_us == PLANCACHE_NO_DEADLINE ?
 			json_null() :
 			json_integer(kept_int_json(entry->given_us)),
@@ -117,9 +135,9 @@ static void print_history(const struct plancache_entry *entry)
 
 		if (gmtime_r(&seconds, &tm))
 			strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
-		printf("  %-9s  %s UTC, %s in %.3g s: %s\n", i ? "" : "history", when,
+		printf("  %-9s  %s UTC, %s in %.3g s: %s%s\n", i ? "" : "history", when,
 		       maker_name(past->maker), 1e-6 * (double)past->took_us,
-		       size_text(past->cost).s);
+		       size_text(past->cost).s, plancache_counted(counts_of(entry)));
 	}
 }
 

@@ -7,6 +7,7 @@
 
 #include "npuplan.h"
 #include "plancache.h"
+#include "rate.h"
 
 /* Names by enum drm_npumem_objective, with NULL behind them. */
 #define KEPT_OBJECTIVES 3
@@ -16,6 +17,8 @@ extern const char *const kept_objectives[KEPT_OBJECTIVES + 1];
 json_t *kept_text_json(const char *text);
 /* JSON has no numbers above INT64_MAX: that then. */
 json_int_t kept_int_json(uint64_t number);
+/* Of what costs of a planner for an objective are bytes: "arena", "traffic", or null. */
+json_t *kept_counts_json(enum plancache_counts counts);
 /* All of it but what the plan's bytes say. */
 json_t *kept_json(const struct plancache_file *file, const struct plancache_entry *entry);
 
