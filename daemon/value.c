@@ -32,6 +32,8 @@ static const char *parse_bytes(const char *value, uint64_t *out)
 		return NULL;
 	case -ERANGE:
 		return "is too large";
+	case -EDOM:
+		return "makes no whole number of bytes";
 	default:
 		return "is not a number of bytes";
 	}

@@ -59,7 +59,7 @@ int npusize_parse(const char *text, uint64_t *bytes)
 	value *= unit;
 	for (; decimals; decimals--) {
 		if (value % 10)
-			return -EINVAL;
+			return -EDOM;
 		value /= 10;
 	}
 	if (value > UINT64_MAX)

@@ -11,6 +11,7 @@
  * KiB, MiB, GiB and TiB, and K, M, G and T alone, are powers of 2^10; kB, MB, GB and TB
  * those of 10^3. Capitals are as good as small letters. A fraction must make whole bytes.
  *
- * -EINVAL: no number of bytes; -ERANGE: one of more than 64 bits.
+ * -EINVAL: no number of bytes; -EDOM: a fraction that makes no whole ones; -ERANGE: more than 64
+ * bits.
  */
 int npusize_parse(const char *text, uint64_t *bytes);

@@ -258,6 +258,11 @@ check 'two graphs' usage_says 'npumemctl plan: only one GRAPH can be planned' "$
 check 'bad size' usage_says \
 	"npumemctl plan: --arena-budget: '1.5x' is not a number of bytes; give one like 1572864 or 1.5MiB" \
 	"$ctl" plan --arena-budget 1.5x "$net"
+for size in 1.6MiB 0.1K 1.5; do
+	check "no whole bytes: $size" usage_says \
+		"npumemctl plan: --arena-budget: '$size' makes no whole number of bytes; 1572864 and 1.5MiB do" \
+		"$ctl" plan --arena-budget $size "$net"
+done
 check 'bad alignment' usage_says 'npumemctl plan: --align: 48 is not a power of two up to 64KiB' \
 	"$ctl" plan --align 48 "$net"
 check 'bad number' usage_says "npumemctl plan: --bands: '0' is not a number from 1 to 65536" \

@@ -310,6 +310,8 @@ TEST_WITH(values, setup, teardown)
 		  ":2: memory-limit: \"17179869184G\" is too large" },
 		{ "[worker]\nmemory-limit = 33.5MB5\n",
 		  ":2: memory-limit: \"33.5MB5\" is not a number of bytes" },
+		{ "[worker]\nmemory-limit = 33.3MiB\n",
+		  ":2: memory-limit: \"33.3MiB\" makes no whole number of bytes" },
 		{ "[worker]\nmemory-limit = 33MB\n",
 		  ":2: memory-limit: \"33MB\" is neither 0 (no limit) nor at least 32M" },
 		{ "[worker]\ncpu-limit = 1.5\n", ":2: cpu-limit: \"1.5\" is not a number" },

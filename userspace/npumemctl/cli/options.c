@@ -111,6 +111,9 @@ uint64_t option_size(const struct argp_state *state, const char *option, const c
 {
 	uint64_t bytes = 0;
 
+	if (npusize_parse(text, &bytes) == -EDOM)
+		usage_error(state, "%s: '%s' makes no whole number of bytes; 1572864 and 1.5MiB do",
+			    option, text);
 	if (!parse_size(text, &bytes) || !bytes)
 		usage_error(state,
 			    "%s: '%s' is not a number of bytes; give one like 1572864 or 1.5MiB",
