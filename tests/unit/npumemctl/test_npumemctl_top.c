@@ -165,7 +165,7 @@ TEST(processes)
 	process(proc, "104", "foreign\n", "/dev/null", "drm-driver:\tnpumem2\n");
 	process(proc, "irq", "none\n", "/dev/null", text_of_other(23, 23));
 	/* It has the device by another name. */
-	process(proc, "106", "alias\n", node, text_of_other(11, 9));
+	process(proc, "106", "a\nlias\n\n", node, text_of_other(11, 9));
 	/* The device is asked for by that name, too. */
 	assert_int_equal(live_find(proc, node, &list), 0);
 	assert_int_equal(list.count, 2);
@@ -178,7 +178,7 @@ TEST(processes)
 	assert_int_equal(client->file.carveout, 65000);
 	client = live_find_number(&list, 9);
 	assert_non_null(client);
-	assert_string_equal(client->command.s, "alias");
+	assert_string_equal(client->command.s, "a\nlias\n");
 	assert_null(live_find_number(&list, 5));
 	assert_int_equal(live_add_holders(&list, holders, 3), 0);
 	assert_int_equal(list.count, 3);

@@ -71,9 +71,15 @@ static struct live_name name_in(int folder)
 {
 	struct live_name name = { 0 };
 	char text[MAX_TEXT];
+	size_t length;
 
-	if (!read_text(folder, "comm", text))
-		snprintf(name.s, sizeof(name.s), "%.*s", (int)strcspn(text, "\n"), text);
+	if (read_text(folder, "comm", text))
+		return name;
+	/* The last newline is the kernel's, others are the process's. */
+	length = strlen(text);
+	if (length && text[length - 1] == '\n')
+		text[length - 1] = '\0';
+	snprintf(name.s, sizeof(name.s), "%s", text);
 	return name;
 }
 
