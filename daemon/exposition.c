@@ -131,8 +131,9 @@ static int make_answer(struct client *client)
 			  "HTTP/1.1 %s\r\n%sContent-Type: %s; charset=utf-8\r\n"
 			  "Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
 			  status, allow,
-			  open ? "application/openmetrics-text; version=1.0.0" :
-				 "text/plain; version=0.0.4",
+			  *status != '2' ? "text/plain" :
+			  open		 ? "application/openmetrics-text; version=1.0.0" :
+					   "text/plain; version=0.0.4",
 			  size, text && !head ? text : "");
 	free(text);
 	if (length < 0) {

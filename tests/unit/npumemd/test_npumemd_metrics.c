@@ -395,10 +395,12 @@ TEST_WITH(bad_requests, setup, teardown)
 	listen_at(f);
 	assert_string_equal(answer(f, ask(f, "POST /metrics HTTP/1.1\r\n\r\n")),
 			    "HTTP/1.1 405 Method Not Allowed\r\nAllow: GET, HEAD\r\nContent-Type: "
-			    "application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"
+			    "text/plain; charset=utf-8\r\n"
 			    "Content-Length: 0\r\nConnection: close\r\n\r\n");
-	assert_non_null(
-		strstr(answer(f, ask(f, "GET /metricz HTTP/1.1\r\n\r\n")), "404 Not Found"));
+	assert_string_equal(answer(f, ask(f, "GET /metricz HTTP/1.1\r\n"
+					     "Accept: application/openmetrics-text\r\n\r\n")),
+			    "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\n"
+			    "Content-Length: 0\r\nConnection: close\r\n\r\n");
 	assert_non_null(strstr(answer(f, ask(f, "GET /met HTTP/1.1\r\n\r\n")), "404 Not Found"));
 	assert_non_null(strstr(answer(f, ask(f, "GET\r\n\r\n")), "405 Method Not Allowed"));
 	assert_non_null(strstr(answer(f, ask(f, "HEAD\r\n\r\n")), "405 Method Not Allowed"));
