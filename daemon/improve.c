@@ -14,6 +14,7 @@
 #include "memory_limit.h"
 #include "metrics.h"
 #include "planner.h"
+#include "policy.h"
 #include "power.h"
 #include "quota.h"
 #include "rate.h"
@@ -493,18 +494,30 @@ static void begin_next(struct improver *improver, uint64_t delay_us)
 	}
 }
 
+/* Whether a search would be begun by what the configuration says now. */
+static bool is_allowed(const struct improver *improver, const struct search *search)
+{
+	const struct config *config = improver->config;
+	const struct policy *policy = policy_of(config->policies, &search->accepted);
+
+	return config->improve_time && *improver->cache && policy && policy->plans &&
+	       policy->improve;
+}
+
 void improver_configured(struct improver *improver)
 {
 	improver->tries = (struct tries){ 0 };
 	improver->unkept = (struct tries){ 0 };
 	/* What is said then is of another share. */
 	improver->held = false;
-	if (improver->config->improve_time && *improver->cache)
-		return;
-	if (improver->searches.running)
-		stop(improver);
-	while (improver->searches.count)
-		searches_drop(&improver->searches, 0);
+	for (size_t i = improver->searches.count; i > 0; i--) {
+		if (is_allowed(improver, &improver->searches.waiting[i - 1]))
+			continue;
+		if (i == 1 && improver->searches.running)
+			stop(improver);
+		searches_drop(&improver->searches, i - 1);
+	}
+	begin_next(improver, 0);
 }
 
 int improver_new(sd_event *event, const struct config *config, struct plancache *const *cache,

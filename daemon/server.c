@@ -171,6 +171,9 @@ static void reload(struct server *server)
 		config_free(&config);
 		return;
 	}
+	/* As of a file that was cut while it was written. */
+	if (server->config.policies && !config.policies)
+		log_warning("no policy is left: all users may ask for all plans");
 	config_free(&server->config);
 	server->config = config;
 	log_set_level(server->args->log_level >= 0 ? server->args->log_level : config.log_level);

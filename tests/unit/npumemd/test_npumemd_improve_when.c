@@ -14,6 +14,7 @@
 
 #include "held_kill.h"
 #include "log.h"
+#include "policy.h"
 #include "power.h"
 #include "said.h"
 
@@ -334,4 +335,28 @@ IMPROVE_TEST(places_are_shared)
 		assert_null(strstr(text, line));
 	}
 	free(text);
+}
+
+/* A policy that comes while searches run and wait is theirs, too. */
+IMPROVE_TEST(policy_comes)
+{
+	char wrong[128];
+
+	setenv(REPLACED_PLAN, "plan_then_spin", 1);
+	for (uint64_t id = 1; id <= 4; id++)
+		ask_as(id % 2 ? 7 : 8, id);
+	run_for(300);
+	assert_int_equal(improver_count(f.env.improver), 4);
+	assert_int_equal(policies_add(&f.config.policies, "user 7", wrong, sizeof(wrong)), 0);
+	assert_int_equal(policies_set(f.config.policies, "user 7", "improve", "no", wrong,
+				      sizeof(wrong)),
+			 0);
+	setenv(REPLACED_PLAN, "plan_twice", 1);
+	setenv(RATED, "800 1", 1);
+	improver_configured(f.env.improver);
+	assert_int_equal(improver_count(f.env.improver), 2);
+	wait_for_searches();
+	assert_true(tells("\nnpumemd_searches_ended_total{outcome=\"better\"} 2\n"));
+	policies_free(f.config.policies);
+	f.config.policies = NULL;
 }

@@ -499,6 +499,30 @@ TEST_WITH(reload, setup, teardown)
 	assert_null(strstr(text, "shutting down"));
 }
 
+/* A file that was cut while it was written is taken; what that means to others is said. */
+TEST_WITH(reload_without_policies, setup, teardown)
+{
+	static const char said[] =
+		"<4>npumemd: no policy is left: all users may ask for all plans\n";
+	const char *const arguments[] = { "-f", "-c", d.config, NULL };
+	char text[16384], *first;
+
+	write_config("[user 7]\nplans = no\n");
+	start(arguments);
+	expect_notify("READY=1");
+	for (int i = 0; i < 2; i++) {
+		write_config("");
+		kill(d.pid, SIGHUP);
+		expect_notify("RELOADING=1\nMONOTONIC_USEC=");
+		expect_notify("READY=1");
+	}
+	kill(d.pid, SIGTERM);
+	assert_int_equal(finish(text, sizeof(text)), 0);
+	first = strstr(text, said);
+	assert_non_null(first);
+	assert_null(strstr(first + 1, said));
+}
+
 /* The command line's level outlives a reload. */
 TEST_WITH(reload_keeps_level, setup, teardown)
 {
