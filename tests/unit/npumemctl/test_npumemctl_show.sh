@@ -265,6 +265,103 @@ header_compiles() {
 	"${CC:-cc}" -Wall -Werror -fsyntax-only uses.c
 }
 check 'a C header: it compiles' header_compiles
+# Each byte that a step reads is still there where the header says that it lies, if steps write
+# only where it says: spans of pieces overlap where one takes the bytes of another row by row.
+bytes_stay() { # graph, header, plan JSON, CSV file, rings
+	python3 - "$@" <<-'PYTHON'
+		import array, csv, itertools, json, re, sys
+
+		text, plan = open(sys.argv[2]).read(), json.load(open(sys.argv[3]))
+		tensors = {t["id"]: t for t in json.load(open(sys.argv[1]))["tensors"]}
+		number = {name: int(value) for name, value in re.findall(r"^#define (\w+) (\d+)u$", text, re.M)}
+		arena = array.array("Q", [0]) * next(v for n, v in number.items() if n.endswith("_ARENA_BYTES"))
+		heads = re.findall(r'from its byte (\d+) on, positions (\d+) to (\d+) \*/\n#define (\w+)_OFFSET ', text)
+		rows = list(csv.DictReader(open(sys.argv[4], newline="")))
+		assert len(heads) == len(rows) == len(plan["placements"]) and len(arena) == plan["arena"]
+		pieces, chunked, rings = {}, 0, 0
+
+		def chunks(at, byte, length, counts, strides, tensor_strides, ring):
+		    for index in itertools.product(*map(range, counts)):
+		        slots = index[:2] + (index[2] % ring,)
+		        yield (byte + sum(i * s for i, s in zip(index, tensor_strides)),
+		               at + sum(i * s for i, s in zip(slots, strides)), length)
+
+		for (byte, start, end, name), row, placed in zip(heads, rows, plan["placements"]):
+		    def of(what, default=None):
+		        return number.get(f"{name}_{what}", default)
+		    three = [[of(f"{what}_{d}", default) for d in range(3)]
+		             for what, default in (("CHUNKS", 1), ("STRIDE", 0), ("TENSOR_STRIDE", 0))]
+		    if of("BYTES") is not None:
+		        assert of("CHUNK_BYTES") is None and of("RING") is None, name
+		        assert of("OFFSET") + of("BYTES") == of("END"), name
+		        lies = [(int(byte), of("OFFSET"), of("BYTES"))]
+		    else:
+		        lies = list(chunks(of("OFFSET"), of("TENSOR_BYTE"), of("CHUNK_BYTES"), *three, of("RING", three[0][2])))
+		        assert len(lies) > 1, name
+		        chunked += 1
+		    assert of("RING", 0) == placed.get("ring", 0), name
+		    rings += "ring" in placed
+		    assert min(a for _, a, _ in lies) == of("OFFSET") == placed["offset"], name
+		    assert max(a + n for _, a, n in lies) == of("END") <= len(arena), name
+		    # The table says the same.
+		    line = {k: int(v) for k, v in row.items() if v.isdigit()}
+		    same = chunks(line["offset"], line["tensor_byte"], line["chunk"],
+		                  *([line[f"{what}_{d}"] for d in range(3)] for what in ("count", "stride", "tensor_stride")),
+		                  line["ring"] or line["count_2"])
+		    assert list(same) == lies and line["end"] == of("END"), row
+		    assert sum(n for _, _, n in lies) == line["bytes"], row
+		    pieces.setdefault(placed["tensor"], []).append((int(start), int(end), lies))
+		assert chunked and rings == int(sys.argv[5]), (chunked, rings)
+
+		def span(tile):
+		    t = tensors[tile["tensor"]]
+		    first, count = tile.get("rows", (0, t["shape"][2]) if len(t["shape"]) == 4 else (0, 1))
+		    high = t["shape"][2] if len(t["shape"]) == 4 else 1
+		    return tile["tensor"], first * t["bytes"] // high, (first + count) * t["bytes"] // high
+
+		def each(position, tensor, first, behind):
+		    found = 0
+		    for start, end, lies in pieces[tensor]:
+		        for byte, address, length in lies if start <= position <= end else []:
+		            low, high = max(byte, first), min(byte + length, behind)
+		            if low < high:
+		                found += high - low
+		                value = array.array("Q", range(tensor << 32 | low, tensor << 32 | high))
+		                yield slice(address + low - byte, address + high - byte), value
+		    assert found == behind - first, (position, tensor, found)
+
+		def write(*tile):
+		    for where, value in each(*tile):
+		        arena[where] = value
+
+		def read(*tile):
+		    for where, value in each(*tile):
+		        assert arena[where] == value, (tile, where)
+
+		ends = [t for t in tensors if t in pieces and tensors[t]["kind"] in ("input", "output")]
+		for t in ends:
+		    if tensors[t]["kind"] == "input":
+		        write(0, t, 0, tensors[t]["bytes"])
+		for position, step in enumerate(plan["schedule"]):
+		    for tile in step["reads"]:
+		        read(position, *span(tile))
+		    for tile in step["writes"]:
+		        write(position, *span(tile))
+		for t in ends:
+		    if tensors[t]["kind"] == "output":
+		        read(len(plan["schedule"]) - 1, t, 0, tensors[t]["bytes"])
+	PYTHON
+}
+header_is_true() { # planner, rings, a line of the table
+	"$ctl" plan --planner "$1" --rows 8 -o true.json "$mobilenet" >/dev/null &&
+		"$ctl" show --graph "$mobilenet" true.json --c-header true.h --csv true.csv --table true.txt &&
+		printf '#include "true.h"\n' >true.c && "${CC:-cc}" -Wall -Werror -fsyntax-only true.c &&
+		bytes_stay "$mobilenet" true.h true.json true.csv "$2" && grep -qE "$3" true.txt
+}
+check 'a C header: pieces in chunks' header_is_true tile-scheduled 0 \
+	', from its byte [0-9]+ on, in chunks of [0-9]+: [0-9]+ every [0-9]+$'
+check 'a C header: rings' header_is_true tile-scheduled-rings 4 \
+	' features.1.conv.0.0.conv2d, in chunks of [0-9]+: 14 every [0-9]+, a ring of 1$'
 # Names that would end a field, a line, or a comment.
 hostile_names() {
 	python3 - >odd.json <<-'PYTHON'

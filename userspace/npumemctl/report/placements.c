@@ -24,6 +24,29 @@ static uint64_t end_of(const struct npumem_placement *p)
 	return end;
 }
 
+/*
+ * A piece whose chunks follow each other, in tensor and arena alike, is one of fewer and longer
+ * chunks: most are one chunk then. Slots of a ring are used again, so its repetitions stay.
+ */
+static struct npumem_placement folded(const struct npumem_placement *placement)
+{
+	struct npumem_placement p = *placement;
+
+	for (int d = 0; d < NPUMEM_REGION_DIMS; d++) {
+		if (p.region.count[d] == 1)
+			continue;
+		if (p.region.stride[d] != p.region.length || p.stride[d] != p.region.length ||
+		    (d == 2 && p.ring))
+			break;
+		p.region.length *= p.region.count[d];
+		p.region.count[d] = 1;
+	}
+	for (int d = 0; d < NPUMEM_REGION_DIMS; d++)
+		if (p.region.count[d] == 1)
+			p.region.stride[d] = p.stride[d] = 0;
+	return p;
+}
+
 static bool is_whole(const struct npuplan_graph *graph, const struct npumem_placement *p)
 {
 	return chunks_bytes(&p->region) == graph->tensors[p->tensor].size;
@@ -44,6 +67,24 @@ static const char *position_text(const struct npuplan_graph *graph, const struct
 	return at->kind < sizeof(transfers) / sizeof(transfers[0]) ? transfers[at->kind] : "";
 }
 
+/* ", in chunks of 7: 16 every 112, 4 every 1792"; a piece that is one chunk has nothing to say. */
+static void print_chunks(FILE *out, const struct npumem_placement *placement)
+{
+	struct npumem_placement p = folded(placement);
+	const char *before = ":";
+
+	if (chunks_count(&p.region) == 1)
+		return;
+	fprintf(out, ", in chunks of %" PRIu64, (uint64_t)p.region.length);
+	for (int d = 0; d < NPUMEM_REGION_DIMS; d++) {
+		if (p.region.count[d] == 1)
+			continue;
+		fprintf(out, "%s %u every %" PRIu64, before, p.region.count[d],
+			(uint64_t)p.stride[d]);
+		before = ",";
+	}
+}
+
 void placements_print(FILE *out, const struct npuplan_graph *graph, const struct npuplan_plan *plan)
 {
 	fprintf(out, "%10s %10s %10s %7s %7s %-12s %s\n", "offset", "end", "bytes", "from", "to",
@@ -57,6 +98,7 @@ void placements_print(FILE *out, const struct npuplan_graph *graph, const struct
 			kind_name(tensor->kind), tensor->name);
 		if (!is_whole(graph, p))
 			fprintf(out, ", from its byte %" PRIu64 " on", (uint64_t)p->region.offset);
+		print_chunks(out, p);
 		if (p->ring)
 			fprintf(out, ", a ring of %u", p->ring);
 		fputc('\n', out);
@@ -75,9 +117,24 @@ static void csv_text(FILE *out, const char *text)
 	fputc('"', out);
 }
 
+static void csv_chunks(FILE *out, const struct npumem_placement *placement)
+{
+	struct npumem_placement p = folded(placement);
+
+	fprintf(out, ",%" PRIu64, (uint64_t)p.region.length);
+	for (int d = 0; d < NPUMEM_REGION_DIMS; d++)
+		fprintf(out, ",%u", p.region.count[d]);
+	for (int d = 0; d < NPUMEM_REGION_DIMS; d++)
+		fprintf(out, ",%" PRIu64, (uint64_t)p.stride[d]);
+	for (int d = 0; d < NPUMEM_REGION_DIMS; d++)
+		fprintf(out, ",%" PRIu64, (uint64_t)p.region.stride[d]);
+}
+
 void placements_csv(FILE *out, const struct npuplan_graph *graph, const struct npuplan_plan *plan)
 {
-	fputs("tensor,id,kind,tensor_bytes,offset,end,bytes,tensor_byte,ring,from,to,from_step,to_step\r\n",
+	fputs("tensor,id,kind,tensor_bytes,offset,end,bytes,tensor_byte,ring,from,to,from_step,"
+	      "to_step,chunk,count_0,count_1,count_2,stride_0,stride_1,stride_2,tensor_stride_0,"
+	      "tensor_stride_1,tensor_stride_2\r\n",
 	      out);
 	for (uint32_t i = 0; i < plan->placement_count; i++) {
 		const struct npumem_placement *p = &plan->placements[i];
@@ -92,6 +149,7 @@ void placements_csv(FILE *out, const struct npuplan_graph *graph, const struct n
 		csv_text(out, position_text(graph, plan, p->from));
 		fputc(',', out);
 		csv_text(out, position_text(graph, plan, p->to));
+		csv_chunks(out, p);
 		fputs("\r\n", out);
 	}
 }
@@ -137,6 +195,45 @@ static void define(FILE *out, const struct npuplan_graph *graph, const struct np
 	end_define(out, what, value);
 }
 
+/* The same of a dimension of the piece's chunks: "..._CHUNKS_1". */
+static void define_of(FILE *out, const struct npuplan_graph *graph,
+		      const struct npumem_placement *p, uint32_t piece, const char *what, int d,
+		      uint64_t value)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s_%d", what, d);
+	define(out, graph, p, piece, name, value);
+}
+
+/*
+ * Code that takes BYTES from OFFSET on would overwrite what lies between chunks, or behind a ring:
+ * such a piece has no BYTES.
+ */
+static void define_piece(FILE *out, const struct npuplan_graph *graph,
+			 const struct npumem_placement *placement, uint32_t piece)
+{
+	const struct npumem_placement p = folded(placement);
+
+	define(out, graph, &p, piece, "OFFSET", p.offset);
+	define(out, graph, &p, piece, "END", end_of(&p));
+	if (chunks_count(&p.region) == 1) {
+		define(out, graph, &p, piece, "BYTES", p.region.length);
+		return;
+	}
+	define(out, graph, &p, piece, "TENSOR_BYTE", p.region.offset);
+	define(out, graph, &p, piece, "CHUNK_BYTES", p.region.length);
+	for (int d = 0; d < NPUMEM_REGION_DIMS; d++) {
+		if (p.region.count[d] == 1)
+			continue;
+		define_of(out, graph, &p, piece, "CHUNKS", d, p.region.count[d]);
+		define_of(out, graph, &p, piece, "STRIDE", d, p.stride[d]);
+		define_of(out, graph, &p, piece, "TENSOR_STRIDE", d, p.region.stride[d]);
+	}
+	if (p.ring)
+		define(out, graph, &p, piece, "RING", p.ring);
+}
+
 /* What would end the comment that it stands in, or begin one in it, loses its slash. */
 static void print_comment(FILE *out, const char *text)
 {
@@ -154,7 +251,19 @@ void placements_header(FILE *out, const struct npuplan_graph *graph,
 		counts[plan->placements[i].tensor]++;
 	fputs("/* Where the tensors of graph \"", out);
 	print_comment(out, graph->name);
-	fputs("\" lie in the arena, in bytes. Made by npumemctl show --c-header. */\n"
+	fputs("\" lie in the arena, in bytes. Made by npumemctl show --c-header.\n"
+	      " *\n"
+	      " * A piece of a tensor lies within OFFSET and END, the byte behind its last one. If it has\n"
+	      " * BYTES, it is that many bytes of the tensor, one after the other, and all from OFFSET to\n"
+	      " * END. If it has CHUNK_BYTES instead, it lies in chunks, and between them may be bytes of\n"
+	      " * other tensors. There are CHUNKS_0 x CHUNKS_1 x CHUNKS_2 of them; where one of these is\n"
+	      " * not defined, it is 1. Chunk (i, j, k) is CHUNK_BYTES bytes, one after the other, from\n"
+	      " *\tOFFSET + i * STRIDE_0 + j * STRIDE_1 + k * STRIDE_2\n"
+	      " * on in the arena, and from\n"
+	      " *\tTENSOR_BYTE + i * TENSOR_STRIDE_0 + j * TENSOR_STRIDE_1 + k * TENSOR_STRIDE_2\n"
+	      " * on in the tensor. A piece that has RING is a ring of as many slots: its chunk (i, j, k)\n"
+	      " * lies in the arena where chunk (i, j, k % RING) does, once that is not needed any more.\n"
+	      " */\n"
 	      "#pragma once\n\n",
 	      out);
 	begin_define(out, graph);
@@ -169,8 +278,7 @@ void placements_header(FILE *out, const struct npuplan_graph *graph,
 		print_comment(out, graph->tensors[p->tensor].name);
 		fprintf(out, "\", from its byte %" PRIu64 " on, positions %u to %u */\n",
 			(uint64_t)p->region.offset, p->from, p->to);
-		define(out, graph, p, piece, "OFFSET", p->offset);
-		define(out, graph, p, piece, "BYTES", chunks_bytes(&p->region));
+		define_piece(out, graph, p, piece);
 	}
 	/* A write that fails is seen by whoever ends the text; so is this. */
 	if (!counts || !numbers)
