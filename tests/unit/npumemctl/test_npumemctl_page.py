@@ -116,6 +116,24 @@ def selected_step():
     equal(got[5], [[f"{i} {graph['ops'][i]['name']}" for i in made_by], [f"{i} {graph['ops'][i]['name']}" for i in used_by]])
 
 
+def in_place():
+    """A write is in place where the plan has it at its input's bytes; not where it only might be."""
+    kinds = ["input", "activation", "activation", "output"]
+    tensors = [{"id": i, "name": f"t{i}", "shape": [64], "bytes": 64, "kind": k} for i, k in enumerate(kinds)]
+    # All may be in place. The first cannot, since its input is read once more; the last need not.
+    ops = [{"id": i, "name": f"op{i}", "type": "add" if i == 1 else "relu", "inputs": [1, 0] if i == 1 else [i], "outputs": [i + 1],
+            "attrs": {"inplace": True}} for i in range(3)]
+    with open("in_place.json", "w") as file:
+        json.dump({"name": "in_place", "tensors": tensors, "ops": ops}, file)
+    made = plan("in_place.json", "in_place.plan.json", "--planner", "greedy")
+    at = {p["tensor"]: p["offset"] for p in made["placements"]}
+    assert at[1] == at[2], at
+    assert at[0] != at[1] and at[2] != at[3], at
+    show("in_place.json", "in_place.html", "in_place.plan.json")
+    got = ask("in_place.html", "return [0, 1, 2].map(at => { goToStep(plans[0], at); return rows('#step-panel > table').map(r => r[0]); });")
+    equal(got, [["reads", "writes"], ["reads", "reads", "writes, in place"], ["reads", "writes"]])
+
+
 def finds():
     """What is typed finds tensors and steps; Enter selects the first and brings it into view."""
     graph = json.load(open(MOBILENET))
@@ -333,7 +351,7 @@ def table_of_plans():
     equal(ask("two.html", "return [choices.length, $('#plans') === null];"), [0, True])
 
 
-CASES = [selected_step, finds, tensor_tells, moved, other_order, shifted, timeline, keyboard, pointer, hostile, large, table_of_plans]
+CASES = [selected_step, in_place, finds, tensor_tells, moved, other_order, shifted, timeline, keyboard, pointer, hostile, large, table_of_plans]
 
 
 def main():

@@ -252,7 +252,7 @@ TEST(html)
 				     "\"1 x 8 x 2 x 2\",32,-1,0,0]"));
 	assert_non_null(strstr(text, "[\"relu[1/4]\",0,1,[0,1,8,8,1,2,8,8]]"));
 	assert_non_null(strstr(text, "[\"relu\",0,0,[0,1,0,32,1,2,0,32]]"));
-	assert_non_null(strstr(text, "\"positions\":[0,0,0,0,1,0],\n"
+	assert_non_null(strstr(text, "\"positions\":[0,0,0,0,1,0],\n\"inPlace\":[],\n"
 				     "\"placements\":[0,0,32,0,0,1,32,32,0,1,2,0,32,1,1],\n"
 				     "\"live\":[32,64,32,64]}"));
 	assert_int_equal(count_of(text, "\"tensors\":["), 2);
@@ -307,6 +307,64 @@ TEST(in_place)
 	assert_non_null(strstr(text, ">top of the arena: 96 B<"));
 	assert_non_null(strstr(text, ">lower bound: 48 B<"));
 	free(text);
+	picture_fini(&picture);
+}
+
+static void in_place_is(struct picture *picture, const char *list)
+{
+	AUTO_TEXT char *text = written(picture, 1, write_page);
+	char wanted[64];
+
+	snprintf(wanted, sizeof(wanted), "\n\"inPlace\":[%s],\n", list);
+	assert_non_null(strstr(text, wanted));
+}
+
+/* What a graph permits is not what a plan does: in -> a -> out, 8 rows of 4 bytes in 2 bands. */
+TEST(in_place_in_the_plan)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = element_wise("two", 2);
+	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, "taa");
+	struct npumem_placement *in = &plan->placements[0], *a = &plan->placements[1];
+	struct npumem_placement *out = &plan->placements[2];
+	struct picture picture;
+
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(plan->placements[i].tensor, i);
+	for (uint32_t i = 0; i < graph->access_count; i++)
+		if (graph->accesses[i].mode == NPUMEM_ACCESS_WRITE)
+			graph->accesses[i].inplace = 0;
+	in->from = a->from = out->from = 0;
+	in->to = a->to = out->to = 3;
+	in->offset = a->offset = out->offset = 0;
+	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
+	in_place_is(&picture, "0,1,1,1,2,1,3,1");
+	/* Elsewhere, all or one byte too far. */
+	out->offset = 32;
+	in_place_is(&picture, "0,1,1,1");
+	a->offset = 1;
+	in_place_is(&picture, "");
+	/* The second band is there at another position only. */
+	a->offset = 0;
+	a->to = 0;
+	in_place_is(&picture, "0,1");
+	a->to = 3;
+	/* Rows that lie apart, in both or in one of them. */
+	in->region = a->region = (struct npumem_region){ 0, 4, { 1, 1, 8 }, 0, { 0, 0, 4 } };
+	in->stride[2] = a->stride[2] = 8;
+	in_place_is(&picture, "0,1,1,1");
+	in->stride[2] = 4;
+	in_place_is(&picture, "");
+	/* Half a ring: the first band where it is without, the second in the same slots. */
+	a->stride[2] = 4;
+	a->ring = 4;
+	in_place_is(&picture, "0,1");
+	in->ring = 4;
+	in_place_is(&picture, "0,1,1,1");
+	/* Every other row is not all. */
+	in->ring = a->ring = 0;
+	a->region.count[2] = 4;
+	a->region.stride[2] = 8;
+	in_place_is(&picture, "");
 	picture_fini(&picture);
 }
 

@@ -116,7 +116,7 @@ static void write_op(FILE *out, const struct npuplan_op *op)
 	fputc(']', out);
 }
 
-/* [name, operator or -1, flags, [tensor, mode, first byte, bytes, ...]]; mode + 4: in place */
+/* [name, operator or -1, flags, [tensor, mode, first byte, bytes, ...]] */
 static void write_step(FILE *out, const struct npuplan_graph *graph,
 		       const struct npuplan_step *step)
 {
@@ -129,8 +129,8 @@ static void write_step(FILE *out, const struct npuplan_graph *graph,
 		const struct npumem_tile *tile = &graph->tiles[access->tile];
 
 		fprintf(out, "%s%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64, a ? "," : "",
-			tile->tensor, access->mode | (access->inplace == NPUMEM_NONE ? 0 : 4u),
-			(uint64_t)tile->region.offset, chunks_bytes(&tile->region));
+			tile->tensor, access->mode, (uint64_t)tile->region.offset,
+			chunks_bytes(&tile->region));
 	}
 	fputs("]]", out);
 }
@@ -185,6 +185,9 @@ static void write_plan(FILE *out, const struct picture *picture, unsigned int gr
 		fprintf(out, "%s%" PRIu32 ",%" PRIu32 ",%" PRIu64, p ? "," : "",
 			plan->positions[p].kind, plan->positions[p].index,
 			(uint64_t)plan->positions[p].length);
+	/* Flat: position, number of an access of its step. */
+	fputs("],\n\"inPlace\":[", out);
+	picture_write_in_place(out, picture);
 	/* Flat: tensor, first byte in the arena, bytes from there to its end, from, to. */
 	fputs("],\n\"placements\":[", out);
 	for (uint32_t i = 0; i < picture->placement_count; i++) {

@@ -24,7 +24,7 @@ for (const g of DATA.graphs) {
   g.ops = g.ops.map(([name, type, attributes, inputs, outputs]) => ({ name, type, attributes, inputs, outputs }));
   g.steps = g.steps.map(([name, op, flags, list]) => {
     const accesses = [];
-    for (let i = 0; i < list.length; i += 4) accesses.push({ tensor: list[i], mode: list[i + 1] & 3, inPlace: (list[i + 1] & 4) > 0, first: list[i + 2], bytes: list[i + 3] });
+    for (let i = 0; i < list.length; i += 4) accesses.push({ tensor: list[i], mode: list[i + 1], first: list[i + 2], bytes: list[i + 3] });
     return { name, op, flags, accesses };
   });
   /* Tensors and steps of another graph are the same if they have the same name as often before. */
@@ -40,6 +40,9 @@ for (const p of plans) {
   const d = p.data, g = p.graph = DATA.graphs[d.graph];
   p.positions = []; p.places = []; p.usesOf = g.tensors.map(() => []); p.placesOf = g.tensors.map(() => []);
   p.positionOf = new Map();
+  /* Accesses that are in place, by position. */
+  p.inPlace = new Map();
+  for (let i = 0; i < d.inPlace.length; i += 2) p.inPlace.set(d.inPlace[i], [...(p.inPlace.get(d.inPlace[i]) || []), d.inPlace[i + 1]]);
   for (let i = 0; i < d.placements.length; i += 5) {
     const [tensor, first, length, from, to] = d.placements.slice(i, i + 5);
     p.placesOf[tensor].push(p.places.length);
@@ -143,7 +146,7 @@ function stepPanel() {
     const same = samePosition(p, at, other);
     if (other !== p) facts.push(['in the other plan', same < 0 ? 'there is none' : stepButton(other, same)]);
   }
-  const reads = step ? step.accesses.map(a => [MODES[a.mode] + (a.inPlace ? ', in place' : ''), tensorButton(p, a.tensor), exact(a.bytes),
+  const reads = step ? step.accesses.map((a, i) => [MODES[a.mode] + ((p.inPlace.get(at) || []).includes(i) ? ', in place' : ''), tensorButton(p, a.tensor), exact(a.bytes),
     a.bytes === g.tensors[a.tensor].size ? 'all' : 'from its byte ' + a.first, addressAt(p, a.tensor, at)]) : [];
   const there = p.places.filter(x => x.from <= at && at <= x.to).sort((a, b) => a.first - b.first);
   panel('step-panel', ['step ' + at + ': ', named(positionName(p, at))],
