@@ -10,6 +10,7 @@ TAP. Without a browser all is skipped.
 import html
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -167,6 +168,42 @@ def tensor_tells():
     uses = [["writes", f"{i} {step[i]}"] for i, o in enumerate(graph["ops"]) if tensor["id"] in o["outputs"]]
     uses += [["reads", f"{i} {step[i]}"] for i, o in enumerate(graph["ops"]) if tensor["id"] in o["inputs"]]
     equal(got[1], [[str(place["offset"]), str(place["offset"] + tensor["bytes"]), *spans], *uses])
+
+
+def loops():
+    """Around a loop: a step's neighbours are those by which a value can come, and go, on some way through the blocks."""
+    nested = GRAPHS + "/loop_nested.json"
+    made = plan(nested, "nested.json")
+    show(nested, "nested.html", "nested.json")
+    got, data = ask("nested.html", "return [plans[0].positions.map((of, at) => { goToStep(plans[0], at);"
+                    "return all('#step-panel .steps').map(d => [...d.querySelectorAll('button')].map(b => parseInt(b.textContent))); }), DATA];")
+    # Convolutions read what the one before made, of either instance; add3 reads what step 1 made, too.
+    equal([got[1], got[3]], [[[0, 3], [3, 4]], [[1], [1, 2]]])
+    # Ways at random: what a step reads has been made by the step that says so.
+    graph, blocks, first = data["graphs"][0], [], 0
+    for block in made["blocks"]:
+        blocks.append(range(first, first + block["positions"]))
+        first += block["positions"]
+    seen, rng = [[set(), set()] for _ in made["schedule"]], random.Random(1)
+    for _ in range(300):
+        maker, at = {}, 0
+        while at is not None:
+            for position in blocks[at]:
+                accesses = graph["steps"][data["plans"][0]["positions"][3 * position + 1]]["accesses"]
+                for access in accesses:
+                    if access["mode"] & 1 and access["tensor"] in maker:
+                        seen[position][0].add(maker[access["tensor"]])
+                        seen[maker[access["tensor"]]][1].add(position)
+                maker.update((access["tensor"], position) for access in accesses if access["mode"] & 2)
+            edge = rng.choice(made["blocks"][at]["edges"])
+            carries, old = graph["edges"][edge["edge"]], dict(maker)
+            for source, to in zip(carries[::2], carries[1::2]):
+                maker.pop(to, None)
+                if source in old:
+                    maker[to] = old[source]
+            at = edge.get("to")
+    equal(got, [[sorted(s) for s in both] for both in seen])
+    assert any(s >= at for at, both in enumerate(seen) for s in both[0]), seen
 
 
 def moved():
@@ -351,7 +388,7 @@ def table_of_plans():
     equal(ask("two.html", "return [choices.length, $('#plans') === null];"), [0, True])
 
 
-CASES = [selected_step, in_place, finds, tensor_tells, moved, other_order, shifted, timeline, keyboard, pointer, hostile, large, table_of_plans]
+CASES = [selected_step, in_place, finds, tensor_tells, loops, moved, other_order, shifted, timeline, keyboard, pointer, hostile, large, table_of_plans]
 
 
 def main():

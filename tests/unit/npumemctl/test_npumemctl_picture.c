@@ -252,9 +252,11 @@ TEST(html)
 				     "\"1 x 8 x 2 x 2\",32,-1,0,0]"));
 	assert_non_null(strstr(text, "[\"relu[1/4]\",0,1,[0,1,8,8,1,2,8,8]]"));
 	assert_non_null(strstr(text, "[\"relu\",0,0,[0,1,0,32,1,2,0,32]]"));
-	assert_non_null(strstr(text, "\"positions\":[0,0,0,0,1,0],\n\"inPlace\":[],\n"
-				     "\"placements\":[0,0,32,0,0,1,32,32,0,1,2,0,32,1,1],\n"
-				     "\"live\":[32,64,32,64]}"));
+	assert_non_null(strstr(text,
+			       "\"positions\":[0,0,0,0,1,0],\n\"blocks\":[0,2],\n\"edges\":[],\n"
+			       "\"inPlace\":[],\n"
+			       "\"placements\":[0,0,32,0,0,1,32,32,0,1,2,0,32,1,1],\n"
+			       "\"live\":[32,64,32,64]}"));
 	assert_int_equal(count_of(text, "\"tensors\":["), 2);
 	free(text);
 	text = written(pictures, 1, write_page);

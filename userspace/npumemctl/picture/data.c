@@ -135,6 +135,18 @@ static void write_step(FILE *out, const struct npuplan_graph *graph,
 	fputs("]]", out);
 }
 
+/* Flat: tensor whose value another one takes on along the edge, and that one. */
+static void write_edge(FILE *out, const struct npuplan_graph *graph, const struct npumem_edge *edge)
+{
+	fputc('[', out);
+	for (uint32_t c = 0; c < edge->carry_count; c++) {
+		const struct npumem_carry *carry = &graph->carries[edge->first_carry + c];
+
+		fprintf(out, "%s%" PRIu32 ",%" PRIu32, c ? "," : "", carry->from, carry->to);
+	}
+	fputc(']', out);
+}
+
 static void write_graph(FILE *out, const struct npuplan_graph *graph)
 {
 	fputs("{\"tensors\":[", out);
@@ -151,6 +163,11 @@ static void write_graph(FILE *out, const struct npuplan_graph *graph)
 	for (uint32_t i = 0; i < graph->step_count; i++) {
 		fputs(i ? ",\n" : "\n", out);
 		write_step(out, graph, &graph->steps[i]);
+	}
+	fputs("],\n\"edges\":[", out);
+	for (uint32_t i = 0; i < graph->edge_count; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		write_edge(out, graph, &graph->edges[i]);
 	}
 	fputs("]}", out);
 }
@@ -170,6 +187,29 @@ static char *graph_text(const struct npuplan_graph *graph)
 	return text;
 }
 
+static void write_flow(FILE *out, const struct npuplan_graph *graph,
+		       const struct npuplan_plan *plan)
+{
+	const char *before = "";
+
+	/* Flat: first position, positions. */
+	fputs("],\n\"blocks\":[", out);
+	for (uint32_t b = 0; b < plan->block_count; b++)
+		fprintf(out, "%s%" PRIu32 ",%" PRIu32, b ? "," : "", plan->blocks[b].first_position,
+			plan->blocks[b].position_count);
+	/* Flat: from block, to block, edge of the graph. What leads to the exit is left out. */
+	fputs("],\n\"edges\":[", out);
+	for (uint32_t e = 0; e < plan->edge_count; e++) {
+		const struct npumem_plan_edge *edge = &plan->edges[e];
+
+		if (edge->to >= plan->block_count || edge->edge >= graph->edge_count)
+			continue;
+		fprintf(out, "%s%" PRIu32 ",%" PRIu32 ",%" PRIu32, before, edge->from, edge->to,
+			edge->edge);
+		before = ",";
+	}
+}
+
 static void write_plan(FILE *out, const struct picture *picture, unsigned int graph)
 {
 	const struct npuplan_plan *plan = picture->plan;
@@ -185,6 +225,7 @@ static void write_plan(FILE *out, const struct picture *picture, unsigned int gr
 		fprintf(out, "%s%" PRIu32 ",%" PRIu32 ",%" PRIu64, p ? "," : "",
 			plan->positions[p].kind, plan->positions[p].index,
 			(uint64_t)plan->positions[p].length);
+	write_flow(out, picture->graph, plan);
 	/* Flat: position, number of an access of its step. */
 	fputs("],\n\"inPlace\":[", out);
 	picture_write_in_place(out, picture);

@@ -38,8 +38,10 @@ for (const g of DATA.graphs) {
 const base = (g, t) => g.tensors[t].alias < 0 ? t : base(g, g.tensors[t].alias);
 for (const p of plans) {
   const d = p.data, g = p.graph = DATA.graphs[d.graph];
-  p.positions = []; p.places = []; p.usesOf = g.tensors.map(() => []); p.placesOf = g.tensors.map(() => []);
+  p.positions = []; p.places = []; p.blocks = []; p.edges = []; p.usesOf = g.tensors.map(() => []); p.placesOf = g.tensors.map(() => []);
   p.positionOf = new Map();
+  for (let i = 0; i < d.blocks.length; i += 2) p.blocks.push({ first: d.blocks[i], end: d.blocks[i] + d.blocks[i + 1] });
+  for (let i = 0; i < d.edges.length; i += 3) p.edges.push({ from: d.edges[i], to: d.edges[i + 1], carries: g.edges[d.edges[i + 2]] });
   /* Accesses that are in place, by position. */
   p.inPlace = new Map();
   for (let i = 0; i < d.inPlace.length; i += 2) p.inPlace.set(d.inPlace[i], [...(p.inPlace.get(d.inPlace[i]) || []), d.inPlace[i + 1]]);
@@ -112,23 +114,70 @@ function addressAt(p, t, at) {
   if (!places.length) return p.graph.tensors[base(p.graph, t)].flags & 2 ? 'bound at run time' : 'not in the arena';
   return places.slice(0, 4).map(x => x.first + ' to ' + (x.first + x.length)).join(', ') + (places.length > 4 ? ', \u2026' : '');
 }
+const usesIn = (p, block, t) => p.usesOf[t].filter(u => p.blocks[block].first <= u.at && u.at < p.blocks[block].end);
+/* Along the edges out of a block, which tensors have then, in which blocks, the value that this one has at its end. */
+function handedOn(p, block, t) {
+  const to = [];
+  for (const e of p.edges.filter(e => e.from === block)) {
+    let kept = true;
+    for (let i = 0; i < e.carries.length; i += 2) {
+      if (e.carries[i] === t) to.push([e.to, e.carries[i + 1]]);
+      if (e.carries[i + 1] === t) kept = false;
+    }
+    if (kept) to.push([e.to, t]);
+  }
+  return to;
+}
+/* Along the edges into a block, which tensors had then, at the end of which blocks, the value that this one begins with. */
+function handedBy(p, block, t) {
+  return p.edges.filter(e => e.to === block).map(e => {
+    for (let i = 0; i < e.carries.length; i += 2) if (e.carries[i + 1] === t) return [e.from, e.carries[i]];
+    return [e.from, t];
+  });
+}
+/* Positions that made the value that a tensor has at one, whichever way was taken to its block. */
+function makers(p, at, t) {
+  const found = [], seen = new Set(), block = p.blocks.findIndex(b => b.first <= at && at < b.end), stack = [[block, t, at]];
+  while (stack.length) {
+    const [b, of, before] = stack.pop(), made = usesIn(p, b, of).filter(u => u.at < before && u.writes);
+    if (made.length) { found.push(made[made.length - 1].at); continue; }
+    for (const [from, was] of handedBy(p, b, of)) {
+      if (seen.has(from + ' ' + was)) continue;
+      seen.add(from + ' ' + was);
+      stack.push([from, was, Infinity]);
+    }
+  }
+  return found;
+}
+/* Positions that use that value later, whichever way is taken from there. */
+function users(p, at, t) {
+  const found = [], seen = new Set(), block = p.blocks.findIndex(b => b.first <= at && at < b.end), stack = [[block, t, at]];
+  while (stack.length) {
+    const [b, of, after] = stack.pop();
+    for (const u of usesIn(p, b, of)) if (u.at > after && u.word !== 'writes') found.push(u.at);
+    for (const [to, is] of handedOn(p, b, of)) {
+      if (seen.has(to + ' ' + is)) continue;
+      seen.add(to + ' ' + is);
+      /* A block reads nothing that it writes later: there the value ends. */
+      if (!usesIn(p, to, is).some(u => u.word === 'writes')) stack.push([to, is, -1]);
+    }
+  }
+  return found;
+}
 /* Steps around it: those that made what it reads, and those that read what it makes. */
 function neighbours(p, at) {
-  const g = p.graph, of = p.positions[at], before = new Map(), after = new Map();
+  const g = p.graph, of = p.positions[at], before = new Set(), after = new Set();
   const accesses = of.kind ? [] : g.steps[of.index].accesses;
   const touched = of.kind ? [of.index] : accesses.map(a => base(g, a.tensor));
   touched.forEach((t, i) => {
     const mode = of.kind ? 3 : accesses[i].mode;
-    if (mode & 1) {
-      const made = p.usesOf[t].filter(u => u.at < at && u.writes);
-      if (made.length) before.set(made[made.length - 1].at, t);
-    }
-    if (mode & 2 || of.kind) for (const u of p.usesOf[t]) if (u.at > at && u.word !== 'writes') after.set(u.at, t);
+    if (mode & 1) for (const s of makers(p, at, t)) before.add(s);
+    if (mode & 2) for (const s of users(p, at, t)) after.add(s);
   });
-  const boxes = (title, map) => element('div', { class: 'steps' }, element('b', {}, title),
-    ...[...map.keys()].sort((a, b) => a - b).slice(0, 12).map(s => stepButton(p, s)),
-    map.size > 12 ? element('span', {}, '\u2026 and ' + (map.size - 12) + ' more') : null,
-    map.size ? null : element('span', {}, 'none'));
+  const boxes = (title, steps) => element('div', { class: 'steps' }, element('b', {}, title),
+    ...[...steps].sort((a, b) => a - b).slice(0, 12).map(s => stepButton(p, s)),
+    steps.size > 12 ? element('span', {}, '\u2026 and ' + (steps.size - 12) + ' more') : null,
+    steps.size ? null : element('span', {}, 'none'));
   return element('div', { class: 'around' }, boxes('made before by', before), element('div', { class: 'here' }, '\u2192 ', named(positionName(p, at)), ' \u2192'),
     boxes('used after by', after));
 }
