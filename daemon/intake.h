@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests are accepted as they come, so that who asks for what is kept waits for no planner. Others
- * wait for a place, of which config->workers says how many there are. Users take turns, processes of
- * a user again, and of a process the oldest comes first, as in the driver's queue.
+ * Requests are accepted as they come, so that who asks for what is kept waits for no planner.
+ * Others wait for a place, of which config->workers says how many there are. Users take turns,
+ * processes of a user again, and of a process the oldest comes first, as in the driver's queue.
  */
 #pragma once
 

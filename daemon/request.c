@@ -44,7 +44,8 @@ _Static_assert(MESSAGE_SIZE < TRANSPORT_MESSAGE_SIZE, "reasons fit into the prot
  * @given_us: how long planning may take
  * @kept: what is known of it that the cache may answer
  * @from_cache: the answer is @kept's
- * @waits: for a place; @waited: it did not get one at once
+ * @waits: for a place
+ * @waited: it did not get one at once
  * @has_place: it was planned, or is
  * @settled: event source that tells that the driver has settled it
  * @answered: DONE was sent with a plan, which the driver is verifying
@@ -576,7 +577,7 @@ static int check_deadline(const struct request *request, char *message, size_t s
 	return -ETIMEDOUT;
 }
 
-/* Answer with what is kept, if that is as good as planning from now on; else @from_cache is false. */
+/* Answer with what is kept, if that is as good as planning from now on, or @from_cache is false. */
 static int answer_kept(struct request *request, char *message, size_t size)
 {
 	int err;

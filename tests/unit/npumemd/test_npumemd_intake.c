@@ -126,7 +126,7 @@ static void go_on_until(unsigned int count)
 	assert_int_equal(intake_count(intake), count);
 }
 
-/* All are accepted, as many as there are places are planned, and the next when one is free again. */
+/* All are accepted, as many as there are places are planned, the next when one is free again. */
 INTAKE_TEST(places)
 {
 	setenv(REPLACED_PLAN, "plan_spin", 1);

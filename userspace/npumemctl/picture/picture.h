@@ -116,7 +116,7 @@ int picture_find_peak(struct picture *picture);
 /* picture/data.c: what the page's script is to know, as JSON. */
 void picture_write_data(FILE *out, const struct picture *pictures, unsigned int count);
 
-/* picture/in_place.c: "P,A,P,A": access A of the step at position P takes the bytes of its input. */
+/* picture/in_place.c: "P,A,P,A": access A of the step at position P takes bytes of its input. */
 void picture_write_in_place(FILE *out, const struct picture *picture);
 
 /* picture/annotations.c: what is drawn above the boxes. */
