@@ -177,7 +177,7 @@ void ask_for(struct accepted *accepted)
 	assert_int_equal(f.status, 0);
 }
 
-void ask(void)
+void ask_good(void)
 {
 	struct accepted accepted = next_request();
 
@@ -190,10 +190,10 @@ void wait_for_searches(void)
 		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);
 }
 
-void searched(const char *rated)
+void ask_and_search(const char *rated)
 {
 	setenv(RATED, rated, 1);
-	ask();
+	ask_good();
 	wait_for_searches();
 }
 

@@ -18,13 +18,13 @@ int improve_setup(void **state);
 int improve_teardown(void **state);
 #define IMPROVE_TEST(name) TEST_WITH(name, improve_setup, improve_teardown)
 
-/* A request, to its end; ask() for the fixture's graph. */
+/* A request, to its end; ask_good() for the fixture's graph. */
 void ask_for(struct accepted *accepted);
-void ask(void);
+void ask_good(void);
 /* One with a plan of its own for each @budget: always a new search. */
 void ask_anew(uint64_t budget);
 /* One for the fixture's graph, and what its search, which finds what @rated says, ends with. */
-void searched(const char *rated);
+void ask_and_search(const char *rated);
 /* Runs the loop until no search runs or waits, or for so many milliseconds. */
 void wait_for_searches(void);
 void run_for(uint64_t ms);

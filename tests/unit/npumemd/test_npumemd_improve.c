@@ -18,13 +18,13 @@
 
 IMPROVE_TEST(better)
 {
-	searched("800 1");
+	ask_and_search("800 1");
 	assert_int_equal(only_entry().cost, 800);
 	assert_true(only_entry().final);
 	assert_string_equal(only_entry().text, "5.000000 s, searched");
 	/* The next one has it. */
 	setenv(REPLACED_PLAN, "plan_then_crash", 1);
-	ask();
+	ask_good();
 	wait_for_searches();
 	assert_int_equal(only_entry().cost, 800);
 }
@@ -34,7 +34,7 @@ IMPROVE_TEST(history)
 {
 	struct plancache_entry entry;
 
-	searched("800 1");
+	ask_and_search("800 1");
 	entry = only_entry();
 	assert_int_equal(entry.past_count, 2);
 	assert_int_equal(entry.past[0].cost, 900);
@@ -64,7 +64,7 @@ IMPROVE_TEST(off)
 	f.config.improve_time = 0;
 	setenv(REPLACED_PLAN, "plan_then_crash", 1);
 	unsetenv(REPLACED_PLAN);
-	ask();
+	ask_good();
 	assert_true(only_entry().given_us > 1000000);
 }
 
@@ -72,11 +72,11 @@ IMPROVE_TEST(off)
 IMPROVE_TEST(final)
 {
 	unsetenv(REPLACED_PLAN);
-	ask();
+	ask_good();
 	assert_true(only_entry().final);
 	setenv(REPLACED_PLAN, "plan_twice", 1);
 	setenv(RATED, "1 1", 1);
-	ask();
+	ask_good();
 	wait_for_searches();
 	assert_int_equal(only_entry().cost, 500);
 }
@@ -86,7 +86,7 @@ static void fails(const char *plan)
 {
 	setenv(REPLACED_PLAN, plan, 1);
 	log_setup(true, LOG_CRIT);
-	ask();
+	ask_good();
 	wait_for_searches();
 	assert_int_equal(only_entry().cost, 900);
 	assert_false(only_entry().final);
@@ -95,7 +95,7 @@ static void fails(const char *plan)
 /* Who asks again at once has his answer, and no other search. */
 static void not_again(void)
 {
-	ask();
+	ask_good();
 	assert_int_equal(improver_count(f.env.improver), 0);
 }
 
@@ -114,7 +114,7 @@ IMPROVE_TEST(lie)
 /* The machine gave the search a part of its time only, and it found nothing in that. */
 IMPROVE_TEST(in_vain)
 {
-	searched("950 0");
+	ask_and_search("950 0");
 	assert_int_equal(only_entry().cost, 900);
 	assert_true(only_entry().given_us < 1000000);
 	not_again();
@@ -139,7 +139,7 @@ IMPROVE_TEST(killed)
 IMPROVE_TEST(not_kept)
 {
 	setenv(RATED, "800 1", 1);
-	ask();
+	ask_good();
 	plancache_close(f.env.cache);
 	/* Less than what a file takes. */
 	assert_int_equal(plancache_open(f.config.cache_folder, 4095, &f.env.cache), 0);
@@ -162,21 +162,21 @@ static void drop_only(void)
 /* Who drops a plan wants another one. What cannot be kept is not searched for, nor hurried. */
 IMPROVE_TEST(dropped)
 {
-	searched("950 0");
+	ask_and_search("950 0");
 	not_again();
 	drop_only();
 	setenv(RATED, "800 1", 1);
-	ask();
+	ask_good();
 	assert_int_equal(improver_count(f.env.improver), 1);
 	wait_for_searches();
 	assert_int_equal(only_entry().cost, 800);
 	drop_only();
 	plancache_close(f.env.cache);
 	assert_int_equal(plancache_open(f.config.cache_folder, 4095, &f.env.cache), 0);
-	ask();
+	ask_good();
 	assert_int_equal(improver_count(f.env.improver), 0);
 	keep_open(&f.config, &f.env.cache);
-	ask();
+	ask_good();
 	assert_int_equal(improver_count(f.env.improver), 0);
 	assert_int_equal(only_entry().cost, 800);
 	not_again();
@@ -185,11 +185,11 @@ IMPROVE_TEST(dropped)
 /* What was in vain may have been for the configuration. */
 IMPROVE_TEST(configured)
 {
-	searched("950 0");
+	ask_and_search("950 0");
 	not_again();
 	improver_configured(f.env.improver);
 	setenv(RATED, "800 1", 1);
-	ask();
+	ask_good();
 	assert_int_equal(improver_count(f.env.improver), 1);
 	wait_for_searches();
 	assert_int_equal(only_entry().cost, 800);
@@ -208,7 +208,7 @@ static void search_for_ever(void)
 	struct accepted accepted;
 
 	setenv(REPLACED_PLAN, "plan_then_spin", 1);
-	ask();
+	ask_good();
 	accepted = next_request();
 	accepted.arena_budget = 1000;
 	ask_for(&accepted);
@@ -237,11 +237,11 @@ IMPROVE_TEST(cache_off)
 /* A search that was ended by its limit of processor time has had none: it is tried again. */
 IMPROVE_TEST(search_again)
 {
-	searched("800 0");
+	ask_and_search("800 0");
 	assert_int_equal(only_entry().cost, 800);
 	/* It took some milliseconds of five seconds. */
 	assert_true(only_entry().given_us < 1000000);
-	searched("700 0");
+	ask_and_search("700 0");
 	assert_int_equal(only_entry().cost, 700);
 }
 
@@ -251,10 +251,10 @@ IMPROVE_TEST(asked_while_it_searches)
 	uint64_t started;
 
 	setenv(REPLACED_PLAN, "plan_then_spin", 1);
-	ask();
+	ask_good();
 	started = now_us();
 	for (int i = 0; i < 5; i++)
-		ask();
+		ask_good();
 	assert_true(now_us() - started < 4000000);
 	/* The end of the daemon is the end of it: the fixture looks for children. */
 }
@@ -292,7 +292,7 @@ IMPROVE_TEST(no_process)
 {
 	struct rlimit old, none;
 
-	ask();
+	ask_good();
 	assert_true(tells("npumemd_searches_ended_total{outcome=\"failed\"} 0\n"));
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	none = (struct rlimit){ .rlim_cur = 0, .rlim_max = old.rlim_max };
@@ -309,7 +309,7 @@ IMPROVE_TEST(dropped_meanwhile)
 	size_t count;
 
 	setenv(RATED, "800 1", 1);
-	ask();
+	ask_good();
 	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
 	assert_int_equal(plancache_drop(f.env.cache, &files[0].key), 0);
 	free(files);
@@ -330,7 +330,7 @@ IMPROVE_TEST(damaged_meanwhile)
 	char *text;
 
 	setenv(RATED, "800 1", 1);
-	ask();
+	ask_good();
 	assert_int_equal(plancache_list(f.env.cache, &files, &count), 0);
 	plancache_key_name(&files[0].key, name);
 	free(files);

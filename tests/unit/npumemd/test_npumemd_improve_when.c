@@ -222,7 +222,7 @@ IMPROVE_TEST(mains_goes)
 	supply("BAT0", "Battery", "Charging", NULL);
 	f.config.improve_on_battery = false;
 	setenv(REPLACED_PLAN, "plan_then_spin", 1);
-	ask();
+	ask_good();
 	run_for(100);
 	log_setup(true, LOG_INFO);
 	said_begin(&said);
@@ -250,7 +250,7 @@ IMPROVE_TEST(mains_goes)
 IMPROVE_TEST(on_battery)
 {
 	supply("BAT0", "Battery", "Discharging", NULL);
-	searched("800 1");
+	ask_and_search("800 1");
 	assert_int_equal(only_entry().cost, 800);
 }
 
