@@ -408,6 +408,9 @@ static void yield_all(struct linear *linear, uint32_t v)
 	for (uint32_t i = linear->allocation_count; i-- > 0 && model->staged[v];) {
 		uint32_t x = linear->allocation[i].tensor;
 
+		/* That is no tensor's. */
+		if (linear->allocation[i].kept)
+			continue;
 		if (x == linear->parameter)
 			take(linear, i);
 		else if (reads(linear, v, x) && ends_with(linear, x))
