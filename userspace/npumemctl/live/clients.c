@@ -79,7 +79,7 @@ static struct live_name name_in(int folder)
 	length = strlen(text);
 	if (length && text[length - 1] == '\n')
 		text[length - 1] = '\0';
-	snprintf(name.s, sizeof(name.s), "%s", text);
+	snprintf(name.s, sizeof(name.s), "%.*s", (int)sizeof(name.s) - 1, text);
 	return name;
 }
 
