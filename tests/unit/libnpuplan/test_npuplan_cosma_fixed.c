@@ -439,3 +439,20 @@ TEST(resident)
 			"fixed offsets collide: x at 11, 9 bytes, and y at 3, 9 bytes, are live at "
 			"once");
 }
+
+/* A state is on chip for good, and no tensor that an operator reads. */
+TEST(state_staged_baseline)
+{
+	struct npuplan_options options = { .planner = "cosma-greedy", .arena_budget = 30 };
+	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond();
+	uint32_t kept = build_tensor(graph, "kept", NPUMEM_TENSOR_STATE, 5);
+	uint32_t old = build_tensor(graph, "old", NPUMEM_TENSOR_OUTPUT, 1);
+
+	graph->tensors[old].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
+	build_step(graph, 0, kept, NPUMEM_NONE, old);
+	build_update(graph, kept);
+	fix(graph, kept, 4);
+	for (uint32_t s = 0; s < graph->step_count; s++)
+		graph->steps[s].flags |= NPUMEM_STEP_STAGED;
+	npuplan_plan_free(planned(graph, &options));
+}
