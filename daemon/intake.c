@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "clock.h"
@@ -16,6 +17,10 @@
 /* Answers that the driver has not verified yet may be so many beside the others. */
 #define ANSWERED 64
 #define REQUESTS (INTAKE_MAX + INTAKE_WAITING + ANSWERED)
+
+/* Descriptors that the daemon itself may have, and that a planning process takes of its. */
+#define DESCRIPTORS	     40
+#define DESCRIPTORS_OF_PLACE 8
 
 /*
  * struct intake - see the header
@@ -155,38 +160,6 @@ static void take_out(struct intake *intake, unsigned int i)
 		(intake->count - i) * sizeof(intake->requests[0]));
 }
 
-/* How many requests of a client's user wait. */
-static unsigned int waiting_of(const struct intake *intake, const struct client *client)
-{
-	unsigned int count = 0;
-
-	for (unsigned int i = 0; i < intake->count; i++)
-		count += request_waits(intake->requests[i]) &&
-			 is_users(request_client(intake->requests[i]), client);
-	return count;
-}
-
-/* Too many wait: the last one goes of the user who has most; of several, of who came last. */
-static void refuse_one(struct intake *intake)
-{
-	unsigned int most = 0, last = 0;
-
-	for (unsigned int i = intake->count; i > 0; i--) {
-		unsigned int count;
-
-		if (!request_waits(intake->requests[i - 1]))
-			continue;
-		count = waiting_of(intake, request_client(intake->requests[i - 1]));
-		if (count > most) {
-			most = count;
-			last = i - 1;
-		}
-	}
-	request_abort(intake->requests[last], EBUSY,
-		      "too many requests wait for npumemd, and this user has most of them");
-	take_out(intake, last);
-}
-
 static void take_in(struct intake *intake, const struct accepted *accepted)
 {
 	struct request *request;
@@ -205,8 +178,42 @@ static void take_in(struct intake *intake, const struct accepted *accepted)
 		return;
 	}
 	request_wait(request);
-	if (intake_waiting(intake) > INTAKE_WAITING)
-		refuse_one(intake);
+}
+
+/*
+ * Each that waits has a descriptor, which is none of a worker's any more: the daemon's own come
+ * first, and those of all places.
+ */
+static unsigned int most_waiting(const struct intake *intake)
+{
+	const rlim_t reserve = DESCRIPTORS + intake->env->config->workers * DESCRIPTORS_OF_PLACE;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= reserve + INTAKE_WAITING)
+		return INTAKE_WAITING;
+	return limit.rlim_cur > reserve ? (unsigned int)(limit.rlim_cur - reserve) : 0;
+}
+
+static bool has_room(const struct intake *intake)
+{
+	return intake->count < REQUESTS && (intake_places(intake) < intake->env->config->workers ||
+					    intake_waiting(intake) < most_waiting(intake));
+}
+
+/* Those that wait for the same plan have it when the loop is here again. */
+static void on_kept(const struct plancache_key *key, void *userdata)
+{
+	struct intake *intake = userdata;
+
+	for (unsigned int i = 0; i < intake->count; i++)
+		request_note(intake->requests[i], key);
+}
+
+static void answer_waiting(struct intake *intake)
+{
+	/* One that fails is taken out. */
+	for (unsigned int i = intake->count; i > 0; i--)
+		request_look(intake->requests[i - 1]);
 }
 
 void intake_go_on(struct intake *intake)
@@ -214,9 +221,10 @@ void intake_go_on(struct intake *intake)
 	const struct transport *transport = intake->env->transport;
 	uint64_t started = now_us();
 
+	answer_waiting(intake);
 	if (!fill_places(intake, started))
 		return;
-	while (intake->count < REQUESTS) {
+	while (has_room(intake)) {
 		struct accepted accepted;
 		int err;
 
@@ -268,6 +276,7 @@ int intake_new(struct request_env *env, uint64_t retry_us, struct intake **out)
 	}
 	intake->env = env;
 	intake->retry_us = retry_us;
+	env->kept = on_kept;
 	env->ended = on_ended;
 	env->userdata = intake;
 	*out = intake;
@@ -291,9 +300,13 @@ unsigned int intake_count(const struct intake *intake)
 
 void intake_abort(struct intake *intake, uint32_t status, const char *message)
 {
-	for (unsigned int i = intake->count; i > 0; i--)
-		if (request_abort(intake->requests[i - 1], status, message))
+	for (unsigned int i = intake->count; i > 0; i--) {
+		struct request *request = intake->requests[i - 1];
+
+		if (request_waits(request) ? request_drop(request) :
+					     request_abort(request, status, message))
 			take_out(intake, i - 1);
+	}
 }
 
 void intake_drop(struct intake *intake)

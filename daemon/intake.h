@@ -12,7 +12,7 @@
 
 /* The most that config->workers may be. */
 #define INTAKE_MAX     64
-/* So many wait for a place at most. One more, and who has most of them loses his last one. */
+/* So many wait for a place at most. More wait in the driver. */
 #define INTAKE_WAITING 256
 
 /* Microseconds until a request is accepted again that could not be: no memory, no descriptors. */
@@ -46,7 +46,10 @@ unsigned int intake_count(const struct intake *intake);
 unsigned int intake_places(const struct intake *intake);
 unsigned int intake_waiting(const struct intake *intake);
 
-/* Settle all that are under way with an error. */
+/*
+ * Settle all that are under way with an error. Who waits for a place is told what he would be told
+ * if he waited in the driver, that there is no daemon any more.
+ */
 void intake_abort(struct intake *intake, uint32_t status, const char *message);
 
 /* The driver is gone, and they with it. */

@@ -36,6 +36,7 @@ _Static_assert(MESSAGE_SIZE < TRANSPORT_MESSAGE_SIZE, "reasons fit into the prot
  *	planner is not empty once it is planned
  * @config: configuration when the request came, without its policies, but with what the client's
  *	policy makes of it
+ * @asked: planner that the client asked for, or ""
  * @policy: what the client may ask for
  * @account: whose account planning is charged to
  * @started_us: when it came, CLOCK_MONOTONIC microseconds
@@ -46,9 +47,11 @@ _Static_assert(MESSAGE_SIZE < TRANSPORT_MESSAGE_SIZE, "reasons fit into the prot
  * @from_cache: the answer is @kept's
  * @waits: for a place
  * @waited: it did not get one at once
+ * @looks: it waits, and what was kept meanwhile may be its answer
  * @has_place: it was planned, or is
  * @settled: event source that tells that the driver has settled it
  * @answered: DONE was sent with a plan, which the driver is verifying
+ * @told_over: that it was over before its answer was said, and counted
  * @over: it has ended, but for a worker that was killed and is not gone
  * @plan_worker: makes the plan, and keeps it until it is freed
  * @check_worker: checks the plan
@@ -59,6 +62,7 @@ struct request {
 	const struct request_env *env;
 	struct accepted accepted;
 	struct config config;
+	char asked[sizeof(((struct accepted *)0)->planner)];
 	struct policy policy;
 	char account[POLICY_NAME_SIZE];
 	uint64_t started_us;
@@ -69,9 +73,11 @@ struct request {
 	bool from_cache;
 	bool waits;
 	bool waited;
+	bool looks;
 	bool has_place;
 	sd_event_source *settled;
 	bool answered;
+	bool told_over;
 	bool over;
 	struct worker *plan_worker;
 	struct worker *check_worker;
@@ -244,15 +250,18 @@ static void log_settled(const struct request *request, const struct outcome *out
 	struct log_fields fields = fields_of(request, outcome->status);
 	char who[ASKER_SIZE];
 
+	if (request->told_over)
+		return;
 	if (!request->answered)
 		count(request, METRICS_OVER, &fields);
 	else if (outcome->status)
 		count(request, outcome->refused ? METRICS_REFUSED : METRICS_FAILED, &fields);
 	if (!request->answered)
 		log_request(LOG_INFO, &fields,
-			    "request %" PRIu64 " was over after %" PRIu64
-			    " ms, its planning is stopped: %s",
-			    fields.request, fields.duration_us / 1000, outcome->message);
+			    "request %" PRIu64 " was over after %" PRIu64 " ms, %s: %s",
+			    fields.request, fields.duration_us / 1000,
+			    request->waits ? "in which it waited" : "its planning is stopped",
+			    outcome->message);
 	else if (outcome->status)
 		/*
 		 * Where the daemon's verifier accepted the plan and the driver's refused it,
@@ -283,6 +292,8 @@ static void remember(struct request *request, const struct outcome *outcome)
 	if (request->plan.data)
 		stored = keep_plan(&request->kept, cache, &request->accepted, &request->plan,
 				   PLANCACHE_BY_ANSWER, request->given_us);
+	if (request->plan.data && request->kept.hashed && cache && stored && request->env->kept)
+		request->env->kept(&request->kept.key, request->env->userdata);
 	if (!cache || !improver)
 		return;
 	if (request->plan.data && request->kept.hashed)
@@ -589,9 +600,11 @@ static int answer_kept(struct request *request, char *message, size_t size)
 		return 0;
 	sum_up(request, request->kept.entry.text);
 	err = hand_over(request, message, size);
-	/* If the request is over already, the driver says so through its file. */
-	if (!err)
+	/* If the request is over already, the driver says so through its file, too. */
+	if (!err) {
 		request->answered = send_done(request, 0, "");
+		request->told_over = !request->answered;
+	}
 	return err;
 }
 
@@ -616,55 +629,6 @@ static int start_answer(struct request *request, char *message, size_t size)
 		return err;
 	request->waits = true;
 	return check_quota(request, message, size);
-}
-
-/* Others were planned meanwhile, for the same user, too, and perhaps the same. */
-static int start_late(struct request *request, char *message, size_t size)
-{
-	int err;
-
-	set_deadline(request);
-	err = check_deadline(request, message, size);
-	if (err)
-		return err;
-	keep_find_again(&request->kept, request->env->cache, &request->accepted);
-	err = answer_kept(request, message, size);
-	return err || request->from_cache ? err : check_quota(request, message, size);
-}
-
-void request_plan(struct request *request)
-{
-	char message[MESSAGE_SIZE];
-	int err = request->waited ? start_late(request, message, sizeof(message)) : 0;
-
-	request->waits = false;
-	if (!err && !request->from_cache) {
-		err = start_worker(request, message, sizeof(message));
-		request->has_place = !err;
-	}
-	if (err)
-		settle(request, -err, "%s", message);
-}
-
-void request_wait(struct request *request)
-{
-	request->waited = true;
-	keep_let_go(&request->kept);
-}
-
-bool request_waits(const struct request *request)
-{
-	return request->waits;
-}
-
-bool request_has_place(const struct request *request)
-{
-	return request->has_place;
-}
-
-const struct client *request_client(const struct request *request)
-{
-	return &request->accepted.client;
 }
 
 /* A limit of the policy's takes the place of the configuration's, where that is less strict. */
@@ -709,6 +673,102 @@ static int apply_policy(struct request *request, const struct policies *policies
 	return apply_limits(request, message, size);
 }
 
+/* What the configuration says now. */
+static int configure(struct request *request, char *message, size_t size)
+{
+	int err;
+
+	request->config = *request->env->config;
+	/* The server's, which may go meanwhile. */
+	request->config.policies = NULL;
+	memcpy(request->accepted.planner, request->asked, sizeof(request->asked));
+	err = apply_policy(request, request->env->config->policies, message, size);
+	set_deadline(request);
+	return err;
+}
+
+/*
+ * Others were planned meanwhile, for the same user, too, and perhaps the same; time has passed, and
+ * the configuration may be another.
+ */
+static int start_late(struct request *request, char *message, size_t size)
+{
+	const struct accepted was = request->accepted;
+	int err = configure(request, message, size);
+
+	if (!err)
+		err = check_deadline(request, message, size);
+	if (err)
+		return err;
+	if (!memcmp(was.planner, request->accepted.planner, sizeof(was.planner)) &&
+	    was.arena_limit == request->accepted.arena_limit)
+		keep_find_again(&request->kept, request->env->cache, &request->accepted);
+	else
+		err = look_up(request, message, size);
+	if (!err)
+		err = answer_kept(request, message, size);
+	return err || request->from_cache ? err : check_quota(request, message, size);
+}
+
+void request_plan(struct request *request)
+{
+	char message[MESSAGE_SIZE];
+	int err = request->waited ? start_late(request, message, sizeof(message)) : 0;
+
+	request->waits = false;
+	if (!err && !request->from_cache) {
+		err = start_worker(request, message, sizeof(message));
+		request->has_place = !err;
+	}
+	if (err)
+		settle(request, -err, "%s", message);
+}
+
+void request_note(struct request *request, const struct plancache_key *key)
+{
+	request->looks |= request->waits && request->kept.hashed &&
+			  !memcmp(&request->kept.key, key, sizeof(*key));
+}
+
+void request_look(struct request *request)
+{
+	char message[MESSAGE_SIZE];
+	int err;
+
+	if (!request->looks)
+		return;
+	request->looks = false;
+	set_deadline(request);
+	keep_find_again(&request->kept, request->env->cache, &request->accepted);
+	err = answer_kept(request, message, sizeof(message));
+	request->waits = !err && !request->from_cache;
+	if (request->waits)
+		request_wait(request);
+	if (err)
+		settle(request, -err, "%s", message);
+}
+
+void request_wait(struct request *request)
+{
+	request->waited = true;
+	keep_let_go(&request->kept);
+}
+
+bool request_waits(const struct request *request)
+{
+	return request->waits;
+}
+
+bool request_has_place(const struct request *request)
+{
+	return request->has_place;
+}
+
+const struct client *request_client(const struct request *request)
+{
+	return &request->accepted.client;
+}
+
 struct request *request_start(const struct request_env *env, const struct accepted *accepted)
 {
 	struct request *request = calloc(1, sizeof(*request));
@@ -725,12 +785,9 @@ struct request *request_start(const struct request_env *env, const struct accept
 	}
 	request->env = env;
 	request->accepted = *accepted;
-	request->config = *env->config;
-	/* The server's, which may go meanwhile. */
-	request->config.policies = NULL;
+	memcpy(request->asked, accepted->planner, sizeof(request->asked));
 	request->started_us = now_us();
-	err = apply_policy(request, env->config->policies, message, sizeof(message));
-	set_deadline(request);
+	err = configure(request, message, sizeof(message));
 	if (!err)
 		err = start_answer(request, message, sizeof(message));
 	if (!err)

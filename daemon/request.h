@@ -16,6 +16,7 @@
 #include "config.h"
 #include "transport.h"
 
+struct plancache_key;
 struct request;
 
 /*
@@ -27,6 +28,7 @@ struct request;
  * @improver: searches for better plans than those that are kept; NULL = nobody does
  * @metrics: counts requests; NULL = nobody does
  * @quotas: the time that planning for each has taken; NULL = nobody is charged
+ * @kept: called when a plan has been kept that was made for a request; NULL = nobody is
  * @ended: called when a request is settled and nothing of it runs, just before it is freed
  */
 struct request_env {
@@ -37,6 +39,7 @@ struct request_env {
 	struct improver *improver;
 	struct metrics *metrics;
 	struct quotas *quotas;
+	void (*kept)(const struct plancache_key *key, void *userdata);
 	void (*ended)(struct request *request, void *userdata);
 	void *userdata;
 };
@@ -60,10 +63,16 @@ void request_wait(struct request *request);
 /*
  * request_plan() - one that waits has a place: plan
  *
- * What is kept by now may be its answer, so that it takes no place. It may have ended, with an
- * error, when this returns.
+ * What the configuration says now holds for one that has waited. What is kept by now may be its
+ * answer, so that it takes no place. It may have ended, with an error, when this returns.
  */
 void request_plan(struct request *request);
+
+/* A plan has been kept with this key, which may be the answer of one that waits. */
+void request_note(struct request *request, const struct plancache_key *key);
+
+/* request_look() - if so, and that is as good as planning, answer with it; it may end */
+void request_look(struct request *request);
 
 /*
  * request_abort() - settle a request with an error now, whatever it is doing

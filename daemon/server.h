@@ -7,8 +7,8 @@
  * child processes (worker.h). The kernel answers netlink commands within sendmsg(), and
  * none of them takes long: it verifies a plan after DONE has returned.
  *
- * At most `workers` requests are under way. The others wait in the driver, which
- * bounds its queue and enforces deadlines; they are accepted as places get free.
+ * At most `workers` requests are planned at a time. The others wait (intake.h); the driver
+ * enforces deadlines, and bounds how many there are.
  */
 #pragma once
 

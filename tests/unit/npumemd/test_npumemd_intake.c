@@ -7,14 +7,28 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "intake.h"
 #include "log.h"
+#include "policy.h"
 #include "said.h"
 
-const struct worker_job replacements[] = { { "plan_spin", plan_spin }, { 0 } };
+/* Without a budget it ends. */
+static int plan_by_budget(const struct worker_input *input, struct worker_reply *reply)
+{
+	const struct planner_task *task = input->task;
+
+	return task->arena_budget ? plan_spin(input, reply) : planner_plan(input, reply);
+}
+
+const struct worker_job replacements[] = {
+	{ "plan_spin", plan_spin },
+	{ "plan_by_budget", plan_by_budget },
+	{ 0 },
+};
 
 /*
  * struct driver - what it says to ACCEPT
@@ -175,7 +189,8 @@ INTAKE_TEST(kept)
 	driver.budget = 0;
 	driver.waiting = 1;
 	intake_go_on(intake);
-	assert_int_equal(f.done, 1);
+	while (!f.done)
+		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);
 	assert_int_equal(f.status, 0);
 	while (intake_count(intake) > 4)
 		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);
@@ -250,30 +265,105 @@ INTAKE_TEST(turns)
 	free(text);
 }
 
-/* Who has most of those that wait loses his last one to others', and has no more of his own. */
+/* More than so many wait in the driver; one that is not there any more makes room. */
 INTAKE_TEST(too_many)
 {
-	static const struct client hog = { true, 7, 7, 70, "" }, other = { true, 8, 8, 80, "" };
-
 	setenv(REPLACED_PLAN, "plan_spin", 1);
-	driver.client = &hog;
-	driver.waiting = 2 + INTAKE_WAITING;
+	driver.waiting = 2 + INTAKE_WAITING + 3;
 	go_on_until(2 + INTAKE_WAITING);
+	assert_int_equal(driver.waiting, 3);
 	assert_int_equal(f.done, 0);
+	assert_int_equal(eventfd_write(driver.settled[100], 1), 0);
+	while (driver.waiting > 2)
+		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);
+	assert_int_equal(intake_waiting(intake), INTAKE_WAITING);
+	assert_int_equal(f.done, 0);
+}
+
+/* Descriptors of planning processes are not given to those that wait. */
+INTAKE_TEST(few_descriptors)
+{
+	struct rlimit old, few;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	few = (struct rlimit){ .rlim_cur = 64, .rlim_max = old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	setenv(REPLACED_PLAN, "plan_spin", 1);
+	driver.waiting = 100;
+	intake_go_on(intake);
+	while (intake_places(intake) < 2)
+		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);
+	assert_int_equal(sd_event_run(f.event, 100000), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(f.done, 0);
+	assert_int_equal(intake_places(intake), 2);
+	assert_int_equal(intake_waiting(intake), 8);
+}
+
+/* Who waits for what another is planned for has it when that is done, whoever has the next turn. */
+INTAKE_TEST(same_plan)
+{
+	char folder[] = "/tmp/npumem-intake-XXXXXX", command[64];
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(f.config.cache_folder, sizeof(f.config.cache_folder), "%s/cache", folder);
+	keep_open(&f.config, &f.env.cache);
+	f.config.workers = 1;
+	setenv(REPLACED_PLAN, "plan_by_budget", 1);
 	driver.waiting = 1;
+	intake_go_on(intake);
+	driver.budget = 1000;
+	driver.waiting = 1;
+	intake_go_on(intake);
+	driver.budget = 0;
+	driver.waiting = 1;
+	go_on_until(3);
+	/* The second one never ends. */
+	while (intake_count(intake) > 1)
+		assert_true(sd_event_run(f.event, UINT64_MAX) >= 0);
+	assert_int_equal(f.id, 3);
+	assert_int_equal(f.status, 0);
+	assert_int_equal(intake_places(intake), 1);
+	plancache_close(f.env.cache);
+	f.env.cache = NULL;
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	assert_int_equal(system(command), 0);
+}
+
+/* The configuration, also the client's policy, is that of when there is a place at last. */
+INTAKE_TEST(policy_comes)
+{
+	char wrong[128];
+
+	f.config.workers = 1;
+	setenv(REPLACED_PLAN, "plan_spin", 1);
+	driver.client = &(struct client){ true, 7, 7, 70, "" };
+	driver.waiting = 2;
+	go_on_until(2);
+	assert_int_equal(policies_add(&f.config.policies, "user 7", wrong, sizeof(wrong)), 0);
+	assert_int_equal(
+		policies_set(f.config.policies, "user 7", "plans", "no", wrong, sizeof(wrong)), 0);
+	f.config.workers = 2;
 	intake_go_on(intake);
 	assert_int_equal(f.done, 1);
-	assert_int_equal(f.id, 2 + INTAKE_WAITING + 1);
-	assert_int_equal(f.status, EBUSY);
-	assert_string_equal(f.message,
-			    "too many requests wait for npumemd, and this user has most of them");
-	driver.client = &other;
-	driver.waiting = 1;
-	intake_go_on(intake);
-	assert_int_equal(f.done, 2);
-	assert_int_equal(f.id, 2 + INTAKE_WAITING);
-	assert_int_equal(f.status, EBUSY);
-	assert_int_equal(intake_waiting(intake), INTAKE_WAITING);
+	assert_int_equal(f.id, 2);
+	assert_int_equal(f.status, EACCES);
+	assert_string_equal(f.message, "[user 7] of npumemd.conf allows no plans");
+	policies_free(f.config.policies);
+	f.config.policies = NULL;
+}
+
+/* Who waits while the daemon ends is not told that he was given up. */
+INTAKE_TEST(waits_at_the_end)
+{
+	f.config.workers = 1;
+	setenv(REPLACED_PLAN, "plan_spin", 1);
+	driver.waiting = 2;
+	go_on_until(2);
+	intake_abort(intake, ECANCELED, "npumemd is shutting down");
+	assert_int_equal(f.done, 1);
+	assert_int_equal(f.id, 1);
+	assert_int_equal(intake_count(intake), 1);
 }
 
 /* The driver speaks of a request once: what could not be accepted is asked for again. */

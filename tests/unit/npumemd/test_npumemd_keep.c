@@ -21,6 +21,7 @@
 #include "clock.h"
 #include "keep.h"
 #include "log.h"
+#include "metrics.h"
 #include "npuplan.h"
 #include "quota.h"
 #include "said.h"
@@ -578,6 +579,31 @@ KEEP_TEST(plan_limit_of_a_better_one)
 
 	assert_false(keep_no_worse(&kept, &made, 4096));
 	assert_true(keep_no_worse(&kept, &made, 4097));
+}
+
+/* What is over before its answer comes is over once, though the driver says so twice. */
+KEEP_TEST(over_before_the_answer)
+{
+	struct accepted accepted = next_request();
+	char *text;
+	size_t size;
+
+	run_again(&accepted);
+	f.env.metrics = metrics_new();
+	accepted = next_request();
+	f.done = f.ended = 0;
+	f.done_error = -ENOENT;
+	assert_non_null(start_request(&accepted));
+	assert_int_equal(f.done, 1);
+	driver_settles(ECANCELED);
+	assert_int_equal(sd_event_loop(f.event), 0);
+	assert_int_equal(f.ended, 1);
+	text = metrics_text(f.env.metrics, &(struct metrics_now){ 0 }, true, &size);
+	assert_non_null(strstr(text, "outcome=\"over\"} 1\n"));
+	free(text);
+	metrics_free(f.env.metrics);
+	f.env.metrics = NULL;
+	f.done_error = 0;
 }
 
 /* The cache goes while a request is under way, and comes while one is. */
