@@ -78,7 +78,7 @@ static void try_again(struct intake *intake, int err)
 
 static bool is_users(const struct client *a, const struct client *b)
 {
-	return a->known == b->known && a->uid == b->uid;
+	return client_user(a) == client_user(b);
 }
 
 static bool is_process(const struct client *a, const struct client *b)

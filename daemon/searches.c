@@ -4,9 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The user of requests of which the driver does not tell it. */
-#define UNKNOWN_USER UINT64_MAX
-
 bool searches_have(const struct searches *searches, const struct plancache_key *key)
 {
 	for (size_t i = 0; i < searches->count; i++)
@@ -17,7 +14,7 @@ bool searches_have(const struct searches *searches, const struct plancache_key *
 
 static uint64_t user_of(const struct search *search)
 {
-	return search->accepted.client.known ? search->accepted.client.uid : UNKNOWN_USER;
+	return client_user(&search->accepted.client);
 }
 
 /*

@@ -29,6 +29,12 @@ struct client {
 	char cgroup[TRANSPORT_CGROUP_SIZE];
 };
 
+/* A client's user as one number; all of whom the driver does not tell are one user. */
+static inline uint64_t client_user(const struct client *client)
+{
+	return client->known ? client->uid : UINT64_MAX;
+}
+
 /**
  * struct accepted - plan request that the daemon has accepted (uapi/npumem.yaml, accept)
  * @id: its number

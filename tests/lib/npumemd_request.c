@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "policy.h"
 
 struct request_fixture f;
 
@@ -249,6 +250,15 @@ struct accepted next_request(void)
 	close(f.settled);
 	f.settled = eventfd(0, EFD_CLOEXEC);
 	return accept_good();
+}
+
+void set_policy(const char *section, const char *name, const char *value)
+{
+	struct policies **policies = &f.config.policies;
+	char wrong[128];
+
+	assert_int_equal(policies_add(policies, section, wrong, sizeof(wrong)), 0);
+	assert_int_equal(policies_set(*policies, section, name, value, wrong, sizeof(wrong)), 0);
 }
 
 struct plancache_entry only_entry(void)

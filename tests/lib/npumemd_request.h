@@ -93,6 +93,8 @@ void run_request(const struct accepted *accepted);
 void run_again(const struct accepted *accepted);
 /* A good request after the first one, which the driver has not settled yet. */
 struct accepted next_request(void);
+/* The configuration has a policy with one key; who calls frees the policies. */
+void set_policy(const char *section, const char *name, const char *value);
 /* What the cache has, if it is of one request; without its data. */
 struct plancache_entry only_entry(void);
 /* A planning or checking process that does not end. */

@@ -340,17 +340,12 @@ IMPROVE_TEST(places_are_shared)
 /* A policy that comes while searches run and wait is theirs, too. */
 IMPROVE_TEST(policy_comes)
 {
-	char wrong[128];
-
 	setenv(REPLACED_PLAN, "plan_then_spin", 1);
 	for (uint64_t id = 1; id <= 4; id++)
 		ask_as(id % 2 ? 7 : 8, id);
 	run_for(300);
 	assert_int_equal(improver_count(f.env.improver), 4);
-	assert_int_equal(policies_add(&f.config.policies, "user 7", wrong, sizeof(wrong)), 0);
-	assert_int_equal(policies_set(f.config.policies, "user 7", "improve", "no", wrong,
-				      sizeof(wrong)),
-			 0);
+	set_policy("user 7", "improve", "no");
 	setenv(REPLACED_PLAN, "plan_twice", 1);
 	setenv(RATED, "800 1", 1);
 	improver_configured(f.env.improver);

@@ -334,16 +334,12 @@ CACHE_TEST(same_plan)
 /* The configuration, also the client's policy, is that of when there is a place at last. */
 INTAKE_TEST(policy_comes)
 {
-	char wrong[128];
-
 	f.config.workers = 1;
 	setenv(REPLACED_PLAN, "plan_spin", 1);
 	driver.client = &(struct client){ true, 7, 7, 70, "" };
 	driver.waiting = 2;
 	go_on_until(2);
-	assert_int_equal(policies_add(&f.config.policies, "user 7", wrong, sizeof(wrong)), 0);
-	assert_int_equal(
-		policies_set(f.config.policies, "user 7", "plans", "no", wrong, sizeof(wrong)), 0);
+	set_policy("user 7", "plans", "no");
 	f.config.workers = 2;
 	intake_go_on(intake);
 	while (!f.done)
